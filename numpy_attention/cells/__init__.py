@@ -1,0 +1,5 @@
+"""Recurrent cells.
+
+    ys, state, cache = cell.forward(xs, state, mask)           xs (T, B, I), mask (T, B) → ys (T, B, H)
+    dxs, dstate      = cell.backward(dys, dstate, cache, grad)
+"""

@@ -1,0 +1,116 @@
+"""What all recurrent cells share: the loop over time, and the products that are hoisted out of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.module import Array, Module
+from numpy_attention.shapes import expect, expect_mask, flat
+
+
+@dataclass
+class Steps:
+    """The cache of T steps of a cell: arrays over time, step t writing place t (states: place t + 1)."""
+
+    a: Array            # (T, B, gates · H)   the input's part of the pre-activations
+    mask: Array         # (T, B)              False: the step keeps the state it had
+    hs: Array           # (T + 1, B, H)       states; hs[0] is the initial one
+    cs: Array | None    # (T + 1, B, H)       an LSTM's cells
+    gates: Array | None  # (T, B, gates · H)  activated gates
+    u_n: Array | None   # (T, B, H)           what else a GRU keeps for its backward
+    u: Array            # (B, gates · H)      room for one recurrent product
+
+
+class Cell(Module):
+    """A recurrent cell: fields W (I, gates · H), U (H, gates · H), b (gates · H,), and one step forward and backward.
+
+    Its protocol for a loop of one's own, as a decoder needs it (forward and backward below are the plainest such loop):
+
+        steps  = cell.begin(a, state, mask)                       a (T, B, gates · H) = cell.project(xs)
+        cell.step(t, steps)                                       reads a[t] and the state before, writes the one after
+        dsteps = cell.begin_backward(steps)
+        dstate = cell.step_backward(t, dy, dstate, steps, dsteps)
+        da     = cell.end_backward(steps, dsteps, grad)           recurrent weights: one product for all steps
+        dxs    = cell.project_backward(da, xs, grad)              input weights: likewise
+    """
+
+    @property
+    def hidden_size(self):
+        return len(self.U)
+
+    def project(self, xs):
+        """a = xs W + b for all steps in one product.   xs (T, B, I) → a (T, B, gates · H). ValueError: another I."""
+        expect("xs", xs, (None, None, len(self.W)), "(T, B, I)", "sequences are time-major")
+        if xs.dtype != self.W.dtype:
+            raise TypeError(f"xs is {xs.dtype}, the weights are {self.W.dtype}: convert one with astype")
+        a = flat(xs) @ self.W
+        a += self.b
+        return a.reshape(xs.shape[:2] + a.shape[1:])
+
+    def project_backward(self, da, xs, grad):
+        """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ."""
+        da = flat(da)
+        grad.W += flat(xs).T @ da
+        grad.b += da.sum(0)
+        return (da @ self.W.T).reshape(xs.shape)
+
+    def begin(self, a, state=None, mask=None):
+        """Room for the steps of a (T, B, gates · H) from `state` (None: zeros). Errors: shapes that do not fit."""
+        T, B, G = a.shape
+        H = self.hidden_size
+        if mask is None:
+            mask = np.ones((T, B), bool)
+        expect_mask(mask, (T, B), "(T, B)")
+        steps = Steps(a, mask, np.empty((T + 1, B, H), a.dtype), None, None, None, np.empty((B, G), a.dtype))
+        self._allocate(steps)
+        for name, first, array in zip(("h", "c"), self._tuple(state, B), (steps.hs, steps.cs)):
+            expect(f"state {name}", first, (B, H), "(B, H)", "a state has one row for each sequence of the batch")
+            array[0] = first
+        return steps
+
+    def zero_state(self, B):
+        """The initial state of B sequences: zeros (B, H)."""
+        return np.zeros((B, self.hidden_size), self.U.dtype)
+
+    def state(self, steps, t):
+        """The state before step t; t = T or −1: the last one."""
+        return steps.hs[t]
+
+    def begin_backward(self, steps):
+        """Room for the gradients of the steps."""
+        return np.empty_like(steps.a)
+
+    def input_gradient(self, dsteps):
+        """∂L/∂a (T, B, gates · H) of the steps gone back through so far: what a context that entered a waits for."""
+        return dsteps
+
+    def end_backward(self, steps, da, grad):
+        """∂L/∂U += Σ_t h_{t−1}ᵀ da_t; returns da, the gradient of `begin`'s a."""
+        grad.U += flat(steps.hs[:-1]).T @ flat(da)
+        return da
+
+    def forward(self, xs, state=None, mask=None):
+        """All steps.   xs (T, B, I), mask (T, B) → ys (T, B, H), the last state, cache."""
+        steps = self.begin(self.project(xs), state, mask)
+        for t in range(len(xs)):
+            self.step(t, steps)
+        return steps.hs[1:], self.state(steps, -1), (xs, steps)
+
+    def backward(self, dys, dstate, cache, grad):
+        """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state))."""
+        xs, steps = cache
+        T, B = xs.shape[:2]
+        if dstate is None:
+            dstate = self.zero_state(B)
+        dsteps = self.begin_backward(steps)
+        nothing = np.zeros((B, self.hidden_size), xs.dtype)
+        for t in reversed(range(T)):
+            dstate = self.step_backward(t, nothing if dys is None else dys[t], dstate, steps, dsteps)
+        return self.project_backward(self.end_backward(steps, dsteps, grad), xs, grad), dstate
+
+    def _allocate(self, steps):
+        """Subclasses add the arrays that their backward needs."""
+
+    def _tuple(self, state, B):
+        state = self.zero_state(B) if state is None else state
+        return state if isinstance(state, tuple) else (state,)

@@ -1,0 +1,33 @@
+"""The Elman network: h_t = tanh(W x_t + U h_{t−1} + b) (Elman 1990)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.cells.cell import Cell
+from numpy_attention.initializers import glorot, orthogonal
+from numpy_attention.kernels import gates as kernels
+from numpy_attention.module import Array
+
+
+@dataclass(eq=False)
+class RNN(Cell):
+    """h_t = tanh(x_t W + h_{t−1} U + b).   PyTorch's `RNN` with b = b_ih + b_hh."""
+
+    W: Array  # (I, H)
+    U: Array  # (H, H)
+    b: Array  # (H,)
+
+    @classmethod
+    def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
+        return cls(init(rng, (inputs, hidden), dtype), recurrent(rng, (hidden, hidden), dtype), np.zeros(hidden, dtype))
+
+    def step(self, t, steps):
+        np.matmul(steps.hs[t], self.U, out=steps.u)
+        kernels.elman(steps.a[t], steps.u, steps.hs[t], steps.mask[t], steps.hs[t + 1])
+
+    def step_backward(self, t, dy, dstate, steps, dsteps):
+        dh = np.empty_like(dstate)
+        kernels.elman_backward(dy, dstate, steps.hs[t + 1], steps.mask[t], dsteps[t], dh)
+        dh += dsteps[t] @ self.U.T
+        return dh

@@ -1,0 +1,221 @@
+"""Central differences against a hand-written backward pass, for any Module or function.
+
+    ∂L/∂x ≈ (L(x + ε) − L(x − ε)) / 2ε        with L = Σ upstream · output, upstream random
+
+A layer passes when every element of every gradient has relative error |a − n| / max(|a|, |n|, 1e-3 · max|n|) below 1e-6.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from numpy_attention.module import Module
+
+EPSILON = 1e-5
+TOLERANCE = 1e-6
+
+
+class GradientError(AssertionError):
+    """A backward pass disagrees with central differences; the message says where, by how much, and what to suspect."""
+
+
+@dataclass
+class Report:
+    """Largest relative error of each gradient, by name."""
+
+    title: str
+    errors: dict = field(default_factory=dict)
+
+    @property
+    def worst(self):
+        return max(self.errors.values())
+
+    def __repr__(self):
+        width = max(map(len, self.errors))
+        lines = [f"{self.title}: {len(self.errors)} gradients, largest relative error {self.worst:.1e}"]
+        return "\n".join(lines + [f"  {name:<{width}}  {error:.1e}" for name, error in self.errors.items()])
+
+
+def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE, epsilon=EPSILON, title=None):
+    """Check the gradients of all parameters of a Module and of all float inputs; → Report.
+
+    target: a Module (float64), or None for a function without parameters.
+    inputs: what `forward` takes; float64 arrays, also in tuples, are checked, anything else is passed on.
+    forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default target.forward.
+    backward(doutput, …, cache, grad) → the inputs' gradients, one, or a tuple in the order of the inputs, None for an
+    input that is no float array; default target.backward. Both must draw the same random numbers at every call.
+
+    Raises GradientError where a gradient is wrong, with the parameter, the element, both values, the inputs and the
+    usual suspects; TypeError for anything that is not float64; ValueError for outputs that are not finite.
+    """
+    forward, backward = forward or target.forward, backward or target.backward
+    title = title or (type(target).__name__ if target is not None else getattr(forward, "__name__", "function"))
+    model = target if isinstance(target, Module) else None
+    parameters = dict(model.named_parameters()) if model is not None else {}
+    inputs = [_copied(value) for value in inputs]
+    checked = dict(_float_arrays(inputs, "input"))
+    for name, array in (parameters | checked).items():
+        if array.dtype != np.float64:
+            raise TypeError(f"{name} is {array.dtype}, a gradient check needs float64: use astype(np.float64)")
+
+    *outputs, cache = forward(*inputs)
+    upstream = [_random_like(output, rng) for output in outputs]
+    grad = model.zeros_like() if model is not None else None
+    dinputs = backward(*upstream, cache, grad)
+    dinputs = dinputs if isinstance(dinputs, tuple) and len(inputs) != 1 else (dinputs,)
+    analytic = dict(grad.named_parameters()) if model is not None else {}
+    analytic |= _input_gradients(inputs, dinputs)
+
+    def loss():
+        *outputs, _ = forward(*inputs)
+        return sum(_dot(output, up) for output, up in zip(outputs, upstream))
+
+    if not np.isfinite(loss()):
+        raise ValueError(f"{title}: the outputs are not finite, so no difference can be taken; inputs: {_shown(checked)}")
+    report = Report(title)
+    for name, array in (parameters | checked).items():
+        numeric = numeric_gradient(loss, array, epsilon)
+        report.errors[name] = _compare(title, name, analytic[name], numeric, tolerance, checked)
+    return report
+
+
+def numeric_gradient(loss, array, epsilon=EPSILON):
+    """∂loss/∂array by central differences; loss() reads the array, which is changed in place and restored."""
+    numeric, flat = np.empty_like(array), array.reshape(-1)
+    if not np.shares_memory(flat, array):
+        raise ValueError("the array must be contiguous, so that its elements can be changed in place: copy it first")
+    for i in range(array.size):
+        kept = flat[i]
+        flat[i] = kept + epsilon
+        above = loss()
+        flat[i] = kept - epsilon
+        below = loss()
+        flat[i] = kept
+        numeric.flat[i] = (above - below) / (2 * epsilon)
+    return numeric
+
+
+def relative_errors(analytic, numeric):
+    """|a − n| / max(|a|, |n|, 1e-3 · max|n|), elementwise; 0 where both are 0, and NaN counts as infinite."""
+    difference = np.abs(analytic - numeric)
+    floor = 1e-3 * np.abs(numeric).max(initial=0)
+    errors = difference / np.maximum(np.maximum(np.abs(analytic), np.abs(numeric)), max(floor, 1e-9))
+    return np.where(np.isnan(errors), np.inf, errors)
+
+
+def randomize(module, rng, scale=0.5):
+    """Fill every parameter with N(0, scale²) values, biases too, so that no gradient is 0 by accident; → the module."""
+    for _, array in module.named_parameters():
+        array[...] = scale * rng.standard_normal(array.shape)
+    return module
+
+
+def protocol(attention, mask):
+    """(forward, backward) that drive an attention's read and steps, for gradcheck(attention, queries, values, …).
+
+    queries (T, B, Q), values (B, S, D), mask (B, S) → contexts (T, B, D), weights (T, B, S).
+    """
+    def forward(queries, values):
+        memory = attention.read(values, mask)
+        steps = [attention.step(query, memory) for query in queries]
+        contexts, weights, caches = zip(*steps)
+        return np.stack(contexts), np.stack(weights), (memory, caches)
+
+    def backward(dcontexts, dweights, cache, grad):
+        memory, caches = cache
+        dmemory = memory.gradient()
+        dqueries = [attention.step_backward(dcontexts[t], dweights[t], caches[t], dmemory, grad)
+                    for t in reversed(range(len(caches)))]
+        dvalues = attention.read_backward(memory, dmemory, grad)
+        if dqueries[0] is None:
+            return np.zeros(dcontexts.shape[:2] + (0,)), dvalues
+        return np.stack(dqueries[::-1]), dvalues
+
+    return forward, backward
+
+
+# ---- the report of a failure --------------------------------------------------------------------------------------
+
+
+def _compare(title, name, analytic, numeric, tolerance, inputs):
+    if np.shape(analytic) != numeric.shape:
+        raise GradientError(f"{title}: the gradient of {name} has shape {np.shape(analytic)}, expected {numeric.shape}: "
+                            "a gradient has the shape of what it belongs to")
+    errors = relative_errors(analytic, numeric)
+    worst = errors.max(initial=0.0)
+    if not worst < tolerance:
+        at = tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
+        with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
+            raise GradientError(
+                f"{title}: wrong gradient for {name} at {at}: backward gives {analytic[at]:.8g}, central differences "
+                f"give {numeric[at]:.8g} (relative error {worst:.1e}, allowed {tolerance:.0e}; "
+                f"{int((errors >= tolerance).sum())} of {errors.size} elements are wrong)\n"
+                f"  suspect: {'; '.join(_suspects(analytic, numeric, errors >= tolerance))}\n"
+                f"backward:\n{analytic}\ncentral differences:\n{numeric}\ninputs:\n{_shown(inputs)}")
+    return float(worst)
+
+
+def _suspects(analytic, numeric, wrong):
+    """What usually makes a gradient look like this one."""
+    found = []
+    if not np.isfinite(analytic).all():
+        found.append("not finite: a division by 0 or an overflow, or memory from np.empty that was never written")
+    elif not analytic.any():
+        found.append("all 0: the statement that adds this gradient to the twin is missing, or adds to a copy")
+    else:
+        large = np.abs(numeric) > 1e-3 * np.abs(numeric).max()
+        ratio = (analytic[large] / numeric[large]) if large.any() else np.array([np.nan])
+        if np.allclose(ratio, ratio[0], rtol=1e-4):
+            found.append(f"every element is {ratio[0]:.4g} times the right one: "
+                         + ("a sign" if np.isclose(ratio[0], -1) else "a factor, or a term counted more than once"))
+        if analytic.ndim == 2 and len(set(analytic.shape)) == 1 and np.allclose(analytic.T, numeric, rtol=1e-4):
+            found.append("right after a transpose: the factors of a matrix product are exchanged")
+        for axis in range(wrong.ndim):
+            bad = np.flatnonzero(wrong.any(axis=tuple(a for a in range(wrong.ndim) if a != axis)))
+            if 0 < len(bad) < wrong.shape[axis]:
+                found.append(f"only {bad[:6].tolist()} along axis {axis} of {wrong.shape}: a mask, the first or last step, "
+                             "a gate's block of columns, or ids that occur twice")
+    return found or ["a missing or extra term: walk the forward's lines in reverse, one dX for every X"]
+
+
+def _shown(arrays):
+    return "\n".join(f"{name} {array.shape} =\n{array}" for name, array in arrays.items()) or "none"
+
+
+# ---- trees of arrays: inputs and outputs may be tuples, an LSTM's state for one -------------------------------------
+
+
+def _float_arrays(value, name):
+    """Yield (name, array) for the float arrays of a list or tuple, nested or not."""
+    if isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from _float_arrays(item, f"{name}[{i}]")
+    elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        yield name, value
+
+
+def _input_gradients(inputs, dinputs):
+    given = dict(_float_arrays(list(dinputs), "input"))
+    expected = dict(_float_arrays(inputs, "input"))
+    if expected.keys() != given.keys():
+        raise GradientError(f"backward returns gradients for {sorted(given)}, expected {sorted(expected)}: one for each "
+                            "float input, in order, None for the others")
+    return given
+
+
+def _copied(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(item) for item in value)
+    return np.array(value, order="C") if isinstance(value, np.ndarray) else value
+
+
+def _random_like(value, rng):
+    if isinstance(value, tuple):
+        return tuple(_random_like(item, rng) for item in value)
+    return None if value is None else rng.standard_normal(np.shape(value))
+
+
+def _dot(value, upstream):
+    if isinstance(value, tuple):
+        return sum(_dot(item, up) for item, up in zip(value, upstream))
+    return 0.0 if value is None else float(np.sum(value * upstream))

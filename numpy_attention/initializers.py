@@ -1,0 +1,28 @@
+"""Initial values: each takes the caller's Generator and a shape (inputs, outputs) and returns an array."""
+
+import numpy as np
+
+
+def uniform(bound):
+    """U(−bound, bound), as in Zaremba et al. 2014 and Luong et al. 2015."""
+    return lambda rng, shape, dtype=np.float32: rng.uniform(-bound, bound, shape).astype(dtype)
+
+
+def normal(deviation):
+    """N(0, deviation²), as in Bahdanau et al. 2015, appendix B.1."""
+    return lambda rng, shape, dtype=np.float32: (deviation * rng.standard_normal(shape)).astype(dtype)
+
+
+def glorot(rng, shape, dtype=np.float32):
+    """U(−r, r) with r = sqrt(6 / (inputs + outputs)): keeps variances alike in both directions (Glorot & Bengio 2010)."""
+    return uniform(np.sqrt(6 / (shape[0] + shape[-1])))(rng, shape, dtype)
+
+
+def orthogonal(rng, shape, dtype=np.float32):
+    """Blocks of orthogonal matrices side by side (Saxe et al. 2014): the recurrent weights (H, gates · H) of a cell."""
+    H = shape[0]
+    blocks = []
+    for _ in range(max(1, shape[1] // H)):
+        q, r = np.linalg.qr(rng.standard_normal((H, H)))
+        blocks.append(q * np.sign(np.diag(r)))
+    return np.concatenate(blocks, axis=1)[:, :shape[1]].astype(dtype)

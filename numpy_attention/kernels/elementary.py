@@ -1,0 +1,117 @@
+"""exp, tanh and σ that LLVM can vectorise, and the two kinds of compiled function.
+
+In float32 they are short polynomials (about 0.3 ns an element, where a call of the C library takes 16 ns); in float64,
+which only the gradient checks use, they are the C library's own. Both keep NaN, and neither overflows.
+
+    kernel      may contract a·b + c into one rounding, but never reorders sums: exp's rounding trick needs that
+    reduction   may reorder sums, which is what lets them vectorise; no exp inside
+"""
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+FLAGS = {"contract", "nsz", "arcp"}
+
+kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS)
+reduction = njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS | {"reassoc"})
+
+LOG2_E = np.float32(1.44269504)
+LN2_HIGH = np.float32(0.693359375)              # ln 2 in two parts: n · LN2_HIGH is exact for the n that occur
+LN2_LOW = np.float32(-2.12194440e-4)
+ROUNDING = np.float32(12582912.0)               # 1.5 · 2^23: adding it leaves no room for a fraction
+LOWEST, HIGHEST = np.float32(-87.0), np.float32(88.0)
+# (e^r − 1 − r) / r² on |r| ≤ ln 2 / 2, and (tanh(x)/x − 1) / x² in x² on |x| ≤ 0.625: least squares, reweighted
+E0, E1, E2 = np.float32(5.000000027e-01), np.float32(1.666657664e-01), np.float32(4.166637413e-02)
+E3, E4 = np.float32(8.363235321e-03), np.float32(1.394121425e-03)
+T0, T1, T2 = np.float32(-3.333332925e-01), np.float32(1.333279454e-01), np.float32(-5.385406889e-02)
+T3, T4 = np.float32(2.101007703e-02), np.float32(-6.113185075e-03)
+ONE, TWO, SMALL = np.float32(1), np.float32(2), np.float32(0.625)
+
+
+@kernel
+def exp_float32(x):
+    """e^x = 2^n e^r with n = round(x / ln 2) and |r| ≤ ln 2 / 2; relative error below 2e-7 on [−87, 88], clamped."""
+    x = LOWEST if x < LOWEST else x
+    x = HIGHEST if x > HIGHEST else x
+    n = (x * LOG2_E + ROUNDING) - ROUNDING
+    r = (x - n * LN2_HIGH) - n * LN2_LOW
+    e_r = ONE + r + r * r * (E0 + r * (E1 + r * (E2 + r * (E3 + r * E4))))
+    power = np.int32(np.int32(np.int32(n) + np.int32(127)) << np.int32(23))      # the bits of 2^n
+    return e_r * power.view(np.float32)
+
+
+@kernel
+def tanh_float32(x):
+    """tanh(x): an odd polynomial below 0.625, 1 − 2 / (e^{2|x|} + 1) with x's sign above."""
+    size = -x if x < np.float32(0) else x
+    z = x * x
+    inner = x + x * z * (T0 + z * (T1 + z * (T2 + z * (T3 + z * T4))))
+    outer = ONE - TWO / (exp_float32(TWO * size) + ONE)
+    outer = -outer if x < np.float32(0) else outer
+    return inner if size < SMALL else outer
+
+
+@kernel
+def sigmoid_float32(x):
+    """σ(x) = 1 / (1 + e^{−x})."""
+    return ONE / (ONE + exp_float32(-x))
+
+
+def exp(x):
+    """e^x in x's own dtype."""
+    return exp_float32(x) if isinstance(x, np.float32) else np.float64(math.exp(x))
+
+
+def tanh(x):
+    """tanh(x) in x's own dtype."""
+    return tanh_float32(x) if isinstance(x, np.float32) else np.float64(math.tanh(x))
+
+
+def sigmoid(x):
+    """σ(x) in x's own dtype; in float64 as (1 + tanh(x / 2)) / 2, which cannot overflow."""
+    return sigmoid_float32(x) if isinstance(x, np.float32) else np.float64(0.5 + 0.5 * math.tanh(0.5 * x))
+
+
+@overload(exp)
+def _exp(x):
+    return (lambda x: exp_float32(x)) if x == types.float32 else (lambda x: math.exp(x))
+
+
+@overload(tanh)
+def _tanh(x):
+    return (lambda x: tanh_float32(x)) if x == types.float32 else (lambda x: math.tanh(x))
+
+
+@overload(sigmoid)
+def _sigmoid(x):
+    return (lambda x: sigmoid_float32(x)) if x == types.float32 else (lambda x: 0.5 + 0.5 * math.tanh(0.5 * x))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS | {"reassoc", "nnan"})
+def row_max(row):
+    """max_j row_j; where the row holds a NaN the result may miss it, the row itself does not."""
+    top = row[0]
+    for j in range(1, row.shape[0]):
+        top = row[j] if row[j] > top else top
+    return top
+
+
+@reduction
+def row_sum(row):
+    """Σ_j row_j."""
+    total = row.dtype.type(0)
+    for j in range(row.shape[0]):
+        total += row[j]
+    return total
+
+
+@reduction
+def row_dot(a, b):
+    """Σ_j a_j b_j."""
+    total = a.dtype.type(0)
+    for j in range(a.shape[0]):
+        total += a[j] * b[j]
+    return total

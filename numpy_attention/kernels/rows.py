@@ -1,0 +1,40 @@
+"""Rows of a table and dropout: gather's backward, and a mask that depends on the row's name alone."""
+
+import numpy as np
+
+from numpy_attention.kernels.elementary import kernel
+
+
+@kernel
+def scatter_add(ids, rows, table):
+    """table[ids_n] += rows_n, in the order of n.  ids (N,), rows (N, E), table (V, E)."""
+    for n in range(ids.shape[0]):
+        row, out = rows[n], table[ids[n]]
+        for e in range(row.shape[0]):
+            out[e] += row[e]
+
+
+@kernel
+def dropout(x, names, key, threshold, scale, y):
+    """y_nj = scale · x_nj where a hash of (key, names_n, j) is at least threshold, else 0.
+
+    x, y (N, D); names (N,) integers; key, threshold 32-bit. Two rounds of multiply and shift (the finaliser of
+    MurmurHash3, Appleby 2011) mix the three numbers; the same call on dy is the backward pass.
+    """
+    zero = x.dtype.type(0)
+    for n in range(x.shape[0]):
+        row, out = x[n], y[n]
+        start = mix(np.uint32(np.uint32(names[n]) ^ key))
+        for j in range(row.shape[0]):
+            h = mix(np.uint32(start ^ np.uint32(j)))
+            out[j] = row[j] * scale if h >= threshold else zero
+
+
+@kernel
+def mix(h):
+    """A bijection of the 32-bit integers in which every input bit moves about half of the output bits."""
+    h = np.uint32(h ^ np.uint32(h >> np.uint32(16)))
+    h = np.uint32(h * np.uint32(0x85EBCA6B))
+    h = np.uint32(h ^ np.uint32(h >> np.uint32(13)))
+    h = np.uint32(h * np.uint32(0xC2B2AE35))
+    return np.uint32(h ^ np.uint32(h >> np.uint32(16)))

@@ -1,0 +1,81 @@
+"""Softmax over the unmasked positions, weighted sums, and softmax with cross-entropy over a vocabulary."""
+
+import math
+
+from numpy_attention.kernels.elementary import exp, kernel, row_dot, row_max, row_sum
+
+
+@kernel
+def masked_softmax(scores, mask, weights):
+    """α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj; 0 elsewhere, and 0 everywhere where none is.
+
+    scores, weights (B, S); mask (B, S) boolean. A NaN among a row's unmasked scores makes its weights NaN.
+    """
+    zero = scores.dtype.type(0)
+    for b in range(scores.shape[0]):
+        s, m, w = scores[b], mask[b], weights[b]
+        top, some = zero, False
+        for j in range(s.shape[0]):
+            if m[j]:
+                top = s[j] if (not some or s[j] > top) else top
+                some = True
+        for j in range(s.shape[0]):
+            w[j] = exp(s[j] - top) if m[j] else zero
+        if some:
+            total = row_sum(w)
+            for j in range(s.shape[0]):
+                w[j] /= total
+
+
+@kernel
+def masked_softmax_backward(dweights, weights, dscores):
+    """ds_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is 0."""
+    for b in range(weights.shape[0]):
+        w, d, out = weights[b], dweights[b], dscores[b]
+        mean = row_dot(w, d)
+        for j in range(w.shape[0]):
+            out[j] = w[j] * (d[j] - mean)
+
+
+@kernel
+def weighted_sum(weights, values, context):
+    """c_b = Σ_j α_bj h_bj.  weights (B, S), values (B, S, D) → context (B, D)."""
+    for b in range(weights.shape[0]):
+        c = context[b]
+        c[:] = 0
+        for j in range(weights.shape[1]):
+            w, v = weights[b, j], values[b, j]
+            if w != 0:
+                for d in range(c.shape[0]):
+                    c[d] += w * v[d]
+
+
+@kernel
+def weighted_sum_backward(dcontext, values, mask, dweights):
+    """dα_bj = h_bj · dc_b at the unmasked positions; 0 elsewhere. (dh_bj = α_bj dc_b is one product for all steps.)"""
+    zero = values.dtype.type(0)
+    for b in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            dweights[b, j] = row_dot(values[b, j], dcontext[b]) if mask[b, j] else zero
+
+
+@kernel
+def cross_entropy(logits, b, targets, scale, losses):
+    """Loss and gradient of a softmax in one pass, in place.
+
+    z = logits + b, p = softmax(z):  losses_n = −log p_n[target_n], and logits becomes ∂/∂z of scale · Σ_n losses_n
+    = scale (p − onehot(target)).  logits (N, V), b (V,), targets (N,), losses (N,) float64.
+    """
+    for n in range(logits.shape[0]):
+        z, target = logits[n], targets[n]
+        for v in range(z.shape[0]):
+            z[v] += b[v]
+        top, z_target = row_max(z), z[target]
+        for v in range(z.shape[0]):
+            z[v] = exp(z[v] - top)
+        total = row_sum(z)
+        losses[n] = math.log(total) + top - z_target
+        share = scale / total
+        for v in range(z.shape[0]):
+            z[v] *= share
+        z[target] -= scale

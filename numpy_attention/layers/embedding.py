@@ -1,0 +1,33 @@
+"""Embedding: a row of a table for each id."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.initializers import normal
+from numpy_attention.kernels.rows import scatter_add
+from numpy_attention.module import Array, Module
+from numpy_attention.shapes import expect_ids, flat
+
+
+@dataclass(eq=False)
+class Embedding(Module):
+    """y = E[id].   ids (…) integers in 0 … V − 1 → y (…, size).
+
+    Share one Embedding between a model's input and its Output to tie the weights (Press & Wolf 2017).
+    """
+
+    E: Array  # (V, size)
+
+    @classmethod
+    def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
+        return cls(init(rng, (vocabulary, size), dtype))
+
+    def forward(self, ids):
+        """Rows of E, and the ids as cache. TypeError, ValueError: ids that are no integers or out of range."""
+        expect_ids("ids", ids, len(self.E))
+        return self.E[ids], ids
+
+    def backward(self, dy, cache, grad):
+        """∂L/∂E[id] += dy for every occurrence of id. Ids have no gradient: returns None."""
+        scatter_add(cache.ravel(), np.ascontiguousarray(flat(dy)), grad.E)

@@ -1,0 +1,37 @@
+"""Linear: an affine map of the last axis."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.initializers import glorot
+from numpy_attention.module import Array, Module
+from numpy_attention.shapes import expect, flat
+
+
+@dataclass(eq=False)
+class Linear(Module):
+    """y = x W + b.   x (…, I) → y (…, O); b None leaves the bias out."""
+
+    W: Array  # (I, O)
+    b: Array | None  # (O,)
+
+    @classmethod
+    def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
+        return cls(init(rng, (inputs, outputs), dtype), np.zeros(outputs, dtype) if bias else None)
+
+    def forward(self, x):
+        """y, and x as cache. ValueError: x of another last axis."""
+        expect("x", x, x.shape[:-1] + (len(self.W),), "(…, I)")
+        y = flat(x) @ self.W
+        if self.b is not None:
+            y += self.b
+        return y.reshape(x.shape[:-1] + y.shape[-1:]), x
+
+    def backward(self, dy, cache, grad):
+        """∂L/∂W += xᵀ dy,  ∂L/∂b += Σ dy,  returns dx = dy Wᵀ."""
+        x, rows = cache, flat(dy)
+        grad.W += flat(x).T @ rows
+        if self.b is not None:
+            grad.b += rows.sum(0)
+        return (rows @ self.W.T).reshape(x.shape)

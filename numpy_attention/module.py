@@ -1,0 +1,199 @@
+"""Module: a layer is a dataclass of arrays, and the gradient of a model is a model.
+
+Array fields are parameters, Module fields (also in lists and tuples) are parts, anything else is a hyperparameter.
+
+    grad = model.zeros_like()            the gradient twin: grad.decoder.attention.W_a is ∂L/∂W_a
+    model.vector, grad.vector            all parameters as one flat vector, of which the fields are views
+
+Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use of a shared part
+adds its gradient to the same place in the twin.
+"""
+
+from dataclasses import fields
+
+import numpy as np
+
+Array = np.ndarray
+
+
+class Module:
+    """Base of every layer, cell, attention and model; subclasses are decorated with `@dataclass(eq=False)`."""
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.__repr__ = Module.__repr__      # a dataclass keeps a __repr__ that its class already has
+
+    # ---- walking ------------------------------------------------------------------------------------------------
+
+    def modules(self):
+        """Yield (dotted name, module) for this module ("") and all its parts, each object once, depth first."""
+        seen = set()
+        for name, module in self._visits(""):
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+
+    def _visits(self, name):
+        yield name, self
+        for field in fields(self):
+            for part_name, part in _parts(join(name, field.name), getattr(self, field.name)):
+                yield from part._visits(part_name)
+
+    def named_parameters(self):
+        """Yield (dotted name, array) for every parameter, each once, in the order of the flat vector."""
+        owners = {}
+        for name, module in self.modules():
+            for field in fields(module):
+                value = getattr(module, field.name)
+                if isinstance(value, np.ndarray):
+                    full = join(name, field.name)
+                    if id(value) in owners:
+                        raise ValueError(f"one array is both {owners[id(value)]} and {full}: "
+                                         "tie weights by sharing a Module (an Embedding, say), not an array")
+                    owners[id(value)] = full
+                    yield full, value
+
+    def ties(self):
+        """List of (other name, first name) for the parts that are reached under more than one name."""
+        first, ties = {}, []
+        for name, module in self._visits(""):
+            if id(module) in first:
+                ties.append((name, first[id(module)]))
+            first.setdefault(id(module), name)
+        return ties
+
+    @property
+    def size(self):
+        """Number of parameters, each tied one counted once."""
+        return sum(array.size for _, array in self.named_parameters())
+
+    @property
+    def dtype(self):
+        """The dtype that all parameters share; ValueError where they do not."""
+        dtypes = {array.dtype: name for name, array in self.named_parameters()}
+        if len(dtypes) != 1:
+            raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, given "
+                             + (", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items()) or "no parameter"))
+        return next(iter(dtypes))
+
+    # ---- one flat vector behind all parameters --------------------------------------------------------------------
+
+    @property
+    def vector(self):
+        """The flat vector of all parameters; the first use packs the model."""
+        if "_vector" not in self.__dict__:
+            self._pack()
+        return self.__dict__["_vector"]
+
+    def _pack(self):
+        if self.__dict__.get("_packed"):
+            raise RuntimeError(f"this {type(self).__name__} is part of a model that is packed already: "
+                               "use the whole model's vector, or a copy() of this part")
+        places = [(name, array.shape, array.size) for name, array in self.named_parameters()]
+        vector = np.empty(sum(size for *_, size in places), self.dtype)
+        start = 0
+        for _, module in self.modules():
+            for field in fields(module):
+                value = module.__dict__[field.name]
+                if isinstance(value, np.ndarray):
+                    view = vector[start:start + value.size].reshape(value.shape)
+                    view[...] = value
+                    module.__dict__[field.name] = view
+                    start += value.size
+            module.__dict__.pop("_vector", None)
+            module.__dict__["_packed"] = True
+        self.__dict__["_vector"] = vector
+
+    def __setattr__(self, name, value):
+        current = self.__dict__.get(name)
+        if value is current or not self.__dict__.get("_packed"):
+            self.__dict__[name] = value
+        elif isinstance(current, np.ndarray):
+            if not isinstance(value, np.ndarray) or value.shape != current.shape or value.dtype != current.dtype:
+                given = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+                raise ValueError(f"{type(self).__name__}.{name} is packed as {current.dtype} {current.shape}, given "
+                                 f"{given}: convert it first, or build a new model")
+            current[...] = value
+        elif isinstance(value, np.ndarray) or any(True for v in (current, value) for _ in _parts(name, v)):
+            raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by {type(value).__name__} once the "
+                             "model is packed into one vector: assemble the model first")
+        else:
+            self.__dict__[name] = value
+
+    # ---- twins and copies -----------------------------------------------------------------------------------------
+
+    def zeros_like(self):
+        """The gradient twin: the same structure and ties, every parameter 0, packed."""
+        twin = _rebuilt(self, np.zeros_like, {})
+        twin._pack()
+        return twin
+
+    def copy(self):
+        """A model of its own with the same values and ties; packed where this one is."""
+        return self._converted(np.array)
+
+    def astype(self, dtype):
+        """A copy in another dtype: float32 trains, float64 checks."""
+        return self._converted(lambda array: np.array(array, dtype))
+
+    def _converted(self, convert):
+        twin = _rebuilt(self, convert, {})
+        if "_vector" in self.__dict__:
+            twin._pack()
+        return twin
+
+    def load(self, parameters):
+        """Copy values in from {dotted name: array}; names and shapes must be exactly this model's (ValueError)."""
+        own = dict(self.named_parameters())
+        missing, unknown = sorted(own.keys() - parameters.keys()), sorted(parameters.keys() - own.keys())
+        if missing or unknown:
+            raise ValueError(f"these parameters are not of this {type(self).__name__}: missing {missing[:4]}, "
+                             f"unknown {unknown[:4]}; load into the model that was saved")
+        for name, array in own.items():
+            if np.shape(parameters[name]) != array.shape:
+                raise ValueError(f"{name} has shape {np.shape(parameters[name])}, expected {array.shape}: "
+                                 "load into a model of the same sizes")
+        for name, array in own.items():
+            array[...] = parameters[name]
+
+    # ---- printing ---------------------------------------------------------------------------------------------------
+
+    def __repr__(self):
+        rows = [(name, str(array.shape), f"{array.size:,}") for name, array in self.named_parameters()]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+        lines = [f"{type(self).__name__}: {self.size:,} parameters"]
+        lines += [f"  {name:<{widths[0]}}  {shape:<{widths[1]}}  {count:>{widths[2]}}" for name, shape, count in rows]
+        lines += [f"  {other} is tied to {name}" for other, name in self.ties()]
+        return "\n".join(lines)
+
+
+def join(prefix, name):
+    """Dotted name of a part: join("decoder", "W") = "decoder.W"."""
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _parts(name, value):
+    """Yield (name, module) for a field's value: a Module, or a list or tuple of them."""
+    if isinstance(value, Module):
+        yield name, value
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            if isinstance(item, np.ndarray):
+                raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}: a parameter must be a field of "
+                                "its own, or a field of a Module in the list")
+            yield from _parts(f"{name}.{i}", item)
+
+
+def _rebuilt(value, convert, memo):
+    """The same tree of modules with every array converted, shared parts shared again."""
+    if isinstance(value, Module):
+        if id(value) not in memo:
+            twin = memo[id(value)] = object.__new__(type(value))
+            for field in fields(value):
+                twin.__dict__[field.name] = _rebuilt(getattr(value, field.name), convert, memo)
+        return memo[id(value)]
+    if isinstance(value, np.ndarray):
+        return convert(value)
+    if isinstance(value, (list, tuple)) and any(True for _ in _parts("", value)):
+        return type(value)(_rebuilt(item, convert, memo) for item in value)
+    return value

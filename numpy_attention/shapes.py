@@ -1,0 +1,37 @@
+"""Shapes: what every layer asks of its input, and the two reshapes that they share."""
+
+import numpy as np
+
+
+def flat(x):
+    """All leading axes as one: (…, D) → (N, D), so that a product over time and batch is one matrix product."""
+    return x.reshape(-1, x.shape[-1])
+
+
+def expect(name, array, shape, axes, advice="check the order of the axes"):
+    """Refuse an array of another shape: ValueError names the array, its shape, the one expected and what to do.
+
+    shape holds an int for each axis that is known and None for one that may be anything; axes reads "(T, B, H)".
+    """
+    given = np.shape(array)
+    if len(given) != len(shape) or any(want is not None and want != size for want, size in zip(shape, given)):
+        wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
+        raise ValueError(f"{name} {axes} has shape {given}, expected {wanted}: {advice}")
+
+
+def expect_mask(mask, shape, axes):
+    """Refuse a mask that is not boolean (TypeError) or not of this shape (ValueError)."""
+    if getattr(mask, "dtype", None) != bool:
+        raise TypeError(f"mask {axes} must be boolean, True where there is a token; given "
+                        f"{getattr(mask, 'dtype', type(mask).__name__)}: write mask.astype(bool), or ids != PAD")
+    expect("mask", mask, shape, axes, "it must match the sequences it masks")
+
+
+def expect_ids(name, ids, size):
+    """Refuse ids that are not integers (TypeError) or not in 0 … size − 1 (ValueError)."""
+    if not isinstance(ids, np.ndarray) or ids.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be an integer array, given {getattr(ids, 'dtype', type(ids).__name__)}: "
+                        "encode tokens with a Vocabulary")
+    if ids.size and (ids.min() < 0 or ids.max() >= size):
+        bad = ids.min() if ids.min() < 0 else ids.max()
+        raise ValueError(f"{name} holds the id {bad}, expected 0 to {size - 1}: encode with the model's vocabulary")
