@@ -1,0 +1,1 @@
+"""From a trained translator to words: greedy search and beam search."""

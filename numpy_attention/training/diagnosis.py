@@ -1,0 +1,41 @@
+"""What went bad first, when a loss or a gradient is not finite."""
+
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+
+class NonFiniteError(ArithmeticError):
+    """A loss or gradient is not finite; the message names the first parameter, activation or gradient that is not."""
+
+
+def first_bad(model, batch, grad):
+    """Name of the first parameter, else activation of the forward pass, else gradient, that holds NaN or infinity."""
+    for name, array in model.named_parameters():
+        if not np.isfinite(array).all():
+            return f"parameter {name}"
+    if hasattr(model, "forward"):
+        *outputs, cache = model.forward(batch)
+        for name, array in _arrays(cache, "cache"):
+            if not np.isfinite(array).all():
+                return f"activation {name}"
+        for i, output in enumerate(outputs):
+            if isinstance(output, np.ndarray) and not np.isfinite(output).all():
+                return f"activation output[{i}]"
+    for name, array in grad.named_parameters():
+        if not np.isfinite(array).all():
+            return f"gradient of {name}"
+    return "the loss alone"
+
+
+def _arrays(value, name):
+    """Yield (path, array) for the float arrays of a cache, in the order of the forward pass."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            yield name, value
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _arrays(getattr(value, field.name), f"{name}.{field.name}")
+    elif isinstance(value, (tuple, list)):
+        for part, item in zip(getattr(value, "_fields", range(len(value))), value):
+            yield from _arrays(item, f"{name}.{part}")

@@ -1,0 +1,97 @@
+"""Optimizers: how a gradient moves the parameters. All work on the flat vectors, elementwise.
+
+    slots = optimizer.slots                                       names of the vectors that it keeps, each like weights
+    optimizer.update(weights, gradient, vectors, step, rate, factor)
+
+The gradient is read times `factor` (clipping) and left at 0; step counts from 1; rate is the schedule's share of the
+learning rate.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.kernels import updates as kernels
+
+
+def _positive(**settings):
+    for name, value in settings.items():
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} = {value}: expected a positive number")
+
+
+def _share(**settings):
+    for name, value in settings.items():
+        if not 0 <= value < 1:
+            raise ValueError(f"{name} = {value}: expected a number in [0, 1)")
+
+
+@dataclass(frozen=True)
+class SGD:
+    """w −= rate · g, or with momentum μ: v = μ v + g, w −= rate · v."""
+
+    learning_rate: float = 1.0
+    momentum: float = 0.0
+
+    def __post_init__(self):
+        _positive(learning_rate=self.learning_rate)
+        _share(momentum=self.momentum)
+
+    @property
+    def slots(self):
+        return ("velocity",) if self.momentum else ()
+
+    def update(self, weights, gradient, vectors, step, rate=1.0, factor=1.0):
+        number = weights.dtype.type
+        if self.momentum:
+            kernels.momentum(weights, gradient, vectors["velocity"], number(self.learning_rate * rate),
+                             number(self.momentum), number(factor))
+        else:
+            kernels.sgd(weights, gradient, number(self.learning_rate * rate * factor))
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma & Ba 2015, algorithm 1).
+
+        m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²
+        w −= rate · m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε)
+    """
+
+    learning_rate: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    slots = ("m", "v")
+
+    def __post_init__(self):
+        _positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
+        _share(beta1=self.beta1, beta2=self.beta2)
+
+    def update(self, weights, gradient, vectors, step, rate=1.0, factor=1.0):
+        number = weights.dtype.type
+        kernels.adam(weights, gradient, vectors["m"], vectors["v"],
+                     number(self.learning_rate * rate / (1 - self.beta1**step)), number(self.beta1), number(self.beta2),
+                     number(np.sqrt(1 - self.beta2**step)), number(self.epsilon), number(factor))
+
+
+@dataclass(frozen=True)
+class Adadelta:
+    """Adadelta (Zeiler 2012): steps in the parameters' own units; RNNsearch used ρ = 0.95, ε = 1e-6.
+
+        s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate · δ
+    """
+
+    learning_rate: float = 1.0
+    rho: float = 0.95
+    epsilon: float = 1e-6
+    slots = ("squares", "deltas")
+
+    def __post_init__(self):
+        _positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
+        _share(rho=self.rho)
+
+    def update(self, weights, gradient, vectors, step, rate=1.0, factor=1.0):
+        number = weights.dtype.type
+        kernels.adadelta(weights, gradient, vectors["squares"], vectors["deltas"], number(self.learning_rate * rate),
+                         number(self.rho), number(self.epsilon), number(factor))

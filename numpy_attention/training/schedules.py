@@ -1,0 +1,43 @@
+"""Schedules: the share of the learning rate that an epoch or step uses."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The whole learning rate, always."""
+
+    def __call__(self, step, epoch):
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Decay:
+    """Full for `full_epochs` epochs, then divided by `divisor` before each further one (Zaremba et al. 2014)."""
+
+    full_epochs: int
+    divisor: float
+
+    def __post_init__(self):
+        if self.full_epochs < 0 or self.divisor < 1:
+            raise ValueError(f"Decay(full_epochs={self.full_epochs}, divisor={self.divisor}): expected full_epochs of at "
+                             "least 0 and a divisor of at least 1")
+
+    def __call__(self, step, epoch):
+        return self.divisor ** -max(0, epoch + 1 - self.full_epochs)
+
+
+@dataclass(frozen=True)
+class LinearDecay:
+    """From 1 at the first step straight down to `last` at step `steps`, and `last` from there on."""
+
+    steps: int
+    last: float = 0.0
+
+    def __post_init__(self):
+        if self.steps < 1 or not 0 <= self.last <= 1:
+            raise ValueError(f"LinearDecay(steps={self.steps}, last={self.last}): expected at least one step and a last "
+                             "share in [0, 1]")
+
+    def __call__(self, step, epoch):
+        return max(self.last, 1 - (1 - self.last) * (step - 1) / self.steps)
