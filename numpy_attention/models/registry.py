@@ -1,0 +1,19 @@
+"""Models by name, so that a run's configuration, a plain dict, can say which one to build."""
+
+from numpy_attention.models.encoder_decoder import EncoderDecoder
+from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.rnnsearch import RNNSearch
+
+TRANSLATORS = {"rnnsearch": RNNSearch, "encoder-decoder": EncoderDecoder}
+LANGUAGE_MODELS = {"language-model": LanguageModel}
+MODELS = TRANSLATORS | LANGUAGE_MODELS
+
+
+def build(name, rng, *vocabularies, **settings):
+    """MODELS[name].create(rng, sizes of the vocabularies, **settings). ValueError: an unknown name or setting."""
+    if name not in MODELS:
+        raise ValueError(f"unknown model {name!r}: expected one of {', '.join(sorted(MODELS))}")
+    try:
+        return MODELS[name].create(rng, *map(len, vocabularies), **settings)
+    except TypeError as error:
+        raise ValueError(f"{name} cannot be built with {settings}: {error}") from None

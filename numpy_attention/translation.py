@@ -1,0 +1,199 @@
+"""A translator: a model with its vocabularies and configuration, as trained, saved, measured and used."""
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention import metrics
+from numpy_attention.data.batching import PairBatches, pair_batch
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.greedy import greedy
+from numpy_attention.models.registry import TRANSLATORS, build
+from numpy_attention.module import Array, Module
+from numpy_attention.training import checkpoint
+from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.optimizers import SGD, Adadelta, Adam
+from numpy_attention.training.threads import Threads, available
+from numpy_attention.training.trainer import Trainer
+
+OPTIMIZERS = {"sgd": SGD, "adam": Adam, "adadelta": Adadelta}
+CHECKPOINT = "checkpoint.npz"
+
+
+@dataclass
+class Training:
+    """How a translator is trained: everything that a run's result depends on besides the data and the model."""
+
+    epochs: int = 10
+    minutes: float | None = None
+    batch_size: int = 64
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+    clip: float = 1.0
+    average: str = "sentence"
+    patience: int | None = None
+    save_steps: int | None = None
+    min_count: int = 1
+    reverse_source: bool = False
+    seed: int = 0
+
+    def __post_init__(self):
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer {self.optimizer!r}: expected one of {', '.join(OPTIMIZERS)}")
+        if self.epochs < 1:
+            raise ValueError(f"epochs {self.epochs}: expected at least 1")
+
+
+@dataclass
+class Translation:
+    """One translated sentence: its words, log p, and the attention weights (target and </s>, source and </s>)."""
+
+    source: list
+    target: list
+    log_probability: float
+    weights: Array
+
+
+@dataclass
+class Translator:
+    """A translation model and what it needs to be used: vocabularies and the configuration that builds it again."""
+
+    model: Module
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    name: str
+    settings: dict
+    training: Training
+    corpus: dict = field(default_factory=dict)
+    history: list = field(default_factory=list)
+
+    # ---- training and loading -------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, pairs, name="rnnsearch", settings=None, training=None, corpus=None):
+        """An untrained translator for these Pairs; settings go to the model's `create`, the seed is the training's."""
+        if not pairs:
+            raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length limit drops every pair")
+        if name not in TRANSLATORS:
+            raise ValueError(f"unknown translator {name!r}: expected one of {', '.join(sorted(TRANSLATORS))}")
+        training = training or Training()
+        vocabularies = [Vocabulary.build(sentences, min_count=training.min_count)
+                        for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs])]
+        model = build(name, np.random.default_rng(training.seed), *vocabularies, **(settings or {}))
+        return cls(model, *vocabularies, name, settings or {}, training, corpus or {})
+
+    def trainer(self, train, valid=None, folder=None, threads=None, progress=True):
+        """The Trainer that `fit` runs, for a loop of one's own."""
+        how = self.training
+        return Trainer(self.model, OPTIMIZERS[how.optimizer](how.learning_rate), self.batches(train),
+                       self.batches(valid) if valid else None, rng=np.random.default_rng([how.seed, 1]),
+                       average=how.average, clip=how.clip, patience=how.patience, save_steps=how.save_steps,
+                       path=None if folder is None else Path(folder) / CHECKPOINT, about=self.configuration(),
+                       threads=threads, progress=progress)
+
+    def fit(self, train, valid=None, folder=None, threads=None, progress=True):
+        """Train on Pairs, keep the parameters of the best epoch, resume where a checkpoint is; → self."""
+        trainer = self.trainer(train, valid, folder, threads, progress)
+        if trainer.resume() and progress:
+            print(f"resumed after {trainer.step:,} steps, epoch {trainer.epoch + 1}")
+        self.history = trainer.fit(self.training.epochs, self.training.minutes)
+        self.threads = trainer.threads
+        trainer.use_best()
+        return self
+
+    def configuration(self):
+        """All but the parameters, as a dict that JSON can hold."""
+        return {"kind": "translator", "name": self.name, "settings": self.settings, "corpus": self.corpus,
+                "training": dataclasses.asdict(self.training), "source_vocabulary": self.source_vocabulary.tokens,
+                "target_vocabulary": self.target_vocabulary.tokens}
+
+    @classmethod
+    def load(cls, folder):
+        """The translator of a run's folder, with the parameters of its best epoch.
+
+        FileNotFoundError: no run there; ValueError: its checkpoint is damaged or no translator's.
+        """
+        path = Path(folder) / CHECKPOINT
+        arrays, about = checkpoint.load(path)
+        known = about.get("about", {})
+        if known.get("kind") != "translator":
+            raise ValueError(f"{path} is no translator's checkpoint, but a {known.get('kind', 'plain model')}'s: "
+                             "name the folder of a run that `numpy-attention train` made")
+        vocabularies = Vocabulary(known["source_vocabulary"]), Vocabulary(known["target_vocabulary"])
+        model = build(known["name"], np.random.default_rng(0), *vocabularies, **known["settings"])
+        checkpoint.restore(model, arrays)
+        if "best" in arrays:
+            model.vector[...] = arrays["best"]
+        return cls(model, *vocabularies, known["name"], known["settings"], Training(**known["training"]),
+                   known["corpus"], about["trainer"]["history"])
+
+    def batches(self, pairs, batch_size=None):
+        """PairBatches of Pairs in this translator's vocabularies."""
+        return PairBatches.encode(pairs, self.source_vocabulary, self.target_vocabulary,
+                                  batch_size=batch_size or self.training.batch_size,
+                                  reverse_source=self.training.reverse_source)
+
+    # ---- use --------------------------------------------------------------------------------------------------------
+
+    def translate(self, sentences, beam=5, length_penalty=1.0, batch_size=64, threads=1):
+        """Translate lists of tokens; beam 1 is greedy search. → a Translation each. ValueError: an empty sentence."""
+        for i, sentence in enumerate(sentences):
+            if not len(sentence):
+                raise ValueError(f"sentence {i + 1} is empty: expected at least one token")
+        ids = [self.source_vocabulary.encode(sentence) for sentence in sentences]
+        order = np.argsort([len(sentence) for sentence in ids], kind="stable")
+        groups = [order[i:i + batch_size] for i in range(0, len(order), batch_size)]
+        found = [None] * len(sentences)
+
+        def search(group):
+            batch = pair_batch([ids[i] for i in group], [[0]] * len(group), self.training.reverse_source)
+            if beam == 1:
+                hypotheses = greedy(self.model, batch.source, batch.source_mask)
+            else:
+                hypotheses = [best[0] for best in
+                              beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)]
+            for i, hypothesis in zip(group, hypotheses):
+                found[i] = Translation(list(sentences[i]), self.target_vocabulary.decode(hypothesis.ids),
+                                       hypothesis.log_probability, self._source_order(hypothesis.weights))
+
+        with Threads(threads) as pool:
+            pool.map(lambda k: [search(group) for group in groups[k::threads]])
+        return found
+
+    def attend(self, pairs):
+        """Attention weights under teacher forcing: (target + 1, source + 1) for each Pair, </s> last."""
+        batches, found = self.batches(pairs), [None] * len(pairs)
+        for indices in batches.order():
+            weights = self.model.weights(batches.batch(indices))
+            for b, i in enumerate(indices):
+                rows = weights[:len(pairs[i].target) + 1, b, :len(pairs[i].source) + 1]
+                found[i] = self._source_order(rows)
+        return found
+
+    def _source_order(self, weights):
+        """Columns in the order of the sentence, where the model read it reversed."""
+        if not self.training.reverse_source:
+            return weights
+        return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
+
+    def measure(self, pairs, beam=5, threads=None):
+        """→ {metric: value} on Pairs: perplexity, greedy and beam BLEU, chrF, and with links pointing accuracy and AER."""
+        threads = threads or available()
+        references = [pair.target for pair in pairs]
+        result = {"perplexity": evaluate(self.model, self.batches(pairs), threads).perplexity}
+        for label, width in (("bleu_greedy", 1), ("bleu", beam)):
+            found = [t.target for t in self.translate([pair.source for pair in pairs], width, threads=threads)]
+            result[label] = metrics.bleu(found, references).score
+        result["chrf"] = metrics.chrf(found, references).score
+        if any(pair.sure for pair in pairs):
+            weights = self.attend(pairs)
+            result["pointing"] = metrics.pointing_accuracy(weights, pairs)
+            result["diagonal"] = metrics.diagonal_pointing(pairs)
+            result["aer"] = metrics.alignment_error_rate(metrics.links_from_weights(weights, pairs), pairs)
+        if not all(math.isfinite(value) for value in result.values()):
+            raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
+        return result
