@@ -1,0 +1,84 @@
+"""Kill a training again and again, then let it finish: run by test_kill.py in a process of its own, for it forks.
+
+    python tests/training/kill.py FOLDER KILLS
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from small import trainer, translator_model  # noqa: E402
+
+from numpy_attention.training import checkpoint  # noqa: E402
+
+EPOCHS = 12
+
+
+def train(path, slow):
+    """Train to the end, or until killed; slow: each checkpoint takes its time, so that a kill hits the writing."""
+    if slow:
+        sync = os.fsync
+        os.fsync = lambda number: (time.sleep(0.05), sync(number))
+    run = trainer(translator_model(), path, count=160, threads=2, save_steps=5)
+    run.resume()
+    run.fit(EPOCHS)
+
+
+def forked(path, slow):
+    child = os.fork()
+    if child == 0:
+        try:
+            train(path, slow)
+            os._exit(0)
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+    return child
+
+
+def main(folder, kills):
+    folder, rng = Path(folder), np.random.default_rng(0)
+    trainer(count=16).fit(1)                                # compile before the first fork
+    assert os.waitpid(forked(folder / "whole.npz", False), 0)[1] == 0
+    path, killed, in_write, finished = folder / "killed.npz", 0, 0, 0
+    while killed < kills:
+        slow, step_before = killed % 2 == 1, -1
+        if path.exists():
+            step_before = checkpoint.load(path)[1]["trainer"]["step"]
+            if step_before >= EPOCHS * 20:
+                path.unlink()                               # this one came through: start another
+                finished += 1
+                step_before = -1
+        child = forked(path, slow)
+        partial = path.with_name(path.name + ".partial")
+        if slow:                                            # wait for a write to be under way
+            partial.unlink(missing_ok=True)
+            while not partial.exists() and os.waitpid(child, os.WNOHANG)[0] == 0:
+                time.sleep(0.001)
+        else:
+            time.sleep(rng.uniform(0.0, 0.3))
+        in_write += partial.exists()
+        try:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        except (ProcessLookupError, ChildProcessError):
+            continue                                        # it had finished before the kill
+        killed += 1
+        if path.exists():                                   # whole, and never behind the last one
+            assert checkpoint.load(path)[1]["trainer"]["step"] >= step_before
+    assert os.waitpid(forked(path, False), 0)[1] == 0
+    whole, after = (checkpoint.load(folder / name) for name in ("whole.npz", "killed.npz"))
+    assert whole[0].keys() == after[0].keys()
+    for name, array in whole[0].items():
+        assert np.array_equal(array, after[0][name]), name
+    print(f"{killed} kills, {in_write} of them while a checkpoint was being written, {finished} runs finished between; "
+          f"{len(whole[0])} arrays of the final checkpoint bit-identical")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

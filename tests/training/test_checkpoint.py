@@ -1,0 +1,107 @@
+"""Checkpoints: whole or absent, never unpickled, and clear about what is wrong with a file."""
+
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from small import translator_model
+
+from numpy_attention.training import checkpoint
+
+
+@pytest.fixture
+def path(tmp_path):
+    checkpoint.save(tmp_path / "run.npz", checkpoint.parameters(translator_model()), {"note": "ü"})
+    return tmp_path / "run.npz"
+
+
+def test_round_trip(path):
+    arrays, about = checkpoint.load(path)
+    assert about["note"] == "ü"
+    other = translator_model(seed=9)
+    checkpoint.restore(other, arrays)
+    assert np.array_equal(other.vector, translator_model().vector)
+    assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
+
+
+def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "fsync", lambda number: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.save(path, {"x": np.zeros(3)}, {})
+    assert path.read_bytes() == before
+
+
+def test_missing(tmp_path):
+    with pytest.raises(FileNotFoundError, match="train a model first"):
+        checkpoint.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 30, 0.5, 0.99])
+def test_truncated(path, keep):
+    data = path.read_bytes()
+    path.write_bytes(data[:keep if isinstance(keep, int) else int(keep * len(data))])
+    with pytest.raises(ValueError, match="run.npz"):
+        checkpoint.load(path)
+
+
+def test_a_flipped_byte(path):
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        place = archive.getinfo("parameters/C.npy").header_offset + 400
+    data[place] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="corrupted"):
+        checkpoint.load(path)
+
+
+def test_a_pickle_is_never_loaded(tmp_path):
+    class Payload:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "executed"),)
+    np.savez(tmp_path / "evil.npz", about=np.array([Payload()], dtype=object))
+    with pytest.raises(ValueError, match="pickled objects"):
+        checkpoint.load(tmp_path / "evil.npz")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_not_a_checkpoint(tmp_path):
+    np.savez(tmp_path / "plain.npz", x=np.zeros(2))
+    with pytest.raises(ValueError, match="no 'about' entry"):
+        checkpoint.load(tmp_path / "plain.npz")
+    (tmp_path / "text.npz").write_text("hello")
+    with pytest.raises(ValueError, match="text.npz"):
+        checkpoint.load(tmp_path / "text.npz")
+    np.savez(tmp_path / "garbled.npz", about=np.frombuffer(b"{not json", np.uint8))
+    with pytest.raises(ValueError, match="no checkpoint"):
+        checkpoint.load(tmp_path / "garbled.npz")
+    np.savez(tmp_path / "future.npz", about=np.frombuffer(json.dumps({"format": 99}).encode(), np.uint8))
+    with pytest.raises(ValueError, match="format 99, expected 1"):
+        checkpoint.load(tmp_path / "future.npz")
+
+
+def test_values_that_are_not_finite(tmp_path):
+    checkpoint.save(tmp_path / "nan.npz", {"parameters/W": np.array([1.0, np.nan])}, {})
+    with pytest.raises(ValueError, match="parameters/W holds values that are not finite"):
+        checkpoint.load(tmp_path / "nan.npz")
+
+
+def test_another_models_parameters(path):
+    arrays, _ = checkpoint.load(path)
+    with pytest.raises(ValueError, match="shape"):
+        checkpoint.restore(translator_model(hidden=8), arrays)
+    del arrays["parameters/C"]
+    model = translator_model(seed=4)
+    before = model.vector.copy()
+    with pytest.raises(ValueError, match=r"missing \['C'\]"):
+        checkpoint.restore(model, arrays)
+    assert np.array_equal(model.vector, before)         # refused before anything was loaded
+
+
+def test_arrays_are_stored_plainly(path):
+    """Anyone can read the parameters with NumPy alone, by their dotted names."""
+    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+        assert np.array_equal(file["parameters/attention.v_a"], translator_model().attention.v_a)

@@ -1,0 +1,216 @@
+"""The training loop: it learns, shares rows, resumes bit-identically, stops at the right time, and never on NaN."""
+
+import math
+import signal
+import threading
+
+import numpy as np
+import pytest
+from small import language_trainer, pairs, trainer, translator_model
+
+from numpy_attention.data.batching import PairBatches
+from numpy_attention.training.diagnosis import NonFiniteError
+from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.optimizers import SGD
+from numpy_attention.training.schedules import Decay
+from numpy_attention.training.trainer import Trainer
+
+
+def test_loss_falls_and_history_tells():
+    run = trainer(count=200)
+    history = run.fit(8)
+    assert [line["epoch"] for line in history] == list(range(1, 9))
+    assert history[-1]["train_perplexity"] < 0.5 * history[0]["train_perplexity"]
+    assert history[-1]["valid_perplexity"] < history[0]["valid_perplexity"]
+    assert math.isclose(history[-1]["valid_perplexity"], math.exp(history[-1]["valid_loss"]))
+
+
+def test_same_seed_and_threads_same_bits():
+    first, second = (trainer(threads=2) for _ in range(2))
+    first.fit(3), second.fit(3)
+    assert np.array_equal(first.model.vector, second.model.vector)
+
+
+def test_two_threads_learn_what_one_does():
+    one, two = (trainer(translator_model(dtype=np.float64), threads=k) for k in (1, 2))
+    one.fit(2), two.fit(2)
+    np.testing.assert_allclose(one.model.vector, two.model.vector, rtol=1e-7, atol=1e-9)
+
+
+def test_another_seed_another_result():
+    first, second = trainer(), trainer(rng=np.random.default_rng(99))
+    first.fit(1), second.fit(1)
+    assert not np.allclose(first.model.vector, second.model.vector)
+
+
+@pytest.mark.parametrize("make", [trainer, language_trainer])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_resumed_in_the_middle_of_an_epoch_is_bit_identical(tmp_path, make, threads):
+    whole = make(threads=threads)
+    whole.fit(3)
+
+    class Stop(Exception):
+        pass
+
+    half = make(path=tmp_path / "run.npz", save_steps=1, threads=threads)
+    save = half.save
+
+    def save_and_stop():
+        save()
+        if half.step == len(half.train) + 3:
+            raise Stop
+    half.save = save_and_stop
+    with pytest.raises(Stop):
+        half.fit(3)
+    rest = make(path=tmp_path / "run.npz", threads=threads)
+    assert rest.resume() and rest.position == 3 and rest.epoch == 1
+    rest.fit(3)
+    assert np.array_equal(whole.model.vector, rest.model.vector)
+    for name in whole.slots:
+        assert np.array_equal(whole.slots[name], rest.slots[name])
+    strip = [{key: value for key, value in line.items() if "second" not in key} for line in rest.history]
+    assert strip == [{key: value for key, value in line.items() if "second" not in key} for line in whole.history]
+
+
+def test_carried_state_matters_and_is_reset_at_the_epoch():
+    carried, reset = language_trainer(), language_trainer()
+    reset.train.carried = lambda position: False
+    carried.fit(1), reset.fit(1)
+    assert not np.allclose(carried.model.vector, reset.model.vector)
+    assert carried.state is None
+
+
+def test_patience_stops_and_the_best_epoch_is_kept():
+    run = trainer(optimizer=SGD(3.0), patience=2, clip=5.0)
+    run.fit(50)
+    best = min(line["valid_loss"] for line in run.history)
+    assert run.stopped and run.bad_epochs == 2 and len(run.history) < 50
+    run.use_best()
+    result = evaluate(run.model, run.valid)
+    assert math.isclose(result.loss / result.tokens, best, rel_tol=1e-9)
+
+
+def test_minutes_end_the_run():
+    run = trainer()
+    run.fit(1000, minutes=0.01)
+    assert run.stopped and 0.6 <= run.seconds < 30 and len(run.history) < 1000
+
+
+def test_clipping_bounds_the_step():
+    run = trainer(optimizer=SGD(1.0), clip=0.01)
+    before = run.model.vector.copy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run.train, "order", lambda rng=None: [np.arange(8)])
+        run.fit(1)
+    assert math.isclose(np.linalg.norm(run.model.vector - before), 0.01, rel_tol=1e-3)
+
+
+def test_schedule_reaches_the_optimizer():
+    still = trainer(optimizer=SGD(0.5), schedule=Decay(0, 1e12))
+    before = still.model.vector.copy()
+    still.fit(1)
+    np.testing.assert_allclose(still.model.vector, before, atol=1e-9)
+
+
+@pytest.mark.parametrize("average", ["sentence", "token"])
+def test_normaliser(average):
+    run = trainer(optimizer=SGD(1.0), clip=math.inf, average=average)
+    batch = run.train.batch(np.arange(8))
+    grad = run.model.zeros_like()
+    run.model.loss_and_grad(batch, None, 1.0, grad, np.random.default_rng([run.seed, 0]))
+    before = run.model.vector.copy()
+    run.train.order = lambda rng=None: [np.arange(8)]
+    run.fit(1)
+    by = batch.size if average == "sentence" else batch.tokens
+    np.testing.assert_allclose(before - run.model.vector, grad.vector / by, atol=1e-6)
+
+
+def test_infinite_weight_is_named_and_the_checkpoint_kept(tmp_path):
+    run = trainer(path=tmp_path / "run.npz")
+    run.fit(1)
+    kept = (tmp_path / "run.npz").read_bytes()
+    run.model.attention.W_a[0, 0] = np.inf
+    with pytest.raises(NonFiniteError, match=r"parameter attention\.W_a"), np.errstate(all="ignore"):
+        run.fit(2)
+    assert (tmp_path / "run.npz").read_bytes() == kept
+
+
+def test_overflowing_activation_is_named():
+    run = trainer()
+    run.model.deep_output.U_o[...] = run.model.deep_output.C_o[...] = 3e38
+    run.model.attention.U_a[...] = 3e38
+    run.model.decoder.W[...] = 3e38
+    run.model.target_embedding.E[...] = 1e3
+    with pytest.raises(NonFiniteError, match="activation"), np.errstate(all="ignore"):
+        run.fit(1)
+
+
+def test_exploding_learning_rate_stops_the_run():
+    run = trainer(optimizer=SGD(1e38), clip=math.inf)
+    with pytest.raises(NonFiniteError, match="smaller learning rate"), np.errstate(all="ignore"):
+        run.fit(5)
+
+
+def test_interrupt_saves_and_says_how_to_resume(tmp_path):
+    run = trainer(path=tmp_path / "run.npz")
+    step = run.train_step
+
+    def interrupted(*arguments):
+        if run.step == 4:
+            signal.raise_signal(signal.SIGINT)
+        return step(*arguments)
+    run.train_step = interrupted
+    with pytest.raises(KeyboardInterrupt, match="after 5 steps, saved to .*resumes"):
+        run.fit(3)
+    rest, whole = trainer(path=tmp_path / "run.npz"), trainer()
+    assert rest.resume() and rest.step == 5
+    rest.fit(3), whole.fit(3)
+    assert np.array_equal(rest.model.vector, whole.model.vector)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_fit_works_outside_the_main_thread():
+    run, errors = trainer(), []
+    thread = threading.Thread(target=lambda: errors.append(run.fit(1)))
+    thread.start()
+    thread.join()
+    assert len(errors[0]) == 1
+
+
+def test_small_steps_use_one_thread_by_default():
+    assert trainer(threads=None).threads == 1
+
+
+@pytest.mark.parametrize("settings, error, words", [
+    (dict(rng=5), TypeError, "default_rng"), (dict(average="row"), ValueError, "'sentence' or 'token'"),
+    (dict(clip=0.0), ValueError, "positive"), (dict(threads=0), ValueError, "at least 1"),
+])
+def test_bad_settings(settings, error, words):
+    with pytest.raises(error, match=words):
+        trainer(**settings).fit(1)
+
+
+def test_resume_refuses_other_settings(tmp_path):
+    trainer(path=tmp_path / "run.npz").fit(1)
+    with pytest.raises(ValueError, match="same optimizer"):
+        trainer(path=tmp_path / "run.npz", optimizer=SGD(0.1)).resume()
+    with pytest.raises(ValueError, match="clip=1.0, now 2.0"):
+        trainer(path=tmp_path / "run.npz", clip=2.0).resume()
+    with pytest.raises(ValueError, match="shape"):
+        trainer(translator_model(hidden=8), path=tmp_path / "run.npz").resume()
+
+
+def test_evaluation_does_not_depend_on_threads_or_batches():
+    model = translator_model(dtype=np.float64)
+    results = [evaluate(model, PairBatches(*pairs(30, 2), batch_size=size), threads)
+               for size, threads in ((1, 1), (7, 1), (30, 2))]
+    for result in results[1:]:
+        assert result.tokens == results[0].tokens and math.isclose(result.loss, results[0].loss, rel_tol=1e-12)
+
+
+def test_a_trainer_without_validation_keeps_the_last_epoch():
+    run = Trainer(translator_model(), SGD(0.1), PairBatches(*pairs(), batch_size=8), rng=np.random.default_rng(0),
+                  threads=1, progress=False)
+    history = run.fit(1)
+    last = run.model.vector.copy()
+    assert "valid_loss" not in history[0] and np.array_equal(run.use_best().vector, last)
