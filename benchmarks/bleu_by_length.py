@@ -1,0 +1,87 @@
+"""Does the fixed vector fail with length? RNNsearch against EncoderDecoder, BLEU by source length, on bible-en-es.
+
+    python benchmarks/bleu_by_length.py train rnnsearch
+    python benchmarks/bleu_by_length.py train encoder-decoder
+    python benchmarks/bleu_by_length.py figure FILE.png
+
+Both learn from clauses and whole verses of up to 50 tokens, with equal parameter count and the same number of epochs;
+runs lie in runs/length-NAME and resume. The test sentences are the clauses and verses of the test split.
+"""
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention import metrics, plotting
+from numpy_attention.data.corpora import load_parallel
+from numpy_attention.models.registry import build
+from numpy_attention.translation import Training, Translator
+
+RUNS = Path(__file__).resolve().parents[1] / "runs"
+EDGES = (1, 8, 13, 19, 25, 31, 41, 52)
+HOW = Training(epochs=4, batch_size=64, learning_rate=1e-3, clip=1.0, min_count=3, seed=0)
+COMMON = dict(readout="current", reset="after", update="old", init="modern", dropout=0.2, embedding=192)
+
+
+def corpus(split):
+    """Clauses and verses of up to 50 tokens."""
+    return [pair for part in ("clauses", "verses") for pair in load_parallel("bible-en-es", split, part=part)]
+
+
+def equal_hidden(source, target, size):
+    """The hidden size at which EncoderDecoder has nearest to `size` parameters."""
+    count = lambda hidden: build("encoder-decoder", np.random.default_rng(0), range(source), range(target),
+                                 hidden=hidden, maxout=96, **COMMON).size
+    return min(range(192, 512, 4), key=lambda hidden: abs(count(hidden) - size))
+
+
+def train(name, threads):
+    pairs = corpus("train")
+    settings = dict(COMMON, hidden=192, maxout=96)
+    translator = Translator.create(pairs, "rnnsearch", settings, HOW, {"name": "bible-en-es"})
+    if name == "encoder-decoder":
+        sizes = len(translator.source_vocabulary), len(translator.target_vocabulary)
+        settings["hidden"] = equal_hidden(*sizes, translator.model.size)
+        translator = Translator.create(pairs, name, settings, HOW, {"name": "bible-en-es"})
+    print(f"{name}: {translator.model.size:,} parameters, hidden {settings['hidden']}, {len(pairs):,} pairs", flush=True)
+    translator.fit(pairs, corpus("valid"), RUNS / f"length-{name}", threads)
+
+
+def figure(path, beam):
+    pairs = corpus("test")
+    lengths, systems = [len(pair.source) for pair in pairs], {}
+    for name in ("rnnsearch", "encoder-decoder"):
+        translator = Translator.load(RUNS / f"length-{name}")
+        found = [t.target for t in translator.translate([pair.source for pair in pairs], beam, threads=2)]
+        label = f"{name}, {translator.model.size / 1e6:.1f} M parameters"
+        systems[label] = metrics.bleu_by_length(found, [pair.target for pair in pairs], lengths, EDGES)
+        last = translator.history[-1]
+        print(f"{label}: validation perplexity {last['valid_perplexity']:.2f}, {last['seconds'] / 60:.1f} minutes, "
+              f"beam {beam}, BLEU of all {metrics.bleu(found, [pair.target for pair in pairs]).score:.2f}")
+        for bucket in systems[label]:
+            print(f"  {bucket.low:>2} to {math.ceil(bucket.high) - 1:>2} words, {bucket.count:>4} sentences: "
+                  f"{'' if bucket.bleu is None else format(bucket.bleu, '.2f')}")
+    axes = plotting.bleu_by_length_plot(systems)
+    print("saved", plotting.save(axes, path))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("train")
+    one.add_argument("name", choices=("rnnsearch", "encoder-decoder"))
+    one.add_argument("--threads", type=int, default=2)
+    other = commands.add_parser("figure")
+    other.add_argument("file")
+    other.add_argument("--beam", type=int, default=5)
+    arguments = parser.parse_args()
+    if arguments.command == "train":
+        train(arguments.name, arguments.threads)
+    else:
+        figure(arguments.file, arguments.beam)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The data room: sentence pairs, vocabularies, generators, shipped and downloaded corpora, batches."""

@@ -1,0 +1,177 @@
+"""The shipped corpora: bible-en-es (parallel text with gold word links) and bible-en (running English text).
+
+Files, counts, provenance and the split rule are described in shipped/README.md. Each file is xz-compressed UTF-8 text.
+
+bible-en-es, one verse pair a line, five fields separated by tabs:
+
+    Gen 1:3   and god said , let there be light : ...   y dijo dios : sea ...   1-2 2p0 2p1 ...   4-4! 9-8 14-13
+
+reference; English tokens; Spanish tokens; links (source position, target position), "-" sure and "p" possible; and the
+positions at which the clauses end, one pair for each clause, "!" after a clause that is withheld from the clause part
+because its English words are a clause of a verse in another split too.
+
+bible-en, one verse a line, tokens separated by spaces, an empty line between chapters.
+"""
+
+import gc
+import hashlib
+import lzma
+import re
+from importlib import resources
+
+from numpy_attention.data.pairs import Pair
+
+SPLITS = ("train", "valid", "test")
+LENGTHS = {"clauses": (3, 12), "verses": (1, 50)}  # part: least and largest number of tokens on either side
+
+CHECKSUMS = {
+    "bible-en-es.train.txt.xz": "850ea18a35cc01a2fb63e3588a57bc48b6b1682ef81c2474f789a105b8872506",
+    "bible-en-es.valid.txt.xz": "15a3b4edfc0728865e3ae2bd4407b6ac986a1e1f7abf6ec9316f4fe9b8c0c86d",
+    "bible-en-es.test.txt.xz": "25dd5d0b0cf51582a51453244e8683b9a228d004695683ef18de7a28ec271f07",
+    "bible-en.train.txt.xz": "0ddd72910d7aa06319e664197620578f63f8dba081b81911685999f97be57320",
+    "bible-en.valid.txt.xz": "a542d43fad3a1ca749a0ac517a2c8020e3f11f04236601f28aa8f6eeb1473c9e",
+    "bible-en.test.txt.xz": "ec90824f043c69f88399b2d2c18f8d0875bad8f1d3ba02faf604e7489f53a7ca",
+}
+
+
+class LinkTable(dict):
+    """Text of a link ("3-4", "3p4") → (source position, target position, whether it is sure), each parsed once."""
+
+    FORM = re.compile(r"(\d+)([-p])(\d+)", re.ASCII)
+
+    def __missing__(self, text):
+        found = self.FORM.fullmatch(text)
+        if found is None:
+            raise ValueError(f"link {text!r} is not of the form 3-4 (sure) or 3p4 (possible)")
+        self[text] = int(found[1]), int(found[3]), found[2] == "-"
+        return self[text]
+
+
+class EndTable(dict):
+    """Text of a clause's end ("5-4", "5-4!") → (source end, target end, whether it is offered), each parsed once."""
+
+    FORM = re.compile(r"(\d+)-(\d+)(!?)", re.ASCII)
+
+    def __missing__(self, text):
+        found = self.FORM.fullmatch(text)
+        if found is None:
+            raise ValueError(f"clause end {text!r} is not of the form 5-4 or 5-4!")
+        self[text] = int(found[1]), int(found[2]), not found[3]
+        return self[text]
+
+
+def load_bible_en_es(part="clauses", split="train", min_length=None, max_length=None):
+    """Sentence pairs of bible-en-es as a list of Pair, in the order of the Bible.
+
+    part: "clauses" (by default 3 to 12 tokens on both sides) or "verses" (up to 50). split: "train", "valid" or "test".
+    min_length, max_length: least and largest number of tokens, punctuation included, that both sides may have.
+    Raises ValueError for an unknown part or split, impossible lengths, and for a damaged file (name and line).
+    """
+    if part not in LENGTHS:
+        raise ValueError(f"part {part!r} of bible-en-es is unknown; choose one of {', '.join(LENGTHS)}")
+    low, high = LENGTHS[part]
+    low = low if min_length is None else min_length
+    high = high if max_length is None else max_length
+    if not 1 <= low <= high:
+        raise ValueError(f"lengths must satisfy 1 <= min_length <= max_length, got {low} and {high}")
+    name = file_name("bible-en-es", split)
+    text, collecting = read_shipped(name), gc.isenabled()
+    gc.disable()  # hundreds of thousands of new objects and no garbage among them: a third of the time
+    try:
+        return parse_pairs(text, name, part, low, high)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def load_bible_en(split="train"):
+    """Running English text of bible-en: a list of chapters, each a list of verses, each a list of tokens."""
+    return parse_chapters(read_shipped(file_name("bible-en", split)))
+
+
+def file_name(corpus, split):
+    """Name of the shipped file that holds a split of a corpus."""
+    if split not in SPLITS:
+        raise ValueError(f"split {split!r} of {corpus} is unknown; choose one of {', '.join(SPLITS)}")
+    return f"{corpus}.{split}.txt.xz"
+
+
+def read_shipped(name):
+    """Text of a shipped file, after its SHA-256 is compared with the known one.
+
+    Raises FileNotFoundError when the file is missing and ValueError when it is damaged; both say what to do.
+    """
+    path = resources.files("numpy_attention.data") / "shipped" / name
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} is missing: it ships with numpy_attention, install that again") from None
+    found = hashlib.sha256(data).hexdigest()
+    if found != CHECKSUMS[name]:
+        raise ValueError(
+            f"{path} is damaged: its SHA-256 is {found}, expected {CHECKSUMS[name]}; install numpy_attention again, "
+            "or rebuild the file with tools/build_corpora.py"
+        )
+    return lzma.decompress(data).decode("utf-8")
+
+
+def parse_chapters(text):
+    """Chapters of the text of a bible-en file: lists of verses, which are lists of tokens."""
+    return [[line.split(" ") for line in chapter.split("\n")] for chapter in text.rstrip("\n").split("\n\n")]
+
+
+def parse_pairs(text, name, part, low, high):
+    """Pairs of the lines of a bible-en-es file whose two lengths lie between low and high.
+
+    Raises ValueError naming file and line for a line that breaks the format of this module's docstring.
+    """
+    links, ends, pairs = LinkTable(), EndTable(), []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            fields = line.split("\t")
+            if len(fields) != 5:
+                raise ValueError(f"{len(fields)} fields, expected 5 separated by tabs")
+            source, target = tuple(fields[1].split(" ")), tuple(fields[2].split(" "))
+            linked = [links[link] for link in fields[3].split()]
+            cuts = [ends[end] for end in fields[4].split()]
+            check_line(source, target, linked, cuts)
+            if part == "verses":
+                cuts = [(len(source), len(target), True)]
+            pairs += cut_pairs(source, target, linked, cuts, low, high)
+        except ValueError as error:
+            raise ValueError(f"{name}, line {number}: {error}") from None
+    return pairs
+
+
+def check_line(source, target, linked, cuts):
+    """Raise ValueError unless tokens are not empty, links lie inside, and clause ends grow up to the lengths."""
+    if "" in source or "" in target:
+        raise ValueError("empty token: tokens are separated by single spaces")
+    if linked and (linked[-1][0] >= len(source) or max(j for _, j, _ in linked) >= len(target)):
+        raise ValueError(f"a link points outside of {len(source)} source and {len(target)} target tokens")
+    last = (0, 0)
+    for c, d, _ in cuts:
+        if c <= last[0] or d <= last[1]:
+            raise ValueError(f"clause end {c}-{d} does not come after {last[0]}-{last[1]}")
+        last = (c, d)
+    if last != (len(source), len(target)):
+        raise ValueError(f"the last clause ends at {last[0]}-{last[1]}, expected {len(source)}-{len(target)}")
+
+
+def cut_pairs(source, target, linked, cuts, low, high):
+    """Pairs for the clauses of a line that are offered and whose lengths lie between low and high.
+
+    Links come by source position and none crosses a cut, so each clause takes the next few, counted from its start.
+    """
+    pairs, a, b, k = [], 0, 0, 0
+    for c, d, offered in cuts:
+        first = k
+        while k < len(linked) and linked[k][0] < c:
+            k += 1
+        if offered and low <= c - a <= high and low <= d - b <= high:
+            inside = linked[first:k]
+            sure = frozenset([(i - a, j - b) for i, j, is_sure in inside if is_sure])
+            possible = frozenset([(i - a, j - b) for i, j, _ in inside])
+            pairs.append(Pair(source[a:c], target[b:d], sure, possible))
+        a, b = c, d
+    return pairs

@@ -1,0 +1,55 @@
+"""Made-up sentence pairs whose alignment is known by construction.
+
+    copy            3 1 4 → 3 1 4                       link k with k
+    reverse         3 1 4 → 4 1 3                       link k with S − 1 − k
+    dates           March 3rd, 2020 → 2020-03-03        by characters
+    grammar_en_fr   the black cat … → le chat noir …    word order, agreement, negation
+
+Each is a function `(rng, count, ..., keep=None)` → list of `Pair` with `count` different sources; `keep(pair)` may
+refuse some. The random generator is the caller's. `split` draws three sets that share no source.
+"""
+
+from numpy_attention.data.dates import dates
+from numpy_attention.data.grammar import grammar_en_fr, phenomena
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.splits import distinct, split
+
+__all__ = ["copy", "dates", "grammar_en_fr", "phenomena", "reverse", "split"]
+
+
+def copy(rng, count, vocabulary_size=20, min_length=3, max_length=12, keep=None):
+    """Random sequences, the target equal to the source.
+
+    Tokens are the numbers 0 … vocabulary_size − 1 as strings; the length is drawn uniformly from min_length …
+    max_length, then every token uniformly. Sure links (k, k).
+    Raises ValueError when there are fewer than `count` such sequences.
+    """
+    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, backwards=False)
+
+
+def reverse(rng, count, vocabulary_size=20, min_length=3, max_length=12, keep=None):
+    """Random sequences as in `copy`, the target in reverse order. Sure links (k, S − 1 − k), S the length."""
+    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, backwards=True)
+
+
+def _sequences(rng, count, vocabulary_size, min_length, max_length, keep, backwards):
+    if vocabulary_size < 1 or not 1 <= min_length <= max_length:
+        raise ValueError(
+            f"vocabulary_size = {vocabulary_size}, lengths {min_length} to {max_length}; expected "
+            "vocabulary_size ≥ 1 and 1 ≤ min_length ≤ max_length"
+        )
+    space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
+    if count > space:
+        raise ValueError(
+            f"{count:,} different sequences asked for, but {vocabulary_size} tokens make only {space:,} of length "
+            f"{min_length} to {max_length}; ask for fewer, or for longer sequences"
+        )
+
+    def draw(rng):
+        length = int(rng.integers(min_length, max_length + 1))
+        source = tuple(map(str, rng.integers(vocabulary_size, size=length).tolist()))
+        if backwards:
+            return Pair(source, source[::-1], frozenset((k, length - 1 - k) for k in range(length)))
+        return Pair(source, source, frozenset((k, k) for k in range(length)))
+
+    return distinct(draw, rng, count, keep)

@@ -1,0 +1,120 @@
+"""Vocabulary: tokens as small integers.
+
+Four ids are the same in every vocabulary: 0 `<pad>` fills up short sentences, 1 `<s>` begins a target sentence,
+2 `</s>` ends one, 3 `<unk>` stands for every token that is not in the table. Ordinary tokens count from 4.
+"""
+
+from collections import Counter
+
+PAD, BOS, EOS, UNK = range(4)
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
+
+
+class Vocabulary:
+    """A table of distinct tokens; token k of `tokens` has the id 4 + k.
+
+    `tokens` are the ordinary tokens alone, without the four special ones: words, or characters for a character model.
+    `Vocabulary(vocabulary.tokens)` makes an equal vocabulary, so the list is all that a checkpoint has to keep.
+    Raises ValueError for an empty table, an empty, repeated or reserved token, TypeError for one that is not a string.
+    """
+
+    def __init__(self, tokens):
+        if isinstance(tokens, str):
+            raise TypeError("Vocabulary takes a list of tokens, not one string; for characters write list(text)")
+        self.tokens = [str(token) if isinstance(token, str) else token for token in tokens]
+        if not self.tokens:
+            raise ValueError("a vocabulary needs at least one token besides the special ones; got none")
+        self._ids = {}
+        for index, token in enumerate(self.tokens):
+            if not isinstance(token, str):
+                raise TypeError(f"token {index} is {token!r} ({type(token).__name__}); a vocabulary holds strings")
+            if not token or "\0" in token:
+                raise ValueError(f"token {index} is {token!r}; empty tokens and NUL characters cannot be stored")
+            if token in SPECIAL_TOKENS:
+                raise ValueError(f"token {index}, {token!r}, is reserved: every vocabulary has it; leave it out")
+            if token in self._ids:
+                raise ValueError(f"token {index}, {token!r}, occurs before, as token {self._ids[token] - 4}")
+            self._ids[token] = len(SPECIAL_TOKENS) + index
+
+    @classmethod
+    def build(cls, sentences, max_size=None, min_count=1):
+        """The vocabulary of an iterable of token sequences, the most frequent token first, ties in alphabetical order.
+
+        max_size: the largest `len(vocabulary)` allowed, special tokens included. min_count: rarer tokens are left out.
+        Special tokens in the text (`<unk>` in the Penn Treebank) are not counted. Raises ValueError if nothing is left.
+        """
+        if max_size is not None and max_size <= len(SPECIAL_TOKENS):
+            raise ValueError(f"max_size = {max_size} leaves no room beside the {len(SPECIAL_TOKENS)} special tokens")
+        counts = Counter()
+        for sentence in sentences:
+            counts.update(sentence)
+        for token in SPECIAL_TOKENS:
+            counts.pop(token, None)
+        if not counts:
+            raise ValueError("no tokens to build a vocabulary from: the text is empty")
+        kept = [token for token, count in counts.items() if count >= min_count]
+        if not kept:
+            most = max(counts.values())
+            raise ValueError(f"min_count = {min_count} leaves no token: the most frequent one occurs {most} time(s)")
+        kept.sort(key=lambda token: (-counts[token], token))
+        return cls(kept if max_size is None else kept[: max_size - len(SPECIAL_TOKENS)])
+
+    def __len__(self):
+        """The number of ids V, special ones included: 0 ≤ id < V."""
+        return len(SPECIAL_TOKENS) + len(self.tokens)
+
+    def __contains__(self, token):
+        return token in self._ids
+
+    def __eq__(self, other):
+        return self.tokens == other.tokens if isinstance(other, Vocabulary) else NotImplemented
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"Vocabulary({len(self):,} ids: {len(SPECIAL_TOKENS)} special and {len(self.tokens):,} tokens)"
+
+    def encode(self, tokens):
+        """Ids of the tokens, as a list of int; what is not in the table gets UNK. Neither BOS nor EOS is added.
+
+        `<pad>`, `<s>` and `</s>` written in a text are text, not control: they get UNK too. A string is taken as its
+        characters. Raises TypeError for a token that is not a string.
+        """
+        ids = [self._ids.get(token, UNK) for token in tokens]
+        if UNK in ids:
+            for token in tokens:
+                if not isinstance(token, str):
+                    raise TypeError(f"encode takes strings, got {token!r} ({type(token).__name__})")
+        return ids
+
+    def token(self, id):
+        """The token of one id. Raises ValueError for an id outside 0 … V − 1."""
+        if not 0 <= id < len(self):
+            raise ValueError(f"id {id} is not in this vocabulary, whose ids go from 0 to {len(self) - 1}")
+        return SPECIAL_TOKENS[id] if id < len(SPECIAL_TOKENS) else self.tokens[id - len(SPECIAL_TOKENS)]
+
+    def decode(self, ids):
+        """Tokens of the ids, up to the first EOS; PAD and BOS are dropped, UNK gives `<unk>`.
+
+        `ids`: a sequence or array of integers. Raises ValueError for an id outside of the vocabulary.
+        """
+        tokens = []
+        for id in ids:
+            if id == EOS:
+                break
+            if id != PAD and id != BOS:
+                tokens.append(self.token(id))
+        return tokens
+
+    def unknown_share(self, sentences):
+        """The share of the sentences' tokens that this vocabulary does not know, from 0 to 1.
+
+        Raises ValueError when there is no token at all.
+        """
+        total = unknown = 0
+        for sentence in sentences:
+            total += len(sentence)
+            unknown += sum(token not in self._ids for token in sentence)
+        if not total:
+            raise ValueError("no tokens to measure: the sentences are empty")
+        return unknown / total

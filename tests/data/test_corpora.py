@@ -1,0 +1,156 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from numpy_attention.data import downloads
+from numpy_attention.data.corpora import CORPORA, describe, fetch, find_corpus, load_parallel, load_text
+from numpy_attention.data.pairs import read_tab_pairs
+from numpy_attention.data.splits import split_of
+
+SPLITS = ("train", "valid", "test")
+GENERATED = [name for name, corpus in CORPORA.items() if corpus.origin == "generated"]
+SHARED = Path(os.environ.get(downloads.ENVIRONMENT) or Path(__file__).resolve().parents[2].parent / "shared" / "data")
+
+
+@pytest.fixture
+def folder(monkeypatch):
+    """The folder with the public corpora, as a user would name it."""
+
+    def need(name):
+        if not (SHARED / name).is_dir():
+            pytest.skip(f"{SHARED / name} is absent; set {downloads.ENVIRONMENT} to a folder that holds {name}")
+        monkeypatch.setenv(downloads.ENVIRONMENT, str(SHARED))
+
+    return need
+
+
+def test_names_and_descriptions():
+    wanted = "bible-en-es bible-en copy reverse dates grammar-en-fr ptb wikitext-2 tatoeba-en-fr tinyshakespeare"
+    wanted = set(wanted.split()) | {f"multi30k-{pair}" for pair in ("de-en", "en-de", "en-fr", "fr-en")}
+    assert set(CORPORA) == wanted
+    for name, corpus in CORPORA.items():
+        assert corpus.kind in ("parallel", "text") and corpus.origin in ("shipped", "generated", "downloaded")
+        assert bool(corpus.files) == (corpus.origin == "downloaded")
+        assert all(path in downloads.FILES for path in corpus.files)
+        text = describe(name)
+        assert all(fact in text for fact in (name, corpus.description, corpus.licence, corpus.languages, corpus.origin))
+        assert text.count("https://") == len(corpus.files)
+
+
+def test_unknown_requests():
+    with pytest.raises(ValueError, match="corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
+        describe("bible")
+    with pytest.raises(ValueError, match="corpus 'ptb' is text, not parallel; choose one of bible-en-es, copy"):
+        load_parallel("ptb", "train")
+    with pytest.raises(ValueError, match="corpus 'copy' is parallel, not text; choose one of bible-en, ptb"):
+        load_text("copy", "train")
+    for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
+        with pytest.raises(ValueError, match="split = 'dev'; expected one of train, valid, test"):
+            load(name, "dev")
+    with pytest.raises(ValueError, match="copy does not know length; its options are: vocabulary_size, min_length"):
+        load_parallel("copy", "train", length=3)
+    with pytest.raises(ValueError, match="dates does not know min_length; its options are: first_year"):
+        load_parallel("dates", "train", min_length=3)
+    with pytest.raises(ValueError, match=r"bible-en-es does not know the option\(s\) vocabulary_size"):
+        load_parallel("bible-en-es", "test", vocabulary_size=3)
+    with pytest.raises(ValueError, match="part = 'verses'; copy has None"):
+        load_parallel("copy", "train", part="verses")
+    with pytest.raises(ValueError, match="count = 0"):
+        load_parallel("bible-en-es", "test", count=0)
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_splits_are_disjoint_for_any_seed(name):
+    sources, targets = {}, {}
+    for split in SPLITS:
+        pairs = load_parallel(name, split, count=60)
+        assert len(pairs) == 60 and pairs == load_parallel(name, split, np.random.default_rng(0), count=60)
+        pairs = pairs + load_parallel(name, split, np.random.default_rng(9), count=60)
+        sources[split], targets[split] = ({getattr(pair, side) for pair in pairs} for side in ("source", "target"))
+        assert all(pair.sure for pair in pairs)
+    for one, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
+        assert not sources[one] & sources[other]
+        assert name != "dates" or not targets[one] & targets[other]
+
+
+def test_sizes_and_options_of_generated_corpora():
+    assert len(load_parallel("reverse", "test")) == 1000
+    pairs = load_parallel("copy", "train", count=50, vocabulary_size=4, min_length=5, max_length=7)
+    assert {len(pair.source) for pair in pairs} == {5, 6, 7} and {w for p in pairs for w in p.source} <= set("0123")
+
+
+def test_bible():
+    pairs = load_parallel("bible-en-es", "test")
+    assert len(pairs) > 1000 and all(3 <= len(p.source) <= 12 and 3 <= len(p.target) <= 12 for p in pairs)
+    short = load_parallel("bible-en-es", "test", max_length=5, count=20)
+    assert short == [pair for pair in pairs if len(pair.source) <= 5 and len(pair.target) <= 5][:20]
+    verses = load_parallel("bible-en-es", "test", part="verses")
+    assert max(len(pair.source) for pair in verses) > 30
+    with pytest.raises(ValueError, match="no pair of bible-en-es .test. has 400 to 500 tokens"):
+        load_parallel("bible-en-es", "test", part="verses", min_length=400, max_length=500)
+    text = load_text("bible-en", "test")
+    assert len(text) > 500 and all(isinstance(token, str) for token in text[0])
+    assert fetch("bible-en") == [] == fetch("copy")
+
+
+def test_penn_treebank(folder):
+    folder("ptb")
+    texts = [load_text("ptb", split) for split in SPLITS]
+    counts = [(len(text), sum(len(line) + 1 for line in text)) for text in texts]
+    assert counts == [(42_068, 929_589), (3_370, 73_760), (3_761, 82_430)]
+    assert len({token for line in texts[0] for token in line}) == 9_999
+    assert [path.name for path in fetch("ptb")] == ["ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"]
+
+
+def test_wikitext(folder):
+    folder("wikitext-2")
+    texts = [load_text("wikitext-2", split) for split in SPLITS]
+    counts = [(len(text), sum(len(line) + 1 for line in text)) for text in texts]
+    assert counts == [(36_718, 2_088_628), (3_760, 217_646), (4_358, 245_569)]
+    assert len({token for line in texts[0] for token in line}) == 33_277
+
+
+def test_multi30k(folder):
+    folder("multi30k")
+    words = {}
+    for target, longest in (("de", 44), ("fr", 50)):
+        pairs = load_parallel(f"multi30k-en-{target}", "train")
+        assert len(pairs) == 29_000 and max(len(pair.target) for pair in pairs) == longest
+        words["en"], words[target] = (sum(len(getattr(p, side)) for p in pairs) for side in ("source", "target"))
+    assert words == {"en": 377_534, "de": 360_706, "fr": 409_845}
+    assert [len(load_parallel("multi30k-de-en", split)) for split in SPLITS[1:]] == [1_014, 1_000]
+    there, back = load_parallel("multi30k-en-fr", "test"), load_parallel("multi30k-fr-en", "test")
+    assert [pair.reversed() for pair in there] == back
+    raw = load_parallel("multi30k-en-fr", "test", part="raw")
+    assert len(raw) == 1_000 and raw[0].source[0].istitle() and not there[0].source[0].istitle()
+
+
+def test_tatoeba(folder, tmp_path, monkeypatch):
+    folder("tatoeba")
+    path = downloads.data_file("tatoeba/fra-eng.txt")
+    assert len(read_tab_pairs(path, tokenize=False)) == 167_130
+    (tmp_path / "tatoeba").mkdir()
+    lines = path.read_bytes().splitlines(keepends=True)[50_000:60_000]
+    (tmp_path / "tatoeba" / "fra-eng.txt").write_bytes(b"".join(lines))
+    monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
+    parts = {split: load_parallel("tatoeba-en-fr", split) for split in SPLITS}
+    assert sum(map(len, parts.values())) == 10_000 and min(map(len, parts.values())) > 100
+    train, valid, test = ({pair.source for pair in part} for part in parts.values())
+    assert not train & (valid | test) and not valid & test
+    for pair in parts["test"]:
+        assert split_of(pair.source, held_out=0.04) == "test"
+        assert all(token == token.lower() and not any(map(str.isspace, token)) for token in pair.source + pair.target)
+    assert any(token in ("l'", "j'", "n'") for pair in parts["test"] for token in pair.target)
+
+
+def test_tiny_shakespeare(folder):
+    folder("tinyshakespeare")
+    texts = [load_text("tinyshakespeare", split) for split in SPLITS]
+    assert sum(map(len, texts)) == 1_115_394 and "".join(texts).startswith("First Citizen:\nBefore we proceed")
+    assert "".join(texts).count("\n") == 40_000 and len(texts[1]) in range(55_000, 56_500)
+
+
+def test_find_corpus_returns_the_record():
+    assert find_corpus("ptb").origin == "downloaded" and find_corpus("ptb", "text") is CORPORA["ptb"]

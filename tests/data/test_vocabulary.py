@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
+
+SENTENCES = [["b", "a", "c"], ["b", "a"], ["b", "d", "<unk>", "</s>"]]
+
+
+def test_ids_begin_with_the_special_tokens():
+    assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
+    vocabulary = Vocabulary(["x", "y"])
+    assert [vocabulary.token(id) for id in range(len(vocabulary))] == ["<pad>", "<s>", "</s>", "<unk>", "x", "y"]
+
+
+def test_build_orders_by_frequency_then_alphabet():
+    assert Vocabulary.build(SENTENCES).tokens == ["b", "a", "c", "d"]
+    assert Vocabulary.build(reversed(SENTENCES)).tokens == ["b", "a", "c", "d"]
+    assert Vocabulary.build(SENTENCES, min_count=2).tokens == ["b", "a"]
+    limited = Vocabulary.build(SENTENCES, max_size=7)
+    assert limited.tokens == ["b", "a", "c"] and len(limited) == 7
+
+
+def test_encode_and_decode():
+    vocabulary = Vocabulary.build(SENTENCES)
+    assert vocabulary.encode(["a", "zebra", "b"]) == [5, UNK, 4]
+    assert vocabulary.encode(["<s>", "</s>", "<pad>", "<unk>"]) == [UNK] * 4  # text cannot end a sentence
+    assert vocabulary.decode(np.array([BOS, 5, UNK, PAD, 4, EOS, 6])) == ["a", "<unk>", "b"]
+    assert vocabulary.decode(vocabulary.encode(["a", "b", "d"])) == ["a", "b", "d"]
+    assert vocabulary.encode([]) == [] and vocabulary.decode([]) == []
+    assert "a" in vocabulary and "zebra" not in vocabulary and "<s>" not in vocabulary
+
+
+def test_characters():
+    vocabulary = Vocabulary.build(["hello\n", "ole \u00e9"])
+    assert "".join(vocabulary.decode(vocabulary.encode("hole \u00e9\n"))) == "hole \u00e9\n"
+
+
+def test_tokens_round_trip_as_plain_strings():
+    vocabulary = Vocabulary.build(SENTENCES)
+    again = Vocabulary(np.array(vocabulary.tokens))
+    assert again == vocabulary and all(type(token) is str for token in again.tokens)
+    assert again.encode(["d"]) == vocabulary.encode(["d"])
+    assert vocabulary != Vocabulary(["b", "a"]) and vocabulary != vocabulary.tokens
+
+
+def test_changing_the_list_given_changes_nothing():
+    tokens = ["x", "y"]
+    vocabulary = Vocabulary(tokens)
+    tokens[0] = "z"
+    assert vocabulary.tokens == ["x", "y"]
+
+
+def test_unknown_share():
+    vocabulary = Vocabulary(["a", "b"])
+    assert vocabulary.unknown_share([["a", "q", "b"], ["<unk>"]]) == 0.5
+    assert vocabulary.unknown_share([["a"]]) == 0
+    with pytest.raises(ValueError, match="no tokens to measure"):
+        vocabulary.unknown_share([[]])
+
+
+@pytest.mark.parametrize(
+    "tokens, error, message",
+    [
+        ([], ValueError, "at least one token"),
+        (["a", "b", "a"], ValueError, "token 2, 'a', occurs before, as token 0"),
+        (["a", "</s>"], ValueError, "token 1, '</s>', is reserved"),
+        ([""], ValueError, "token 0 is ''"),
+        (["a\0"], ValueError, "NUL"),
+        (["a", 7], TypeError, r"token 1 is 7 \(int\)"),
+        ("abc", TypeError, r"list\(text\)"),
+    ],
+)
+def test_bad_tables(tokens, error, message):
+    with pytest.raises(error, match=message):
+        Vocabulary(tokens)
+
+
+def test_bad_requests():
+    with pytest.raises(ValueError, match="text is empty"):
+        Vocabulary.build([[], []])
+    with pytest.raises(ValueError, match=r"the most frequent one occurs 3 time\(s\)"):
+        Vocabulary.build(SENTENCES, min_count=4)
+    with pytest.raises(ValueError, match="max_size = 4 leaves no room"):
+        Vocabulary.build(SENTENCES, max_size=4)
+    vocabulary = Vocabulary(["a"])
+    with pytest.raises(TypeError, match="encode takes strings, got 7"):
+        vocabulary.encode(["a", 7])
+    for id in (5, -1):
+        with pytest.raises(ValueError, match=f"id {id} is not in this vocabulary, whose ids go from 0 to 4"):
+            vocabulary.decode([id])

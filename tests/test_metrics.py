@@ -1,0 +1,236 @@
+"""Metrics against numbers computed by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from numpy_attention import metrics
+from numpy_attention.data.pairs import Pair
+
+# "the red house" → "la casa roja": adjective and noun are swapped, and one link is only possible.
+SWAPPED = Pair(("the", "red", "house"), ("la", "casa", "roja"), sure={(0, 0), (2, 1), (1, 2)}, possible={(0, 1)})
+LONG = Pair(("a", "b", "c", "d", "e"), ("A", "B", "C"), sure={(0, 0), (4, 2), (3, 2)})
+UNLINKED = Pair(("x", "y"), ("X",))
+
+
+def pointing_at(positions, source_length, target_length=None):
+    """Weights whose row j has 0.6 at positions[j] and the rest spread evenly."""
+    weights = np.full((target_length or len(positions), source_length), 0.4 / max(source_length - 1, 1))
+    weights[np.arange(len(positions)), positions] = 0.6
+    return weights
+
+
+def test_perplexity_is_exp_of_the_mean_loss():
+    assert metrics.perplexity(10 * math.log(7), 10) == pytest.approx(7)
+    assert metrics.perplexity(0.0, 3) == 1
+    assert metrics.perplexity(np.float32(1e6), 1) == math.inf
+
+
+@pytest.mark.parametrize("loss, tokens, message", [
+    (1.0, 0, "positive number"), (1.0, -2, "positive number"), (1.0, math.nan, "positive number"),
+    (math.nan, 3, "finite loss"), (math.inf, 3, "finite loss"),
+])
+def test_perplexity_refuses(loss, tokens, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.perplexity(loss, tokens)
+
+
+def test_bleu_by_hand():
+    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples match; lengths are equal, so no brevity penalty.
+    score = metrics.bleu([["a", "b", "c", "d", "x", "f"]], [["a", "b", "c", "d", "e", "f"]])
+    assert score.score == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert "tok:none" in score.signature and "smooth:exp" in score.signature and "version:" in score.signature
+    assert str(score) == f"BLEU = {score.score:.2f} ({score.signature})"
+
+
+def test_bleu_brevity_penalty_and_strings():
+    hypothesis, reference = "a b c d e", "a b c d e f g"
+    expected = 100 * math.exp(1 - 7 / 5)
+    assert metrics.bleu([hypothesis], [reference]).score == pytest.approx(expected)
+    assert metrics.bleu([hypothesis.split()], [reference.split()]).score == pytest.approx(expected)
+
+
+def test_bleu_tokenizer_matters_and_is_named():
+    hypothesis, reference = ["a b c d e, f."], ["a b c d e , f ."]
+    assert metrics.bleu(hypothesis, reference).score < 100
+    score = metrics.bleu(hypothesis, reference, tokenize="13a")
+    assert score.score == pytest.approx(100) and "tok:13a" in score.signature
+    with pytest.raises(ValueError, match="unknown tokeniser 'words'.*13a"):
+        metrics.bleu(hypothesis, reference, tokenize="words")
+
+
+def test_white_space_tokens_count_as_tokens():
+    """A character model's blank is a token like any other: 5 characters, 3 of them right in place."""
+    right = metrics.bleu([list("1 2 3")], [list("1 2 3")])
+    assert right.score == pytest.approx(100)
+    wrong = metrics.bleu([list("1 2 3")], [list("1-2-3")])
+    assert wrong.score < 50
+
+
+def test_an_empty_hypothesis_scores_zero_not_nan():
+    assert metrics.bleu([[]], [["a", "b"]]).score == 0
+    assert metrics.chrf([[]], [["a", "b"]]).score == 0
+
+
+def test_no_warning_about_tokenised_text(caplog):
+    sentences = [["a", "b", "c", "d", "."]] * 150
+    assert metrics.bleu(sentences, sentences).score == pytest.approx(100)
+    assert not caplog.records
+
+
+def test_chrf_by_hand():
+    # Order 1: 2 of 3 characters match both ways (F = 2/3); order 2: 1 of 2 (F = 1/2); order 3: none; longer: absent.
+    # sacreBLEU averages precision and recall over the orders present: (2/3 + 1/2 + 0) / 3 for both, so F is the same.
+    score = metrics.chrf(["abc"], ["abd"])
+    assert score.score == pytest.approx(100 * (2 / 3 + 1 / 2 + 0) / 3)
+    assert score.name == "chrF" and "nc:6" in score.signature
+    plus = metrics.chrf([["ab", "cd"]], [["ab", "cd"]], word_order=2)
+    assert plus.name == "chrF++" and plus.score == pytest.approx(100) and "nw:2" in plus.signature
+
+
+@pytest.mark.parametrize("measure", [metrics.bleu, metrics.chrf, metrics.exact_match])
+def test_text_measures_refuse_unequal_and_empty_lists(measure):
+    with pytest.raises(ValueError, match="2 hypotheses but 1 references"):
+        measure([["a"], ["b"]], [["a"]])
+    with pytest.raises(ValueError, match="no hypotheses to measure"):
+        measure([], [])
+
+
+@pytest.mark.parametrize("measure", [metrics.bleu, metrics.chrf])
+def test_text_measures_refuse_what_is_not_text(measure):
+    with pytest.raises(ValueError, match="decode ids first"):
+        measure([[4, 5]], [["a", "b"]])
+    with pytest.raises(ValueError, match="got one string"):
+        measure("a b", ["a b"])
+
+
+def test_exact_match():
+    assert metrics.exact_match([["a", "b"], ["c"], []], [("a", "b"), ("d",), ()]) == pytest.approx(2 / 3)
+    assert metrics.exact_match(["a b", "c"], ["a b", "c "]) == 0.5
+    assert metrics.exact_match([np.array([4, 5])], [[4, 5]]) == 1
+    assert metrics.exact_match([["a"]], [["a", "a"]]) == 0
+    with pytest.raises(ValueError, match="sentence 0: cannot compare"):
+        metrics.exact_match(["ab"], [["a", "b"]])
+
+
+def test_bleu_by_length():
+    words = "a b c d e f g h i j".split()
+    references = [words[:4], words[:5], words, words]
+    hypotheses = [words[:4], words[:5], words[:5], words]
+    buckets = metrics.bleu_by_length(hypotheses, references, [4, 5, 10, 10], (1, 5, 6, 8, math.inf))
+    assert [bucket[:3] for bucket in buckets] == [(1, 5, 1), (5, 6, 1), (6, 8, 0), (8, math.inf, 2)]
+    assert buckets[0].bleu == pytest.approx(100) and buckets[1].bleu == pytest.approx(100)
+    assert buckets[2].bleu is None
+    assert buckets[3].bleu == pytest.approx(100 * math.exp(1 - 20 / 15))     # all n-grams right, 15 words for 20
+
+
+@pytest.mark.parametrize("lengths, edges, message", [
+    ([1], (1, 5), "2 hypotheses but 1 lengths"),
+    ([1, 5], (1, 5), "sentence 1 has length 5"),
+    ([0, 2], (1, 5), "sentence 0 has length 0"),
+    ([1, 2], (5, 1), "rising"),
+    ([1, 2], (1, 3, 3), "rising"),
+    ([1, 2], (1,), "rising"),
+])
+def test_bleu_by_length_refuses(lengths, edges, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.bleu_by_length([["a"], ["b"]], [["a"], ["b"]], lengths, edges)
+
+
+def test_pointing_accuracy_by_hand():
+    pairs = [SWAPPED, LONG, UNLINKED]
+    weights = [pointing_at([0, 2, 2], 3), pointing_at([1, 1, 3], 5), pointing_at([0], 2)]
+    # SWAPPED: words 0 and 1 right, word 2 wrong. LONG: word 0 wrong; word 2 is right for 3 and cannot be for 4 too.
+    assert metrics.pointing_accuracy(weights, pairs) == pytest.approx(3 / 6)
+    assert metrics.pointing_accuracy(iter(weights), iter(pairs)) == pytest.approx(3 / 6)
+
+
+def test_end_of_sentence_row_and_column_are_left_out():
+    weights = pointing_at([0, 2, 1, 3], 4)
+    weights[:3] *= 0.5
+    weights[:, 3] = 0.9                          # every word looks at </s> most of all
+    for rows, columns in ((4, 4), (3, 4)):
+        assert metrics.pointing_accuracy([weights[:rows, :columns]], [SWAPPED]) == 1
+    assert metrics.links_from_weights([weights], [SWAPPED]) == [{(0, 0), (2, 1), (1, 2)}]
+
+
+def test_near_pointing_by_hand():
+    # Target words with sure links: SWAPPED 0, 1, 2; LONG 0 and 2. UNLINKED has none.
+    pairs = [SWAPPED, LONG, UNLINKED]
+    weights = [pointing_at([1, 0, 1], 3), pointing_at([2, 0, 3], 5), pointing_at([0], 2)]
+    assert metrics.near_pointing(weights, pairs) == pytest.approx(3 / 5)
+    assert metrics.near_pointing(weights, pairs, distance=0) == pytest.approx(2 / 5)
+    assert metrics.near_pointing(weights, pairs, distance=2) == 1
+    with pytest.raises(ValueError, match="distance"):
+        metrics.near_pointing(weights, pairs, distance=-1)
+
+
+def test_rows_of_zeros_point_nowhere():
+    weights = np.zeros((3, 3))
+    weights[1, 2] = 1
+    assert metrics.pointing_accuracy([weights], [SWAPPED]) == pytest.approx(1 / 3)
+    assert metrics.near_pointing([weights], [SWAPPED], distance=9) == pytest.approx(1 / 3)
+    assert metrics.links_from_weights([weights], [SWAPPED]) == [{(2, 1)}]
+
+
+def test_alignment_error_rate_by_hand():
+    # A = {(0,0) sure, (0,1) possible, (2,2) neither}: |A∩S| = 1, |A∩P| = 2, |A| = 3, |S| = 3.
+    assert metrics.alignment_error_rate([{(0, 0), (0, 1), (2, 2)}], [SWAPPED]) == pytest.approx(1 - 3 / 6)
+    assert metrics.alignment_error_rate([SWAPPED.sure], [SWAPPED]) == 0
+    assert metrics.alignment_error_rate([SWAPPED.possible], [SWAPPED]) == 0
+    assert metrics.alignment_error_rate([set()], [SWAPPED]) == 1
+    # Summed over the corpus, not averaged over sentences: hits 6 + 0, total (3 + 3) + (2 + 3).
+    links = [SWAPPED.sure, {(1, 0), (2, 0)}]
+    assert metrics.alignment_error_rate(links, [SWAPPED, LONG]) == pytest.approx(1 - 6 / 11)
+
+
+def test_alignment_error_rate_refuses():
+    with pytest.raises(ValueError, match="1 link sets but 2 pairs"):
+        metrics.alignment_error_rate([set()], [SWAPPED, LONG])
+    with pytest.raises(ValueError, match=r"pair 0: link \(2, 4\) is outside of 5 source and 3 target"):
+        metrics.alignment_error_rate([{(2, 4)}], [LONG])
+    with pytest.raises(ValueError, match="no gold alignment"):
+        metrics.alignment_error_rate([set()], [UNLINKED])
+
+
+def test_diagonal_pointing_by_hand():
+    # proportional: SWAPPED 0, 1, 2 → 1 of 3 right; LONG 0, 2, 4 → (0,0) and (4,2) right, (3,2) not.
+    assert metrics.diagonal_pointing([SWAPPED, LONG, UNLINKED]) == pytest.approx(3 / 6)
+    # same: LONG 0, 1, 2 → only (0,0).
+    assert metrics.diagonal_pointing([SWAPPED, LONG], rule="same") == pytest.approx(2 / 6)
+    halves = Pair(("a", "b"), ("A", "B", "C"), sure={(1, 1)})                   # 1·1/2 = 0.5 rounds up to 1
+    assert metrics.diagonal_pointing([halves]) == 1
+    shorter = Pair(("a", "b"), ("A", "B", "C"), sure={(1, 2)})                  # the last source word
+    assert metrics.diagonal_pointing([shorter], rule="same") == 1
+    single = Pair(("a", "b", "c"), ("A",), sure={(0, 0)})
+    assert metrics.diagonal_pointing([single]) == 1
+    with pytest.raises(ValueError, match="rule"):
+        metrics.diagonal_pointing([single], rule="diagonal")
+    with pytest.raises(ValueError, match="no gold alignment"):
+        metrics.diagonal_pointing([UNLINKED])
+
+
+@pytest.mark.parametrize("measure", [metrics.pointing_accuracy, metrics.near_pointing, metrics.links_from_weights])
+@pytest.mark.parametrize("weights, pairs, message", [
+    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs"),
+    ([], [], "no weight matrices to measure"),
+    ([pointing_at([0, 1, 2], 5).T], [LONG], r"shape \(5, 3\), expected \(target, source\) = \(3, 5\)"),
+    ([pointing_at([0, 1, 2], 7)], [LONG], "padding"),
+    ([pointing_at([0, 1], 5)], [LONG], "expected"),
+    ([pointing_at([0, 1, 2, 3, 4], 5)], [LONG], r"shape \(5, 5\)"),
+    ([np.ones(3)], [SWAPPED], "expected"),
+    ([np.full((3, 3), np.nan)], [SWAPPED], "pair 0: weights hold NaN"),
+    ([np.full((3, 3), -np.inf)], [SWAPPED], "NaN or infinity"),
+    ([np.ones((1, 1))], [Pair((), ("A",))], "empty source sentence"),
+])
+def test_alignment_measures_refuse(measure, weights, pairs, message):
+    with pytest.raises(ValueError, match=message):
+        measure(weights, pairs)
+
+
+def test_pairs_without_any_link_are_refused():
+    with pytest.raises(ValueError, match="no gold alignment"):
+        metrics.pointing_accuracy([pointing_at([0], 2)], [UNLINKED])
+    with pytest.raises(ValueError, match="no gold alignment"):
+        metrics.near_pointing([pointing_at([0], 2)], [UNLINKED])
