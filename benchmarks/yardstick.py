@@ -1,10 +1,11 @@
-"""RNNsearch on bible-en-es clauses, this package and PyTorch side by side: an epoch each in turn, BLEU after every one.
+"""The yardstick of the recipe rnnsearch-bible: the same model on the same batches in PyTorch eager.
 
-    python benchmarks/yardstick.py [--epochs 6] [--threads 2] [--log runs/yardstick.jsonl]
+    python benchmarks/yardstick.py [--epochs 5] [--threads 2] [--log runs/yardstick.jsonl]
 
-Both train the same model (GRU 256, embedding 256, readout="current", dropout 0.2, Adam 1e-3, gradient norm 1, words seen
-three times) on the same batches, from initial values of their own library. After each epoch the log gets a line with
-the minutes of training so far, perplexity on the validation clauses and greedy BLEU on the test clauses.
+The recipe's data, vocabulary, sizes, dropout, Adam and clipping; initial values are PyTorch's own (v_a: U(−0.1, 0.1)).
+After each epoch the log gets a line with the minutes of training so far, perplexity on the validation clauses and greedy
+BLEU on the test clauses. Run it at the same time as `numpy-attention reproduce rnnsearch-bible`, or right after it, on the
+same threads.
 """
 
 import argparse
@@ -24,11 +25,8 @@ from torch_rnnsearch import TorchRNNSearch  # noqa: E402
 from numpy_attention import metrics  # noqa: E402
 from numpy_attention.data.corpora import load_parallel  # noqa: E402
 from numpy_attention.data.vocabulary import BOS, EOS  # noqa: E402
-from numpy_attention.training.evaluation import evaluate  # noqa: E402
-from numpy_attention.translation import Training, Translator  # noqa: E402
-
-SETTINGS = dict(embedding=256, hidden=256, readout="current", reset="after", update="old", init="modern", dropout=0.2)
-
+from numpy_attention.recipes.rnnsearch_bible import RECIPE  # noqa: E402
+from numpy_attention.translation import Translator  # noqa: E402
 
 class Yardstick:
     """The PyTorch side: the same batches, Adam, clipping; greedy search."""
@@ -37,7 +35,9 @@ class Yardstick:
         torch.manual_seed(seed)
         sizes = len(translator.source_vocabulary), len(translator.target_vocabulary)
         self.translator = translator
-        self.model = TorchRNNSearch(*sizes, 256, 256, 256, 128, 0.2)
+        hidden = translator.settings["hidden"]
+        self.model = TorchRNNSearch(*sizes, translator.settings["embedding"], hidden, hidden, hidden // 2,
+                                    translator.settings["dropout"])
         torch.nn.init.uniform_(self.model.v_a, -0.1, 0.1)
         self.optimizer = torch.optim.Adam(self.model.parameters(), 1e-3)
 
@@ -84,40 +84,29 @@ class Yardstick:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", type=Path, default=ROOT / "runs" / "yardstick.jsonl")
     arguments = parser.parse_args()
     arguments.log.parent.mkdir(exist_ok=True)
     torch.set_num_threads(arguments.threads)
-    train, valid, test = (load_parallel("bible-en-es", split, part="clauses") for split in ("train", "valid", "test"))
-    references = [pair.target for pair in test]
-    translator = Translator.create(train, "rnnsearch", SETTINGS, Training(min_count=3, seed=arguments.seed))
+    train, valid, test = (load_parallel(split=split, **RECIPE.corpus) for split in ("train", "valid", "test"))
+    translator = Translator.create(train, RECIPE.model, RECIPE.settings, RECIPE.training, RECIPE.corpus)
     batches = {name: translator.batches(pairs) for name, pairs in (("train", train), ("valid", valid), ("test", test))}
-    yardstick = Yardstick(translator, arguments.seed)
-    trainer = translator.trainer(train, threads=arguments.threads, progress=False)
-    minutes = {"numpy_attention": 0.0, "pytorch": 0.0}
-
-    def note(system, epoch, perplexity, words):
-        line = {"system": system, "epoch": epoch, "minutes": round(minutes[system], 2), "threads": arguments.threads,
-                "valid_perplexity": round(perplexity, 3), "bleu_greedy": round(metrics.bleu(words, references).score, 2)}
-        if system == "numpy_attention":
-            line["pointing"] = round(metrics.pointing_accuracy(translator.attend(test), test), 3)
+    yardstick, minutes = Yardstick(translator, arguments.seed), 0.0
+    print(f"{sum(p.numel() for p in yardstick.model.parameters()):,} parameters, {torch.get_num_threads()} threads")
+    for epoch in range(arguments.epochs):
+        start = time.perf_counter()
+        yardstick.epoch(batches["train"], np.random.default_rng([arguments.seed, epoch]))
+        minutes += (time.perf_counter() - start) / 60
+        words = yardstick.translate(batches["test"])
+        line = {"system": "pytorch", "epoch": epoch + 1, "minutes": round(minutes, 2), "threads": arguments.threads,
+                "valid_perplexity": round(yardstick.perplexity(batches["valid"]), 3),
+                "bleu_greedy": round(metrics.bleu(words, [pair.target for pair in test]).score, 2)}
         print(json.dumps(line), flush=True)
         with open(arguments.log, "a") as file:
             file.write(json.dumps(line) + "\n")
-
-    for epoch in range(1, arguments.epochs + 1):
-        start = time.perf_counter()
-        trainer.fit(epoch)
-        minutes["numpy_attention"] += (time.perf_counter() - start) / 60
-        note("numpy_attention", epoch, evaluate(translator.model, batches["valid"], arguments.threads).perplexity,
-             [t.target for t in translator.translate([p.source for p in test], 1, threads=arguments.threads)])
-        start = time.perf_counter()
-        yardstick.epoch(batches["train"], np.random.default_rng([trainer.seed, epoch - 1]))
-        minutes["pytorch"] += (time.perf_counter() - start) / 60
-        note("pytorch", epoch, yardstick.perplexity(batches["valid"]), yardstick.translate(batches["test"]))
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ class Module:
             raise RuntimeError(f"this {type(self).__name__} is part of a model that is packed already: "
                                "use the whole model's vector, or a copy() of this part")
         places = [(name, array.shape, array.size) for name, array in self.named_parameters()]
-        vector = np.empty(sum(size for *_, size in places), self.dtype)
+        vector = np.empty(sum(size for *_, size in places), self.dtype if places else np.float32)
         start = 0
         for _, module in self.modules():
             for field in fields(module):

@@ -181,17 +181,24 @@ class Translator:
         return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
     def measure(self, pairs, beam=5, threads=None):
-        """→ {metric: value} on Pairs: perplexity, greedy and beam BLEU, chrF, and with links pointing accuracy and AER."""
+        """→ {metric: value} on Pairs.
+
+        perplexity; bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam), chrf; and where
+        there are gold links pointing, near (within one position), diagonal (what pointing along it would give) and aer.
+        """
         threads = threads or available()
         references = [pair.target for pair in pairs]
         result = {"perplexity": evaluate(self.model, self.batches(pairs), threads).perplexity}
-        for label, width in (("bleu_greedy", 1), ("bleu", beam)):
-            found = [t.target for t in self.translate([pair.source for pair in pairs], width, threads=threads)]
-            result[label] = metrics.bleu(found, references).score
-        result["chrf"] = metrics.chrf(found, references).score
+        sources = [pair.source for pair in pairs]
+        greedy_words, words = ([t.target for t in self.translate(sources, k, threads=threads)] for k in (1, beam))
+        result["bleu_greedy"] = metrics.bleu(greedy_words, references).score
+        result["exact"] = metrics.exact_match(map(tuple, greedy_words), references)
+        result["bleu"] = metrics.bleu(words, references).score
+        result["chrf"] = metrics.chrf(words, references).score
         if any(pair.sure for pair in pairs):
             weights = self.attend(pairs)
             result["pointing"] = metrics.pointing_accuracy(weights, pairs)
+            result["near"] = metrics.near_pointing(weights, pairs)
             result["diagonal"] = metrics.diagonal_pointing(pairs)
             result["aer"] = metrics.alignment_error_rate(metrics.links_from_weights(weights, pairs), pairs)
         if not all(math.isfinite(value) for value in result.values()):

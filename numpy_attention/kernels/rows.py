@@ -34,7 +34,7 @@ def dropout(x, names, key, threshold, scale, y):
 def mix(h):
     """A bijection of the 32-bit integers in which every input bit moves about half of the output bits."""
     h = np.uint32(h ^ np.uint32(h >> np.uint32(16)))
-    h = np.uint32(h * np.uint32(0x85EBCA6B))
+    h = np.uint32(np.uint64(h) * np.uint64(0x85EBCA6B) & np.uint64(0xFFFFFFFF))      # plain Python warns of overflow
     h = np.uint32(h ^ np.uint32(h >> np.uint32(13)))
-    h = np.uint32(h * np.uint32(0xC2B2AE35))
+    h = np.uint32(np.uint64(h) * np.uint64(0xC2B2AE35) & np.uint64(0xFFFFFFFF))
     return np.uint32(h ^ np.uint32(h >> np.uint32(16)))

@@ -1,0 +1,8 @@
+"""python -m numpy_attention: the command line."""
+
+import sys
+
+from numpy_attention.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""What `numpy-attention` does with runs: train, translate, evaluate, heatmap; the options come from `cli.py`."""
+
+import json
+import sys
+from pathlib import Path
+
+from numpy_attention import catalogue, metrics, plotting, runs
+from numpy_attention.data.batching import pair_batch
+from numpy_attention.data.corpora import find_corpus
+from numpy_attention.data.pairs import Pair
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.training.threads import Threads
+from numpy_attention.translation import OPTIMIZERS, Training, Translator
+
+EOS = ["</s>"]
+LIMITS = {"max_length": "max_length", "pairs": "count"}        # option → argument of load_parallel
+
+
+# ---- train ----------------------------------------------------------------------------------------------------------
+
+
+def train(options):
+    corpus = corpus_to_train_on(options)
+    folder = Path(options.run or f"runs/{runs.label(corpus).split()[0]}-{options.model}")
+    rate = options.learning_rate or OPTIMIZERS[options.optimizer]().learning_rate
+    training = Training(options.epochs, options.minutes, options.batch_size, options.optimizer, rate, options.clip,
+                        patience=options.patience, save_steps=options.save_steps, min_count=options.min_count,
+                        reverse_source=options.reverse_source, seed=options.seed)
+    settings = {name: getattr(options, name)
+                for name in ("hidden", "embedding", "dropout", "readout", "reset", "update", "init")}
+    learn, valid = runs.load(corpus, "train", "valid")
+    translator = Translator.create(learn, options.model, settings, training, corpus)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: name a folder with --run")
+    resumes = runs.check_same(folder, translator, options.threads)
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{options.model}, {translator.model.size:,} parameters; {len(learn):,} pairs of {runs.label(corpus)}, "
+          f"{len(translator.source_vocabulary):,} source and {len(translator.target_vocabulary):,} target words")
+    print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
+    translator.fit(learn, valid, folder, options.threads)
+    plotting.save(plotting.learning_curves(translator.history), folder / "learning_curves.png")
+    split = runs.splits_of(corpus)[-1]
+    pairs = valid if split == "valid" else runs.load(corpus, split)[0]
+    print(f"trained for {len(translator.history)} epochs, {translator.history[-1]['seconds'] / 60:.1f} minutes; "
+          f"measures {len(pairs):,} pairs ({split})", flush=True)
+    show_figures(measure(translator, pairs, 5, translator.threads))
+    example = runs.text_form(corpus).text(pairs[0].source)
+    print(f'next: numpy-attention translate {folder} "{example}"')
+
+
+def corpus_to_train_on(options):
+    """The corpus dict of --corpus or of --source and --target."""
+    limits = {key: getattr(options, name) for name, key in LIMITS.items() if getattr(options, name)}
+    files = [options.source, options.target, options.valid_source, options.valid_target]
+    if options.corpus and any(files):
+        raise ValueError("--corpus and files are given: choose one of them")
+    if options.corpus:
+        if options.lowercase or options.tokenize:
+            raise ValueError(f"--lowercase and --tokenize are for your own text, {options.corpus} is prepared already: "
+                             "leave them out")
+        find_corpus(options.corpus, "parallel")
+        return {"name": options.corpus} | ({"part": options.part} if options.part else {}) | limits
+    if not (options.source and options.target):
+        raise ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), or --source FILE "
+                         "and --target FILE")
+    if options.part:
+        raise ValueError("--part belongs to --corpus, and files are given: leave it out")
+    return runs.own_text(*files, options.lowercase, options.tokenize, options.seed, **limits)
+
+
+# ---- translate ------------------------------------------------------------------------------------------------------
+
+
+def translate(options):
+    translator = Translator.load(options.run)
+    form = runs.text_form(translator.corpus, options.lowercase)
+    sentences = [form.tokens(text) for text in options.sentence or lines_of_input()]
+    if not sentences:
+        raise ValueError(f'no sentence to translate: numpy-attention translate {options.run} "a sentence", or one a '
+                         "line on the standard input")
+    if options.heatmap and len(sentences) > 1:
+        raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it alone")
+    warn_of_unknown_words(translator, sentences)
+    found = translator.translate(sentences, options.beam, options.length_penalty)
+    if options.heatmap:
+        best = found[0]
+        target = best.target + EOS * (len(best.weights) - len(best.target))
+        plotting.save(plotting.attention_heatmap(best.weights, best.source + EOS, target), options.heatmap)
+    for sentence, translation in zip(sentences, found):
+        if not options.all:
+            print(form.text(translation.target))
+            continue
+        for hypothesis in hypotheses_of(translator, sentence, options.beam, options.length_penalty):
+            words = form.text(translator.target_vocabulary.decode(hypothesis.ids))
+            print(f"{hypothesis.score(options.length_penalty):8.3f}  log p {hypothesis.log_probability:8.3f}  "
+                  f"{len(hypothesis.words):3d} words  {words}")
+    if options.heatmap:
+        print(f"saved {options.heatmap}", file=sys.stderr)
+
+
+def lines_of_input():
+    """The lines of the standard input."""
+    if sys.stdin.isatty():
+        print("numpy-attention: reads one sentence a line; end with Ctrl-D", file=sys.stderr)
+    return sys.stdin.read().splitlines()
+
+
+def warn_of_unknown_words(translator, sentences):
+    known = translator.source_vocabulary
+    unknown = dict.fromkeys(word for sentence in sentences for word in sentence if word not in known)
+    if unknown:
+        print(f"numpy-attention: not in the run's vocabulary, read as <unk>: {', '.join(unknown)}", file=sys.stderr)
+
+
+def hypotheses_of(translator, sentence, beam, length_penalty):
+    """All hypotheses that beam search ends with, best first."""
+    ids = translator.source_vocabulary.encode(sentence)
+    batch = pair_batch([ids], [[0]], translator.training.reverse_source)
+    with Threads(1):
+        return beam_search(translator.model, batch.source, batch.source_mask, beam, length_penalty)[0]
+
+
+# ---- evaluate -------------------------------------------------------------------------------------------------------
+
+
+def evaluate(options):
+    translator = Translator.load(options.run)
+    form = runs.text_form(translator.corpus)
+    if options.source or options.target:
+        if not (options.source and options.target) or options.corpus or options.part or options.split:
+            raise ValueError("give --source and --target, both and without --corpus, --part or --split")
+        pairs, split, name = form.pairs(options.source, options.target), None, Path(options.source).name
+        longest = options.max_length or max(max(len(pair.source), len(pair.target)) for pair in pairs)
+        pairs = [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest][:options.pairs]
+        if not pairs:
+            raise ValueError(f"no pair has at most {longest} tokens on both sides: allow more with --max-length")
+    else:
+        corpus = corpus_to_measure_on(options, translator.corpus)
+        pairs, split = pairs_of(corpus, options.split)
+        name = runs.label(corpus)
+    figures = {"run": str(options.run), "corpus": name, "split": split,
+               **measure(translator, pairs, options.beam, options.threads)}
+    if options.json:
+        print(json.dumps(figures))
+        return
+    print(f"{options.run}: {translator.name}, {translator.model.size:,} parameters, {len(translator.history)} epochs")
+    print(f"{name}{', ' + split if split else ''}: {len(pairs):,} pairs")
+    show_figures(figures)
+
+
+def corpus_to_measure_on(options, own):
+    """The run's own corpus dict, or what --corpus, --part, --max-length and --pairs make of it."""
+    given = {key: getattr(options, name) for name, key in LIMITS.items() if getattr(options, name)}
+    if options.corpus and options.corpus != own.get("name"):
+        return {"name": options.corpus} | ({"part": options.part} if options.part else {}) | given
+    if options.part and options.part != own.get("part"):
+        if "source" in own:
+            raise ValueError("--part belongs to a corpus, and this run learnt from files: leave it out, or add "
+                             "--corpus")
+        own = {"name": own["name"], "part": options.part}           # another part has lengths of its own
+    return own | given
+
+
+def pairs_of(corpus, split=None):
+    """→ (pairs, split) of a run's corpus; None: test, or valid where there is no test split."""
+    if not corpus:
+        raise ValueError("the run does not say what it learnt from: name a text with --corpus, or --source and "
+                         "--target")
+    split = split or runs.splits_of(corpus)[-1]
+    return runs.load(corpus, split)[0], split
+
+
+def measure(translator, pairs, beam, threads):
+    """What `Translator.measure` finds, with the number of pairs and tokens and sacreBLEU's signatures."""
+    found = translator.measure(pairs, beam, threads)
+    probe = [["a"]], [["a"]]
+    return {"beam": beam, "pairs": len(pairs), "tokens": sum(len(pair.target) + 1 for pair in pairs), **found,
+            "bleu_signature": metrics.bleu(*probe).signature, "chrf_signature": metrics.chrf(*probe).signature}
+
+
+def show_figures(figures):
+    print(f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} tokens, ends of sentence included")
+    print(f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, {figures['bleu_greedy']:.2f} greedy; "
+          f"{figures['bleu_signature']}")
+    print(f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}")
+    print(f"  exact       {figures['exact']:8.3f}   of the greedy translations equal the reference")
+    if "pointing" in figures:
+        print(f"  pointing    {figures['pointing']:8.3f}   of the sure links, {figures['near']:.3f} within one word; "
+              f"diagonal {figures['diagonal']:.3f}")
+        print(f"  AER         {figures['aer']:8.3f}   alignment error rate")
+
+
+# ---- heatmap --------------------------------------------------------------------------------------------------------
+
+
+def heatmap(options):
+    translator = Translator.load(options.run)
+    form = runs.text_form(translator.corpus)
+    if options.sentences:
+        if len(options.sentences) != 2 or options.index is not None or options.split:
+            raise ValueError(f"{len(options.sentences)} sentence(s) given: expected a source and a target sentence "
+                             "without --index and --split, or none")
+        pair = Pair(*map(form.tokens, options.sentences))
+        if not (pair.source and pair.target):
+            raise ValueError("an empty sentence: expected at least one token in both")
+        warn_of_unknown_words(translator, [pair.source])
+    else:
+        pairs, split = pairs_of(translator.corpus, options.split)
+        index = options.index or 0
+        if index >= len(pairs):
+            raise ValueError(f"--index {index}: {split} has {len(pairs):,} pairs, numbered from 0")
+        pair = pairs[index]
+    weights = translator.attend([pair])[0]
+    axes = plotting.attention_heatmap(weights, list(pair.source) + EOS, list(pair.target) + EOS, pair.sure,
+                                      pair.possible)
+    plotting.save(axes, options.output)
+    print(f"{form.text(pair.source)}\n{form.text(pair.target)}\nsaved {options.output}")
+
+
+COMMANDS = {"train": train, "translate": translate, "evaluate": evaluate, "heatmap": heatmap,
+            "gradcheck": catalogue.gradcheck, "corpora": catalogue.corpora_command, "reproduce": catalogue.reproduce}

@@ -1,0 +1,12 @@
+"""Recipes: experiments by name, each a small file that says what was trained and what its figures stand beside."""
+
+from numpy_attention.recipes import dates, reverse, rnnsearch_bible
+
+RECIPES = {recipe.name: recipe for recipe in (rnnsearch_bible.RECIPE, reverse.RECIPE, dates.RECIPE)}
+
+
+def find_recipe(name):
+    """The Recipe of this name. ValueError: an unknown one."""
+    if name not in RECIPES:
+        raise ValueError(f"unknown recipe {name!r}: expected one of {', '.join(RECIPES)}")
+    return RECIPES[name]

@@ -1,0 +1,177 @@
+"""What a run's folder stands for: the corpus it learnt from, how its raw text is cut, and when it may go on.
+
+A run's corpus is a dict that JSON can hold, kept in its checkpoint. Either arguments of `load_parallel`,
+
+    {"name": "bible-en-es", "part": "clauses", "max_length": 7}
+
+or the reader's own text, of which a share is held out (see `own_text`):
+
+    {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, "held_out_seed": 0, …}
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.pairs import Pair, read_lines, read_pairs, word_tokens
+from numpy_attention.training import checkpoint
+from numpy_attention.translation import CHECKPOINT
+
+HELD_OUT = 0.05
+FILES = ("source", "target", "valid_source", "valid_target")
+CHANGEABLE = ("epochs", "save_steps")       # how long, and how often it is saved: they leave every step as it was
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How a corpus cuts raw text: "words" (with `word_tokens`), at "spaces", or into "characters"."""
+
+    cut: str
+    lowercase: bool
+
+    def tokens(self, text):
+        """The tokens of a raw sentence, without its line end."""
+        text = text.lower() if self.lowercase else text
+        return {"words": word_tokens, "spaces": str.split, "characters": list}[self.cut](text)
+
+    def text(self, tokens):
+        """Tokens as one line of text."""
+        return ("" if self.cut == "characters" else " ").join(tokens)
+
+    def pairs(self, source, target):
+        """Pairs of two files of raw text; errors as `read_pairs` raises them."""
+        pairs = read_pairs(source, target, self.lowercase, self.cut == "words")
+        if self.cut == "characters":
+            pairs = [Pair(self.tokens(a), self.tokens(b)) for a, b in zip(read_lines(source), read_lines(target))]
+        return pairs
+
+
+def text_form(corpus, lowercase=None):
+    """The TextForm that a run's corpus was prepared with; lowercase None: as the corpus is."""
+    if "source" in corpus:
+        cut, low = "words" if corpus["tokenize"] else "spaces", corpus["lowercase"]
+    elif corpus.get("name") == "dates":
+        cut, low = "characters", False
+    else:
+        cut = "spaces" if corpus.get("name") in ("copy", "reverse") else "words"
+        low = corpus.get("part") != "raw"                   # Multi30k's text as written; all other words are lowercase
+    return TextForm(cut, low if lowercase is None else lowercase)
+
+
+def own_text(source, target, valid_source=None, valid_target=None, lowercase=False, tokenize=False, seed=0, **limits):
+    """The corpus dict of two files, line k of one beside line k of the other, and of two more to validate on, or None.
+
+    limits: max_length (of both sides) and count (pairs to read), where given. Paths are kept absolute, and with them a
+    digest of the text: `load` refuses files that have changed since. FileNotFoundError: a missing file; ValueError: one
+    validation file without the other.
+    """
+    if (valid_source is None) != (valid_target is None):
+        raise ValueError("a validation file is given for one side only: give --valid-source and --valid-target, or "
+                         "neither, and a share of the pairs is held out")
+    paths = zip(FILES, (source, target, valid_source, valid_target))
+    corpus = {name: str(Path(path).resolve()) for name, path in paths if path is not None}
+    for path in corpus.values():
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"{path} does not exist, or is no file: check the spelling")
+    corpus |= {"lowercase": lowercase, "tokenize": tokenize, "held_out_seed": seed, **limits}
+    return corpus | {"digest": _digest(corpus)}
+
+
+def splits_of(corpus):
+    """Names of the splits that `load` knows for a corpus."""
+    return ("train", "valid") if "source" in corpus else ("train", "valid", "test")
+
+
+def load(corpus, *splits):
+    """One list of Pairs for each split named. ValueError: an unknown split, changed files, or no pair left."""
+    if "source" not in corpus:
+        return [load_parallel(split=split, **corpus) for split in splits]
+    for split in splits:
+        if split not in splits_of(corpus):
+            raise ValueError(f"there is no {split!r} split of {corpus['source']}, only train and valid: choose one "
+                             "of them, or give other files with --source and --target")
+    if _digest(corpus) != corpus["digest"]:
+        raise ValueError(f"the text of {corpus['source']} or its companions has changed since this run began: bring "
+                         "the old files back, or train anew in another folder with --run")
+    form = text_form(corpus)
+    texts = [form.pairs(corpus["source"], corpus["target"])]
+    if "valid_source" in corpus:
+        texts.append(form.pairs(corpus["valid_source"], corpus["valid_target"]))
+    longest = corpus.get("max_length", math.inf)
+    texts = [[pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest][:corpus.get("count")]
+             for pairs in texts]
+    if not all(texts):
+        raise ValueError(f"no pair of {corpus['source']} and its companions has at most {longest} tokens on both "
+                         "sides: allow more with --max-length")
+    if len(texts) == 1:
+        texts = hold_out(texts[0], np.random.default_rng(corpus["held_out_seed"]))
+    return [texts[splits_of(corpus).index(split)] for split in splits]
+
+
+def hold_out(pairs, rng, share=HELD_OUT):
+    """→ (the rest, about `share` of the pairs, at least 1); pairs with the same source sentence stay together."""
+    sources = list(dict.fromkeys(pair.source for pair in pairs))
+    if len(sources) < 2:
+        raise ValueError(f"{len(pairs)} pair(s) with {len(sources)} different source sentence(s): expected at least 2, "
+                         "one of them to be held out; bring more text, or give --valid-source and --valid-target")
+    counts = {source: 0 for source in sources}
+    for pair in pairs:
+        counts[pair.source] += 1
+    held, number = set(), 0
+    for i in rng.permutation(len(sources))[:-1]:
+        held.add(sources[i])
+        number += counts[sources[i]]
+        if number >= share * len(pairs):
+            break
+    return [pair for pair in pairs if pair.source not in held], [pair for pair in pairs if pair.source in held]
+
+
+def label(corpus):
+    """A corpus in a few words: its name or its source file's, and its part."""
+    if "source" in corpus:
+        return Path(corpus["source"]).stem
+    return " ".join(filter(None, (corpus.get("name", "unknown text"), corpus.get("part"))))
+
+
+def check_same(folder, translator, threads=None):
+    """Whether `folder` holds a run that this translator may resume. ValueError: it has other settings; says which."""
+    path = Path(folder) / CHECKPOINT
+    if not path.exists():
+        return False
+    about = checkpoint.load(path)[1]
+    saved, now = _flat(about.get("about", {})), _flat(json.loads(json.dumps(translator.configuration())))
+    if threads is not None:
+        saved["threads"], now["threads"] = about.get("trainer", {}).get("threads"), threads
+    differences = []
+    for name in sorted((saved.keys() | now.keys()) - set(CHANGEABLE)):
+        before, after = saved.get(name), now.get(name)
+        if before != after:
+            long = isinstance(before, list) or isinstance(after, list)
+            differences.append(f"other words in the {name}" if long else f"{name} {before} there, {after} now")
+    if differences:
+        raise ValueError(f"{folder} holds a run with other settings: {'; '.join(differences)}. Give the same settings "
+                         "to resume it, another folder with --run, or remove the folder")
+    return True
+
+
+def _flat(configuration):
+    """The configuration on one level: model, settings, corpus, training and vocabularies."""
+    flat = {"model" if name == "name" else name: value for name, value in configuration.items()
+            if not isinstance(value, dict)}
+    for group in ("settings", "training"):
+        flat |= configuration.get(group, {})
+    return flat | {f"corpus {name}": value for name, value in configuration.get("corpus", {}).items()}
+
+
+def _digest(corpus):
+    """The start of the sha256 of the files' bytes."""
+    digest = hashlib.sha256()
+    for name in FILES:
+        if name in corpus:
+            digest.update(Path(corpus[name]).read_bytes() + b"\0")
+    return digest.hexdigest()[:16]

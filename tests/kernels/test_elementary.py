@@ -1,0 +1,86 @@
+"""exp, tanh and σ: accuracy in float32, NaN kept, nothing overflows; and the sums of a row."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.kernels import elementary
+from numpy_attention.kernels.elementary import kernel, row_dot, row_max, row_sum
+
+exp_, tanh_, sigmoid_ = elementary.exp, elementary.tanh, elementary.sigmoid
+
+
+@kernel
+def all_exp(x, y):
+    for i in range(x.shape[0]):
+        y[i] = exp_(x[i])
+
+
+@kernel
+def all_tanh(x, y):
+    for i in range(x.shape[0]):
+        y[i] = tanh_(x[i])
+
+
+@kernel
+def all_sigmoid(x, y):
+    for i in range(x.shape[0]):
+        y[i] = sigmoid_(x[i])
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+FUNCTIONS = [(all_exp, np.exp, 87), (all_tanh, np.tanh, 30), (all_sigmoid, sigmoid, 80)]
+
+
+def applied(loop, x):
+    y = np.empty_like(x)
+    loop(x, y)
+    return y
+
+
+@pytest.mark.parametrize("loop, numpy_form, bound", FUNCTIONS)
+def test_float32_is_accurate_over_its_range(loop, numpy_form, bound):
+    x = np.concatenate([np.linspace(-bound, bound, 20001), np.linspace(-1, 1, 2001), [0.0, 1e-8, -1e-20]])
+    x = x.astype(np.float32)
+    wanted = numpy_form(x.astype(np.float64))
+    given = applied(loop, x)
+    assert given.dtype == np.float32
+    assert np.abs(given - wanted).max() <= 3e-7 * max(1, np.abs(wanted).max())
+    large = np.abs(wanted) > 1e-30
+    error = np.abs(given - wanted)[large] / np.abs(wanted)[large]
+    assert error.max() < 6e-7
+
+
+@pytest.mark.parametrize("loop, numpy_form, bound", FUNCTIONS)
+def test_float64_is_numpys(loop, numpy_form, bound):
+    x = np.linspace(-bound, bound, 301)
+    np.testing.assert_allclose(applied(loop, x), numpy_form(x), rtol=1e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loop", [all_exp, all_tanh, all_sigmoid])
+def test_nan_stays_nan_and_only_there(loop, dtype):
+    x = np.zeros(37, dtype)
+    x[[0, 17, 36]] = np.nan
+    assert np.flatnonzero(np.isnan(applied(loop, x))).tolist() == [0, 17, 36]
+
+
+def test_extremes_saturate():
+    x = np.array([-np.inf, -1e30, -1e4, 1e4, 1e30, np.inf], np.float32)
+    assert (applied(all_tanh, x) == [-1, -1, -1, 1, 1, 1]).all()
+    np.testing.assert_allclose(applied(all_sigmoid, x), [0, 0, 0, 1, 1, 1], atol=1e-37)
+    low, high = applied(all_exp, x)[:3], applied(all_exp, x)[3:]
+    assert (low < 1e-37).all() and np.isfinite(high).all() and (high > 1e38).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 3, 8, 257])
+def test_rows(rng, dtype, size):
+    a, b = rng.standard_normal((2, size)).astype(dtype)
+    assert row_max(a) == a.max() and row_max(-np.abs(a) - 5) == (-np.abs(a) - 5).max()
+    tolerance = 1e-5 if dtype == np.float32 else 1e-13
+    assert row_sum(a) == pytest.approx(a.astype(np.float64).sum(), abs=tolerance * size)
+    assert row_dot(a, b) == pytest.approx(a.astype(np.float64) @ b, abs=tolerance * size)
+    assert np.isnan(row_sum(np.full(size, np.nan, dtype))) and np.isnan(row_dot(np.full(size, np.nan, dtype), b))

@@ -1,0 +1,47 @@
+"""The same source runs as plain Python: NUMBA_DISABLE_JIT=1 gives the compiled loss and gradient."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PROGRAM = """
+import json
+import numba
+import numpy as np
+from numpy_attention.checks import PAIRS
+from numpy_attention.models.rnnsearch import RNNSearch
+
+def figures(dtype, **settings):
+    model = RNNSearch.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2, init="modern",
+                             dropout=0.2, dtype=dtype, **settings)
+    grad = model.zeros_like()
+    loss, _ = model.loss_and_grad(PAIRS, None, 0.5, grad, np.random.default_rng(2))
+    return [float(loss), grad.vector.astype(float).tolist()]
+
+settings = dict(readout="current", reset="after", update="old"), dict(readout="previous", reset="before", update="new")
+print(json.dumps([numba.config.DISABLE_JIT] + [figures(d, **s) for d in (np.float32, np.float64) for s in settings]))
+"""
+
+
+def run(disable_jit):
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join([root] + os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    environment = os.environ | {"NUMBA_DISABLE_JIT": disable_jit, "PYTHONPATH": path}
+    command = [sys.executable, "-W", "error", "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_uncompiled_equals_compiled():
+    (off, *compiled), (on, *plain) = run("0"), run("1")
+    assert not off and on
+    for (loss, grad), (plain_loss, plain_grad), tolerance in zip(compiled, plain, (1e-5, 1e-5, 1e-12, 1e-12)):
+        assert plain_loss == pytest.approx(loss, rel=tolerance)
+        scale = np.abs(grad).max()
+        assert scale > 0.01 and np.abs(np.subtract(grad, plain_grad)).max() < tolerance * scale

@@ -1,0 +1,105 @@
+"""The laws that every layer, cell, attention and model keeps; a test calls the ones that apply with its own cases.
+
+    backward_twice_doubles      the twin doubles, the input gradients come out the same
+    arguments_unchanged         upstream, cache and weights stay bit-identical, and the gradients returned are fresh
+    padding_changes_nothing     a batch padded further gives the same outputs and gradients
+    float32_agrees              forward and backward, within 1e-5 of each array's largest value, and nothing upcasts
+    shares_add_up               two shares of a batch give the gradient of the whole
+"""
+
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+
+def leaves(value, name=""):
+    """Yield (name, array) for every array in tuples, lists, dicts and dataclasses, nested or not."""
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, f"{name}.{key}" if name else key)
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from leaves(item, f"{name}[{i}]")
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from leaves(getattr(value, field.name), f"{name}.{field.name}")
+
+
+def upstream_of(outputs, seed=11):
+    """A random gradient for each output, the same for equal shapes; in the outputs' dtype."""
+    rng = np.random.default_rng(seed)
+
+    def draw(value):
+        if isinstance(value, (list, tuple)):
+            return tuple(draw(item) for item in value)
+        return None if value is None else rng.standard_normal(np.shape(value)).astype(value.dtype)
+    return draw(outputs)
+
+
+def run(case):
+    """(outputs, upstream, cache, twin, input gradients) of one forward and backward of a `checks.Case`."""
+    *outputs, cache = case.forward(*case.inputs)
+    upstream, grad = upstream_of(outputs), case.target.zeros_like()
+    return outputs, upstream, cache, grad, case.backward(*upstream, cache, grad)
+
+
+def assert_close(given, wanted, tolerance, what=""):
+    """Every leaf within tolerance · max(1e-3, max|wanted|) of its counterpart, NaN nowhere."""
+    given, wanted = dict(leaves(given)), dict(leaves(wanted))
+    assert given.keys() == wanted.keys()
+    for name, array in wanted.items():
+        assert given[name].shape == array.shape, f"{what}{name}"
+        assert np.isfinite(given[name]).all(), f"{what}{name} is not finite"
+        scale = max(np.abs(array).max(initial=0.0), 1e-3)
+        error = np.abs(given[name].astype(np.float64) - array).max(initial=0.0) / scale
+        assert error <= tolerance, f"{what}{name} is off by {error:.1e} of its largest value, allowed {tolerance:.0e}"
+
+
+def backward_twice_doubles(case):
+    _, upstream, cache, grad, first = run(case)
+    once = grad.vector.copy()
+    second = case.backward(*upstream, cache, grad)
+    assert_close(grad.vector, 2 * once, 1e-12, "the twin ")
+    assert_close(second, first, 0, "the input gradient ")
+
+
+def arguments_unchanged(case):
+    *outputs, cache = case.forward(*case.inputs)
+    upstream, grad = upstream_of(outputs), case.target.zeros_like()
+    weights = dict(case.target.named_parameters())
+    held = {"upstream": upstream, "cache": cache, "weights": weights, "inputs": case.inputs}
+    before = {name: array.tobytes() for name, array in leaves(held)}
+    dinputs = case.backward(*upstream, cache, grad)
+    for name, array in leaves(held):
+        assert array.tobytes() == before[name], f"backward changed {name}"
+    for name, array in leaves(dinputs):
+        for other, kept in leaves(held):
+            assert not np.may_share_memory(array, kept), f"the input gradient {name} is a view of {other}"
+
+
+def float32_agrees(build, tolerance=1e-5):
+    """build(rng, dtype) → Case: the same numbers in both precisions."""
+    double, single = (run(build(np.random.default_rng(3), dtype)) for dtype in (np.float64, np.float32))
+    for what, i in (("output ", 0), ("twin ", 3), ("input gradient ", 4)):
+        for name, array in leaves(single[i]):
+            assert array.dtype == np.float32 or array.shape == (), f"{what}{name} is {array.dtype}"
+        assert_close(single[i], double[i], tolerance, what)
+
+
+def padding_changes_nothing(short, long, cut, tolerance=1e-12):
+    """short, long: results (outputs, gradients) as nested arrays; cut takes long's arrays back to short's shapes."""
+    assert_close(cut(long), short, tolerance, "padded: ")
+
+
+def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
+    """share(0, n) + … + share(n − 1, n) give loss and gradient of the whole batch, dropout on."""
+    def loss_and_grad(parts):
+        grad, loss = model.zeros_like(), 0.0
+        for part in parts:
+            loss += model.loss_and_grad(part, None, 0.25, grad, np.random.default_rng(seed))[0]
+        return np.array(loss), grad.vector
+
+    assert sum(batch.share(k, n).tokens for k in range(n)) == batch.tokens
+    assert_close(loss_and_grad([batch.share(k, n) for k in range(n)]), loss_and_grad([batch]), tolerance, "shares: ")

@@ -1,0 +1,44 @@
+"""Dropout: the same mask backward, in every share of a batch, and under any padding."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.layers.dropout import Dropout, position_names
+
+
+def test_evaluation_and_rate_zero_change_nothing_and_draw_nothing(rng):
+    x = rng.standard_normal((3, 4))
+    before = rng.bit_generator.state
+    for layer, generator in ((Dropout(0.5), None), (Dropout(0.0), rng)):
+        y, cache = layer.forward(x, generator)
+        assert y is x and cache is None and layer.backward(x, cache) is x
+    assert rng.bit_generator.state == before
+
+
+def test_kept_values_are_scaled_and_backward_uses_the_same_mask(rng):
+    x = np.ones((40, 30), np.float32)
+    y, cache = Dropout(0.25).forward(x, rng)
+    assert y.dtype == np.float32 and set(np.unique(y)) == {np.float32(0), np.float32(1 / 0.75)}
+    assert abs(y.mean() - 1) < 0.1
+    assert (Dropout(0.25).backward(3 * x, cache) == 3 * y).all()
+    assert (Dropout(0.25).forward(x, rng)[0] != y).any()                # a second call draws another key
+
+
+def test_the_mask_follows_the_row_not_the_batch(rng):
+    x = np.ones((5, 3, 8))                                              # (T, B, D), rows 4, 9, 2 of some batch
+    rows = np.array([4, 9, 2])
+
+    def kept(x, rows):
+        return Dropout(0.5).forward(x, np.random.default_rng(1), position_names(len(x), rows))[0]
+
+    whole = kept(x, rows)
+    assert (kept(x[:, 1:], rows[1:]) == whole[:, 1:]).all()             # a share
+    assert (kept(x[:3], rows) == whole[:3]).all()                       # less padding
+    assert (kept(x, rows[::-1]) == whole[:, ::-1]).all()                # another order
+    assert (whole[:, 0] != whole[:, 1]).any() and (whole[0] != whole[1]).any()
+
+
+def test_bad_rates_are_refused():
+    for rate in (-0.1, 1.0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="share of values set to 0"):
+            Dropout(rate)

@@ -1,0 +1,82 @@
+"""The output layer: blocks of rows, large logits, ties and what it refuses."""
+
+import laws
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck import randomize
+from numpy_attention.layers import output as module
+from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.output import Output
+
+
+def layer_and_rows(rng, N=11, size=4, V=9, dtype=np.float64):
+    layer = randomize(Output.create(rng, size, V, dtype=dtype), rng)
+    return layer, rng.standard_normal((N, size)).astype(dtype), rng.integers(0, V, N)
+
+
+def loss_and_grad(layer, x, targets, scale=0.7):
+    grad = layer.zeros_like()
+    loss, dx = layer.loss_and_grad(x, targets, scale, grad)
+    return np.array(loss), dx, grad.vector
+
+
+@pytest.mark.parametrize("block", [1, 3, 5, 11, 100])
+def test_blocks_of_rows_change_nothing(rng, monkeypatch, block):
+    layer, x, targets = layer_and_rows(rng)
+    whole = loss_and_grad(layer, x, targets)
+    monkeypatch.setattr(module, "BLOCK", block)
+    laws.assert_close(loss_and_grad(layer, x, targets), whole, 1e-13)
+    assert layer.loss(x, targets) == pytest.approx(float(whole[0]), rel=1e-13)
+
+
+def test_against_the_formula(rng):
+    layer, x, targets = layer_and_rows(rng)
+    loss, dx, _ = loss_and_grad(layer, x, targets)
+    z = x @ layer.words.E.T + layer.b
+    p = np.exp(z) / np.exp(z).sum(1, keepdims=True)
+    np.testing.assert_allclose(layer.log_probabilities(x), np.log(p))
+    np.testing.assert_allclose(layer.logits(x), z)
+    assert float(loss) == pytest.approx(-np.log(p[np.arange(11), targets]).sum())
+    np.testing.assert_allclose(dx, 0.7 * (p - np.eye(9)[targets]) @ layer.words.E)
+
+
+def test_never_holds_all_logits(rng, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 8)
+    sizes, honest = [], module.cross_entropy
+
+    def watched(logits, *rest):
+        sizes.append(logits.shape)
+        honest(logits, *rest)
+    monkeypatch.setattr(module, "cross_entropy", watched)
+    loss_and_grad(*layer_and_rows(rng, N=30))
+    assert sizes == [(8, 9)] * 3 + [(6, 9)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_huge_logits_stay_finite_and_right(rng, dtype):
+    layer, x, targets = layer_and_rows(rng, dtype=dtype)
+    x *= dtype(1e4) / np.abs(x @ layer.words.E.T).max()
+    single = loss_and_grad(layer, x, targets)
+    double = loss_and_grad(layer.astype(np.float64), x.astype(np.float64), targets)
+    laws.assert_close(single, double, 1e-4)     # logits of 1e4 are rounded to 1e-3 themselves
+
+
+def test_empty_rows(rng):
+    layer, x, targets = layer_and_rows(rng)
+    loss, dx, grad = loss_and_grad(layer, x[:0], targets[:0])
+    assert loss == 0 and dx.shape == (0, 4) and not grad.any()
+
+
+def test_tied_words_and_refusals(rng):
+    words = Embedding.create(rng, 9, 4)
+    assert Output.create(rng, 4, 9, words=words).words is words
+    with pytest.raises(ValueError, match="the tied table.*project to the embedding's size"):
+        Output.create(rng, 5, 9, words=words)
+    layer, x, targets = layer_and_rows(rng)
+    grad = layer.zeros_like()
+    for args, message in (((x[:, :3], targets), "x"), ((x, targets[:-1]), "targets"),
+                          ((x, targets + 9), "holds the id")):
+        with pytest.raises(ValueError, match=message):
+            layer.loss_and_grad(*args, 1.0, grad)
+    assert not grad.vector.any()

@@ -1,0 +1,55 @@
+"""LanguageModel: carried state, shares, padding, ties. Gradients and laws: tests/test_checks.py."""
+
+import laws
+import numpy as np
+import pytest
+
+from numpy_attention.checks import TEXT, V
+from numpy_attention.data.batching import TextBatch
+from numpy_attention.models.language_model import LanguageModel
+
+
+def model_of(cell, **settings):
+    return LanguageModel.create(np.random.default_rng(0), V, 3, cell=cell, init=0.5, dtype=np.float64, **settings)
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+def test_two_windows_with_carried_state_are_one(cell):
+    model = model_of(cell)
+    halves = [TextBatch(TEXT.inputs[w], TEXT.targets[w], TEXT.rows) for w in (slice(0, 2), slice(2, 4))]
+    first, state = model.loss(halves[0])
+    second, _ = model.loss(halves[1], state)
+    assert first + second == pytest.approx(model.loss(TEXT)[0], rel=1e-12)
+    assert model.loss(halves[1])[0] != pytest.approx(second, rel=1e-6)          # the state matters
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+def test_shares_and_padding(cell):
+    model = model_of(cell, dropout=0.3, tied=True)
+    laws.shares_add_up(model, TEXT)
+    more = np.zeros((2, 3), np.int64)
+    longer = TextBatch(np.concatenate([TEXT.inputs, more]), np.concatenate([TEXT.targets, more]), TEXT.rows)
+
+    def result(batch):
+        grad = model.zeros_like()
+        loss, state = model.loss_and_grad(batch, None, 0.5, grad, np.random.default_rng(1))
+        return [np.array(loss), state, grad.vector]
+    laws.padding_changes_nothing(result(TEXT), result(longer), lambda r: r)
+
+
+def test_next_walks_through_the_same_states(rng):
+    model, state, total = model_of("lstm"), None, 0.0
+    inputs, targets = rng.integers(4, V, (2, 5, 2))
+    for tokens, wanted in zip(inputs, targets):
+        log_probs, state = model.next(tokens, state)
+        total -= log_probs[np.arange(2), wanted].sum()
+    assert total == pytest.approx(model.loss(TextBatch(inputs, targets, np.arange(2)))[0], rel=1e-12)
+
+
+def test_ties_and_refusals():
+    tied = model_of("gru", tied=True)
+    assert tied.output.words is tied.embedding and model_of("gru").size - tied.size == V * 3
+    with pytest.raises(ValueError, match="project to the embedding's size"):
+        model_of("gru", tied=True, embedding=4)
+    with pytest.raises(ValueError, match="expected one of rnn, lstm, gru"):
+        model_of("elman")

@@ -1,0 +1,121 @@
+"""The gradient check itself: it passes what is right, and its report leads to what is wrong."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck import GradientError, gradcheck, numeric_gradient, protocol, randomize, relative_errors
+from numpy_attention.layers.linear import Linear
+
+
+def linear(rng, *sizes):
+    return randomize(Linear.create(rng, *sizes, dtype=np.float64), rng)
+
+
+def test_a_right_layer_passes_and_reports_every_gradient(rng):
+    report = gradcheck(linear(rng, 3, 2), rng.standard_normal((4, 3)), rng=rng)
+    assert list(report.errors) == ["W", "b", "input[0]"]
+    assert report.worst == max(report.errors.values()) < 1e-8
+    assert "Linear: 3 gradients" in repr(report) and "input[0]" in repr(report)
+
+
+def test_a_function_without_parameters(rng):
+    def forward(x, y):
+        return x * y, np.sin(x), (x, y)
+
+    def backward(dproduct, dsine, cache, grad):
+        x, y = cache
+        assert grad is None
+        return dproduct * y + dsine * np.cos(x), dproduct * x
+
+    x, y = rng.standard_normal((2, 3, 4))
+    assert gradcheck(None, x, y, rng=rng, forward=forward, backward=backward).worst < 1e-8
+
+
+def test_numeric_gradient_of_a_cubic_and_restores_the_array():
+    x = np.array([[1.0, -2.0], [0.5, 3.0]])
+    kept = x.copy()
+    np.testing.assert_allclose(numeric_gradient(lambda: (x**3).sum(), x), 3 * x**2, rtol=1e-10)
+    assert (x == kept).all()
+    with pytest.raises(ValueError, match="contiguous"):
+        numeric_gradient(lambda: 0.0, x.T)
+
+
+def test_relative_errors():
+    errors = relative_errors(np.array([1.0, 2.0, 0.0, np.nan, 1e-4]), np.array([1.0, 1.0, 0.0, 1.0, 2e-4]))
+    np.testing.assert_allclose(errors, [0, 0.5, 0, np.inf, 1e-4 / 1e-3])
+
+
+@pytest.mark.parametrize("spoil, suspect", [
+    (lambda g: -g, "a sign"),
+    (lambda g: 2 * g, "every element is 2 times"),
+    (lambda g: 0 * g, "all 0: the statement that adds this gradient"),
+    (lambda g: g.T, "right after a transpose"),
+    (lambda g: g * np.array([1, 1, 1.5]), r"only \[2\] along axis 1"),
+    (lambda g: np.full_like(g, np.nan), "not finite"),
+    (lambda g: g * np.linspace(1.1, 2, 9).reshape(3, 3), "a missing or extra term"),
+])
+def test_a_wrong_gradient_is_reported_with_its_usual_suspect(rng, spoil, suspect):
+    layer = linear(rng, 3, 3)
+
+    def backward(dy, cache, grad):
+        dx = layer.backward(dy, cache, grad)
+        grad.W[...] = spoil(grad.W.copy())
+        return dx
+
+    with pytest.raises(GradientError, match=suspect) as caught:
+        gradcheck(layer, rng.standard_normal((4, 3)), rng=rng, backward=backward)
+    message = str(caught.value)
+    assert "wrong gradient for W at (" in message and "backward:" in message and "central differences:" in message
+    assert "input[0] (4, 3) =" in message
+
+
+def test_one_wrong_element_is_found_and_named(rng):
+    layer = linear(rng, 4, 3)
+
+    def backward(dy, cache, grad):
+        dx = layer.backward(dy, cache, grad)
+        grad.W[2, 1] *= 1 + 1e-4
+        return dx
+
+    with pytest.raises(GradientError, match=r"W at \(2, 1\).*1 of 12 elements"):
+        gradcheck(layer, rng.standard_normal((5, 4)), rng=rng, backward=backward)
+
+
+def test_shapes_and_missing_gradients_are_reported(rng):
+    layer, x = linear(rng, 4, 3), rng.standard_normal((5, 4))
+    with pytest.raises(GradientError, match=r"input\[0\] has shape \(4, 5\), expected \(5, 4\)"):
+        gradcheck(layer, x, rng=rng, backward=lambda *args: layer.backward(*args).T.copy())
+    with pytest.raises(GradientError, match=r"gradients for \[\], expected \['input\[0\]'\]"):
+        gradcheck(layer, x, rng=rng, backward=lambda *args: None)
+
+
+def test_float32_and_infinite_outputs_are_refused(rng):
+    layer = linear(rng, 4, 3)
+    with pytest.raises(TypeError, match=r"input\[0\] is float32"):
+        gradcheck(layer, np.ones((5, 4), np.float32), rng=rng)
+    with pytest.raises(TypeError, match="W is float32"):
+        gradcheck(layer.astype(np.float32), np.ones((5, 4)), rng=rng)
+    with pytest.raises(ValueError, match="not finite"):
+        gradcheck(layer, np.full((5, 4), np.nan), rng=rng, forward=lambda x: (x, x), backward=lambda dy, c, g: dy)
+
+
+def test_the_callers_arrays_are_left_alone(rng):
+    layer, x = linear(rng, 4, 3), rng.standard_normal((5, 4))
+    before = layer.vector.copy(), x.copy()
+    gradcheck(layer, x, rng=rng)
+    assert (layer.vector == before[0]).all() and (x == before[1]).all()
+
+
+def test_protocol_sends_gradients_through_weights_too(rng):
+    """An attention whose backward drops dweights passes with contexts alone and fails under `protocol`."""
+    from numpy_attention.attention.additive import AdditiveAttention
+
+    class Deaf(AdditiveAttention):
+        def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+            return super().step_backward(dcontext, None, cache, dmemory, grad)
+
+    attention = randomize(Deaf.create(rng, 3, 4, 5, dtype=np.float64), rng)
+    forward, backward = protocol(attention, np.ones((2, 6), bool))
+    with pytest.raises(GradientError):
+        gradcheck(attention, rng.standard_normal((3, 2, 3)), rng.standard_normal((2, 6, 4)), rng=rng, forward=forward,
+                  backward=backward)

@@ -1,0 +1,157 @@
+"""Module: names, ties, the gradient twin, and the flat vector behind the fields."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.linear import Linear
+from numpy_attention.layers.output import Output
+from numpy_attention.module import Array, Module
+
+
+@dataclass(eq=False)
+class Model(Module):
+    words: Embedding
+    layers: list
+    output: Output
+    scale: Array
+    rate: float = 0.5
+
+
+def tied(dtype=np.float64):
+    rng = np.random.default_rng(0)
+    words = Embedding.create(rng, 5, 3, dtype=dtype)
+    layers = [Linear.create(rng, 3, 4, dtype=dtype), (Linear.create(rng, 4, 3, bias=False, dtype=dtype),)]
+    return Model(words, layers, Output.create(rng, 3, 5, dtype=dtype, words=words), np.ones(2, dtype))
+
+
+def names(module):
+    return [name for name, _ in module.named_parameters()]
+
+
+def test_dotted_names_each_once_and_ties():
+    model = tied()
+    assert names(model) == ["scale", "words.E", "layers.0.W", "layers.0.b", "layers.1.0.W", "output.b"]
+    assert model.ties() == [("output.words", "words")]
+    assert [name for name, _ in model.modules()] == ["", "words", "layers.0", "layers.1.0", "output"]
+    assert model.size == 2 + 15 + 12 + 4 + 12 + 5 and model.dtype == np.float64
+
+
+def test_an_array_shared_without_its_module_is_refused():
+    array = np.ones((2, 2))
+    with pytest.raises(ValueError, match="both W and b.*sharing a Module"):
+        list(Linear(array, array).named_parameters())
+
+
+def test_an_array_in_a_list_is_refused():
+    model = Model(None, [np.ones(2)], None, np.ones(2))
+    with pytest.raises(TypeError, match=r"layers.0 is an array in a list"):
+        list(model.named_parameters())
+
+
+def test_mixed_dtypes_are_refused():
+    with pytest.raises(ValueError, match="one dtype.*float64.*float32"):
+        Linear(np.ones((2, 3)), np.ones(3, np.float32)).vector
+
+
+def test_the_vector_is_behind_the_fields():
+    model = tied()
+    before = {name: array.copy() for name, array in model.named_parameters()}
+    vector = model.vector
+    assert vector is model.vector and vector.size == model.size
+    for name, array in model.named_parameters():
+        assert np.shares_memory(array, vector) and (array == before[name]).all()
+    assert model.output.words.E is model.words.E
+    vector *= 2
+    assert (model.words.E == 2 * before["words.E"]).all()
+    joined = np.concatenate([array.ravel() for _, array in model.named_parameters()])
+    assert (vector == joined).all()                                     # names and vector go in one order
+
+
+def test_assigning_to_a_packed_field_copies_into_the_vector():
+    model = tied()
+    vector, field = model.vector, model.layers[0].b
+    model.layers[0].b = np.arange(4.0)
+    assert model.layers[0].b is field and (field == np.arange(4)).all() and np.shares_memory(field, vector)
+    model.scale += 1                                                    # in place: the same array comes back
+    assert (model.scale == 2).all() and np.shares_memory(model.scale, vector)
+    for wrong in (np.zeros(3), np.zeros(4, np.float32), None, [0.0] * 4):
+        with pytest.raises(ValueError, match=r"Linear.b is packed as float64 \(4,\)"):
+            model.layers[0].b = wrong
+    with pytest.raises(ValueError, match="assemble the model first"):
+        model.words = Embedding.create(np.random.default_rng(1), 5, 3, dtype=np.float64)
+    with pytest.raises(ValueError, match="assemble the model first"):
+        model.rate = np.zeros(2)
+    model.rate = 0.1
+    assert model.rate == 0.1
+
+
+def test_a_part_of_a_packed_model_has_no_vector_of_its_own():
+    model = tied()
+    assert model.vector.size
+    with pytest.raises(RuntimeError, match="whole model's vector"):
+        model.words.vector
+    assert model.words.copy().vector.size == 15
+
+
+def test_the_twin_is_zero_tied_and_packed():
+    model = tied()
+    twin = model.zeros_like()
+    assert type(twin) is Model and names(twin) == names(model) and twin.rate == 0.5
+    assert not twin.vector.any() and twin.vector.shape == model.vector.shape and twin.vector.dtype == model.dtype
+    assert twin.output.words is twin.words and isinstance(twin.layers[1], tuple)
+    twin.words.E += 1
+    twin.output.words.E += 1
+    assert twin.vector.sum() == 2 * 15                                  # two uses, one place
+    assert model.words.E.max() < 1
+
+
+def test_a_module_without_parameters_has_an_empty_twin():
+    from numpy_attention.layers.maxout import Maxout
+    assert Maxout().zeros_like().vector.size == 0
+    with pytest.raises(ValueError, match="no parameter"):
+        Maxout().dtype
+
+
+def test_copies_are_independent_and_as_packed_as_their_model():
+    loose, packed = tied(), tied()
+    packed.vector
+    for model in (loose, packed):
+        twin = model.copy()
+        assert ("_vector" in twin.__dict__) == ("_vector" in model.__dict__)
+        assert twin.output.words is twin.words and (twin.vector == model.copy().vector).all()
+        twin.words.E[:] = 7
+        assert model.words.E.max() < 7
+    assert loose.words.E.base is None                                   # copying packed the copies, not the model
+
+
+def test_astype_keeps_values_and_ties():
+    model = tied(np.float32)
+    double = model.astype(np.float64)
+    assert double.dtype == np.float64 and double.output.words is double.words
+    assert (double.words.E == model.words.E).all()
+
+
+def test_load_takes_exactly_its_own_parameters():
+    model, other = tied(), tied()
+    other.vector[:] = 3
+    model.load(dict(other.named_parameters()))
+    assert (model.vector == 3).all()
+    parameters = dict(other.named_parameters())
+    for change, message in (({"words.E": np.zeros((5, 2))}, r"words.E has shape \(5, 2\), expected \(5, 3\)"),
+                            ({"more": np.zeros(1)}, r"unknown \['more'\]")):
+        with pytest.raises(ValueError, match=message):
+            model.load(parameters | change)
+    del parameters["scale"]
+    with pytest.raises(ValueError, match=r"missing \['scale'\]"):
+        model.load(parameters)
+    assert (model.vector == 3).all()                                    # a refused load changes nothing
+
+
+def test_print_shows_names_shapes_counts_and_ties():
+    text = repr(tied())
+    assert text.startswith("Model: 50 parameters\n")
+    assert any(line.split() == ["words.E", "(5,", "3)", "15"] for line in text.splitlines())
+    assert "output.words is tied to words" in text

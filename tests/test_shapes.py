@@ -1,0 +1,39 @@
+"""Shape checks: what is refused, and that the message names it."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.shapes import expect, expect_ids, expect_mask, flat
+
+
+def test_flat_is_a_view_with_one_leading_axis():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    assert flat(x).shape == (6, 4) and np.shares_memory(flat(x), x) and (flat(x)[4] == x[1, 1]).all()
+
+
+def test_expect():
+    expect("xs", np.zeros((3, 4)), (None, 4), "(T, I)")
+    for wrong in (np.zeros((3, 5)), np.zeros(4), np.zeros((3, 4, 1))):
+        with pytest.raises(ValueError) as caught:
+            expect("xs", wrong, (None, 4), "(T, I)", "turn it round")
+        assert str(caught.value) == f"xs (T, I) has shape {wrong.shape}, expected (any, 4): turn it round"
+
+
+def test_expect_mask():
+    expect_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
+    with pytest.raises(TypeError, match=r"boolean.*given int64: write mask.astype\(bool\)"):
+        expect_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
+    with pytest.raises(TypeError, match="given list"):
+        expect_mask([[True]], (1, 1), "(T, B)")
+    with pytest.raises(ValueError, match=r"mask \(T, B\) has shape \(3, 2\), expected \(2, 3\)"):
+        expect_mask(np.ones((3, 2), bool), (2, 3), "(T, B)")
+
+
+def test_expect_ids():
+    expect_ids("ids", np.array([[0, 4]]), 5)
+    expect_ids("ids", np.zeros(0, np.int32), 5)
+    for ids, error, message in (([1], TypeError, "given list"), (np.array([1.0]), TypeError, "given float64"),
+                                (np.array([1, 5]), ValueError, "holds the id 5, expected 0 to 4"),
+                                (np.array([-1, 9]), ValueError, "holds the id -1")):
+        with pytest.raises(error, match=message):
+            expect_ids("ids", ids, 5)

@@ -1,0 +1,48 @@
+"""Writes README's table of results from results/*.jsonl, between its markers.
+
+    python tools/results_table.py            write it
+    python tools/results_table.py --check    exit with 1, and change nothing, where it differs
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from numpy_attention import results  # noqa: E402
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Write README's table of results from results/*.jsonl.")
+    parser.add_argument("--check", action="store_true", help="only say whether the table is up to date")
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    options = parser.parse_args(arguments)
+    if not options.readme.is_file():
+        print(f"results_table: {options.readme} is missing, so there is no table to compare", file=sys.stderr)
+        return 2
+    text = options.readme.read_text("utf-8")
+    try:
+        new = results.put_table(text, results.table(results.read(options.results)))
+    except ValueError as error:
+        print(f"results_table: {options.readme.name}: {error}", file=sys.stderr)
+        return 2
+    if new == text:
+        print(f"{options.readme.name} is up to date")
+        return 0
+    if options.check:
+        print(f"results_table: the table in {options.readme.name} differs from {options.results}: run "
+              "python tools/results_table.py", file=sys.stderr)
+        return 1
+    partial = options.readme.with_name(options.readme.name + ".partial")
+    partial.write_text(new, "utf-8")
+    os.replace(partial, options.readme)
+    print(f"{options.readme.name} is written")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
