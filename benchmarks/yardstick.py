@@ -28,6 +28,7 @@ from numpy_attention.data.vocabulary import BOS, EOS  # noqa: E402
 from numpy_attention.recipes.rnnsearch_bible import RECIPE  # noqa: E402
 from numpy_attention.translation import Translator  # noqa: E402
 
+
 class Yardstick:
     """The PyTorch side: the same batches, Adam, clipping; greedy search."""
 

@@ -59,10 +59,9 @@ print(f"{len(text):,} characters, {V} ids (4 of them special). It begins:\n{text
 # **L and p, in one step.** For one row with target y, −log p_y = log Σ_k e^{z_k} − z_y, so
 #
 #     ∂(−log p_y)/∂z_v = e^{z_v} / Σ_k e^{z_k} − [v = y] = p_v − [v = y]
+#     dz = (p − onehot(y)) / N                      (N, V)
 #
 # The prediction minus the truth. Nothing divides by p, so nothing blows up: this is why the two are derived together.
-#
-#     dz = (p − onehot(y)) / N                      (N, V)
 #
 # **z = h Wᵀ + b.** In indices z_nv = Σ_d h_nd W_vd + b_v. Each z_nv pulls on what made it; sum over all pulls:
 #
@@ -150,8 +149,7 @@ def central(loss, array, epsilon):
 
 
 L, cache = tiny.forward(x, y)
-grad = tiny.zeros_like()
-tiny.backward(1.0, cache, grad)
+tiny.backward(1.0, cache, grad := tiny.zeros_like())
 print("\nour own check, largest relative error of each gradient:")
 for name, array in tiny.named_parameters():
     numeric = central(lambda: tiny.forward(x, y)[0], array, 1e-5)
@@ -229,8 +227,7 @@ print("\n--- the first lines of NotAveraged ---\n" + "\n".join(verdict(NotAverag
 
 # %% [markdown]
 # Read the report from its second line, *suspect*. LastWins has wrong rows only where a letter occurs more than once.
-# NotAveraged has every element 7 times too large, and there are 7 pairs. A relative error of 1e-4 everywhere would be
-# another story: that is usually a badly chosen ε, or float32, as we shall see.
+# NotAveraged has every element 7 times too large, and there are 7 pairs.
 #
 # ## What a check cannot see
 #

@@ -211,6 +211,9 @@ COMMANDS = {
 
 def main(arguments=None):
     """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 130 after Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")    # a terminal that lacks a letter shows ? for it
     try:
         options = parser().parse_args(arguments)
         from numpy_attention import commands        # here, so that --help does not wait for it

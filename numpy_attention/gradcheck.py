@@ -5,7 +5,7 @@
 The four-point difference errs by O(ε⁴) where (L(x + ε) − L(x − ε)) / 2ε errs by O(ε²), so ε may be ten times larger and
 rounding, which is divided by ε, ten times smaller: a whole model's small gradients need that.
 
-A layer passes when every element of every gradient has relative error |a − n| / max(|a|, |n|, 1e-3 · max|n|) 
+A layer passes when every element of every gradient has relative error |a − n| / max(|a|, |n|, 1e-3 · max|n|)
 below 1e-6. What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held against it.
 """
 

@@ -3,8 +3,6 @@
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh
 
 
-
-
 @kernel
 def additive_scores(q, keys, v, mask, hidden, scores):
     """e_bj = v · tanh(q_b + k_bj) at the unmasked positions.

@@ -1,0 +1,105 @@
+"""Recipes: run, recorded beside their yardsticks, resumed."""
+
+import json
+
+import numpy as np
+import pytest
+
+from numpy_attention import catalogue, results
+from numpy_attention.cli import main
+from numpy_attention.data.corpora import find_corpus
+from numpy_attention.models.registry import TRANSLATORS
+from numpy_attention.recipes import RECIPES, find_recipe
+from numpy_attention.recipes.recipe import Recipe, run
+from numpy_attention.training.trainer import Trainer
+from numpy_attention.translation import Training, Translator
+
+TINY = Recipe(
+    name="tiny", description="copies three symbols", corpus={"name": "copy", "count": 60, "max_length": 3},
+    model="rnnsearch", settings={"hidden": 8, "embedding": 4, "init": "modern"},
+    training=Training(epochs=1, batch_size=16, learning_rate=0.01),
+    metrics=(("valid", "perplexity"), ("test", "perplexity"), ("test", "bleu"), ("test", "pointing")),
+    yardsticks={("valid", "perplexity"): (2.5, "a textbook")}, beam=2)
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(RECIPES, "tiny", TINY)
+    return tmp_path
+
+
+def test_figures(tmp_path):
+    lines = run(TINY, 3, 1, tmp_path / "run", progress=False)
+    assert [(line["split"], line["metric"]) for line in lines] == list(TINY.metrics)
+    translator = Translator.load(tmp_path / "run")
+    assert translator.training.seed == 3 and translator.corpus == TINY.corpus
+    for line in lines:
+        assert results.check(line) and line["seed"] == 3 and line["threads"] == 1
+        assert line["parameters"] == translator.model.size
+    assert lines[0]["value"] == pytest.approx(translator.history[-1]["valid_perplexity"], abs=1e-4)
+    assert lines[0]["value"] != lines[1]["value"]
+    assert run(TINY, 4, 1, progress=False)[0]["value"] != lines[0]["value"]
+
+
+def test_reproduce(tiny, capsys):
+    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "yardstick 2.5 (a textbook)" in out and "4 figures appended to results/tiny.jsonl" in out
+    lines = results.read_file(tiny / "results/tiny.jsonl")
+    assert len(lines) == 4 and {line["seed"] for line in lines} == {1}
+    assert [path.name for path in (tiny / "runs").iterdir()] == ["tiny-seed1"]
+    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0                # resumed: nothing new
+    assert "holds these figures already" in capsys.readouterr().out
+    assert main(["reproduce", "tiny", "--threads", "1", "--results", "elsewhere"]) == 0
+    assert {line["seed"] for line in results.read(tiny / "elsewhere")} == {0}
+    assert results.read_file(tiny / "results/tiny.jsonl") == lines
+
+
+def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
+    def stop(self, *arguments):
+        self.save()
+        raise KeyboardInterrupt("stopped")
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_end_epoch", stop)
+        assert main(["reproduce", "tiny", "--threads", "1"]) == 130
+    assert not (tiny / "results").exists()
+    assert main(["reproduce", "tiny", "--threads", "1"]) == 0
+    assert "resumed after 4 steps" in capsys.readouterr().out
+
+
+def test_damaged_results_are_told_before_the_training(tiny, capsys, monkeypatch):
+    (tiny / "results").mkdir()
+    (tiny / "results/tiny.jsonl").write_text(json.dumps({"recipe": "tiny"}) + "\n")
+    monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
+    assert main(["reproduce", "tiny"]) == 2
+    assert "tiny.jsonl, line 1" in capsys.readouterr().err
+
+
+def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys):
+    run(TINY, 0, 1, tiny / "runs/tiny-seed0", progress=False)
+    settings = TINY.settings | {"hidden": 9}
+    monkeypatch.setitem(RECIPES, "tiny", Recipe(**{**vars(TINY), "settings": settings}))
+    assert main(["reproduce", "tiny"]) == 2
+    assert "hidden 8 there, 9 now" in capsys.readouterr().err
+
+
+def test_a_metric_that_cannot_be_had(tmp_path):
+    with pytest.raises(ValueError, match="test has no comet"):
+        run(Recipe(**{**vars(TINY), "metrics": (("test", "comet"), ), "yardsticks": {}}), 0, 1, progress=False)
+    with pytest.raises(ValueError, match="yardsticks for valid perplexity"):
+        Recipe(**{**vars(TINY), "metrics": (("test", "bleu"),)})
+
+
+def test_list(capsys):
+    assert main(["reproduce", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out and recipe.description in out for name, recipe in RECIPES.items())
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_can_be_built(name):
+    recipe = find_recipe(name)
+    assert recipe.name == name and find_corpus(recipe.corpus["name"], "parallel")
+    assert {"valid", "test"} >= {split for split, _ in recipe.metrics}
+    TRANSLATORS[recipe.model].create(np.random.default_rng(0), 9, 9, **recipe.settings)

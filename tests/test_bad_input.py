@@ -1,0 +1,110 @@
+"""Malformed input: every one is refused at once, with what was given and what was expected, and nothing half-written.
+
+The command line's share is in test_cli.py, checkpoints' in training/test_checkpoint.py, text files' in data/test_pairs.py.
+"""
+
+import numpy as np
+import pytest
+
+from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.fixed import FixedVector
+from numpy_attention.attention.memory import Memory
+from numpy_attention.cells.bidirectional import Bidirectional
+from numpy_attention.cells.gru import GRU
+from numpy_attention.cells.lstm import LSTM
+from numpy_attention.cells.stacked import Stacked
+from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.layers.deep_output import DeepOutput
+from numpy_attention.layers.dropout import Dropout
+from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.linear import Linear
+from numpy_attention.layers.maxout import Maxout
+from numpy_attention.layers.output import Output
+from numpy_attention.models.encoder_decoder import EncoderDecoder
+from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.registry import build
+from numpy_attention.models.rnnsearch import RNNSearch
+
+rng = np.random.default_rng(0)
+F = np.float32
+gru = GRU.create(rng, 3, 4)
+lstm = LSTM.create(rng, 3, 4)
+additive = AdditiveAttention.create(rng, 3, 4, 5)
+embedding = Embedding.create(rng, 9, 3)
+output = Output.create(rng, 3, 9)
+model = RNNSearch.create(rng, 9, 9, embedding=3, hidden=4, maxout=2)
+xs, mask, values = np.zeros((5, 2, 3), F), np.ones((5, 2), bool), np.zeros((2, 6, 4), F)
+memory = additive.read(values, np.ones((2, 6), bool))
+
+BAD = {
+    "cell: batch-major sequence": (lambda: gru.forward(np.zeros((2, 5), F)), ValueError, r"xs \(T, B, I\) has shape \(2, 5\)"),
+    "cell: wrong input size": (lambda: gru.forward(np.zeros((5, 2, 7), F)), ValueError, r"expected \(any, any, 3\)"),
+    "cell: wrong dtype": (lambda: gru.forward(np.zeros((5, 2, 3))), TypeError, "xs is float64, the weights are float32"),
+    "cell: mask of another shape": (lambda: gru.forward(xs, None, mask.T), ValueError, r"mask \(T, B\) has shape \(2, 5\)"),
+    "cell: mask that is not boolean": (lambda: gru.forward(xs, None, mask.astype(int)), TypeError, "must be boolean"),
+    "cell: state of another size": (lambda: gru.forward(xs, np.zeros((2, 5), F)), ValueError, r"state h \(B, H\)"),
+    "LSTM: cell of another batch": (lambda: lstm.forward(xs, (np.zeros((2, 4), F), np.zeros((3, 4), F))), ValueError,
+                                    r"state c \(B, H\) has shape \(3, 4\)"),
+    "GRU: unknown convention": (lambda: GRU.create(rng, 3, 4, reset="during"), ValueError, "reset='during'"),
+    "GRU: bias without its place": (lambda: GRU(gru.W, gru.U, gru.b, gru.b_n, "before"), ValueError, "has no bias b_n"),
+    "bidirectional: mask": (lambda: Bidirectional(gru, gru).forward(xs, None, mask[:3]), ValueError, "mask"),
+    "stacked: state of another depth": (lambda: Stacked([gru], Dropout()).forward(xs, (None, None)), ValueError,
+                                        "state has 2 layers, expected 1"),
+    "embedding: id too large": (lambda: embedding.forward(np.array([9])), ValueError, "holds the id 9, expected 0 to 8"),
+    "embedding: negative id": (lambda: embedding.forward(np.array([-1])), ValueError, "holds the id -1"),
+    "embedding: floats": (lambda: embedding.forward(np.array([1.0])), TypeError, "must be an integer array"),
+    "linear: wrong size": (lambda: Linear.create(rng, 3, 2).forward(np.zeros((4, 5), F)), ValueError, "expected"),
+    "dropout: rate": (lambda: Dropout(1.0), ValueError, r"rate 1.0 is not in \[0, 1\)"),
+    "maxout: odd": (lambda: Maxout().forward(np.zeros((2, 5))), ValueError, "5 columns: expected an even number"),
+    "deep output: size": (lambda: DeepOutput.create(rng, 3, 4, 5, 2).forward(*(np.zeros((2, 3), F),) * 3), ValueError,
+                          r"Ey \(N, size\) has shape \(2, 3\)"),
+    "output: target out of range": (lambda: output.loss(np.zeros((2, 3), F), np.array([1, 9])), ValueError, "the id 9"),
+    "output: targets of another length": (lambda: output.loss(np.zeros((2, 3), F), np.array([1])), ValueError, "targets"),
+    "output: tied to another size": (lambda: Output.create(rng, 4, 9, words=embedding), ValueError, "the tied table"),
+    "attention: time-major values": (lambda: additive.read(np.zeros((6, 2), F), mask), ValueError, "batch-major"),
+    "attention: mask of another shape": (lambda: additive.read(values, np.ones((2, 5), bool)), ValueError, "mask"),
+    "attention: integer mask": (lambda: FixedVector().read(values, np.ones((2, 6), int)), TypeError, "must be boolean"),
+    "attention: query of another batch": (lambda: additive.step(np.zeros((3, 3), F), memory), ValueError, "query"),
+    "memory: one axis missing": (lambda: Memory(values[0], None, mask), ValueError, r"values \(B, S, D\)"),
+    "batch: empty source": (lambda: pair_batch([[4], []], [[4], [4]]), ValueError, "an empty source sentence"),
+    "batch: empty target": (lambda: pair_batch([[4]], [[]]), ValueError, "an empty target sentence"),
+    "batch: nothing": (lambda: pair_batch([], []), ValueError, "0 sources and 0 targets"),
+    "batch: unequal": (lambda: pair_batch([[4]], [[4], [5]]), ValueError, "1 sources and 2 targets"),
+    "batches: empty corpus": (lambda: PairBatches([], []), ValueError, "is the corpus empty"),
+    "batches: size 0": (lambda: PairBatches([[4]], [[4]], batch_size=0), ValueError, "batch_size 0"),
+    "text: too short": (lambda: TextBatches([4, 5, 6], batch_size=20), ValueError, "too short for 20 streams"),
+    "vocabulary: no text": (lambda: Vocabulary.build([]), ValueError, "the text is empty"),
+    "vocabulary: a word twice": (lambda: Vocabulary(["a", "a"]), ValueError, "occurs before"),
+    "model: source mask missing a sentence": (lambda: model.start(np.array([[4, 0], [2, 0]]),
+                                                                  np.array([[True, False], [True, False]])), ValueError,
+                                              "a source sentence of the batch is empty"),
+    "model: unknown word id": (lambda: model.start(np.array([[99]]), np.array([[True]])), ValueError, "the id 99"),
+    "model: readout": (lambda: RNNSearch.create(rng, 9, 9, 3, 4, readout="next"), ValueError, "readout='next'"),
+    "model: init": (lambda: EncoderDecoder.create(rng, 9, 9, 3, 4, init="zero"), ValueError, "init='zero'"),
+    "model: cell": (lambda: LanguageModel.create(rng, 9, cell="mamba"), ValueError, "cell 'mamba'"),
+    "model: unknown name": (lambda: build("gpt", rng), ValueError, "unknown model 'gpt'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_refused(name):
+    call, error, words = BAD[name]
+    with pytest.raises(error, match=words) as caught:
+        call()
+    assert len(str(caught.value)) < 300
+
+
+def test_a_nan_in_the_input_is_not_hidden():
+    """Nothing clamps, masks or averages a NaN away: whoever looks at the result sees it."""
+    bad = xs.copy()
+    bad[2, 1, 0] = np.nan
+    for cell in (gru, lstm):
+        ys, _, _ = cell.forward(bad)
+        assert np.isnan(ys[2:, 1]).all() and np.isfinite(ys[:, 0]).all() and np.isfinite(ys[:2]).all()
+    wrong = values.copy()
+    wrong[1, 2, 3] = np.nan
+    context, weights, _ = additive.step(np.zeros((2, 3), F), additive.read(wrong, np.ones((2, 6), bool)))
+    assert np.isnan(context[1]).any() and np.isnan(weights[1]).all() and np.isfinite(context[0]).all()
+    loss = output.loss(np.full((1, 3), np.nan, F), np.array([4]))
+    assert np.isnan(loss)

@@ -1,0 +1,76 @@
+"""What a run learnt from: raw text cut as the corpus was, the reader's own files, what is held out."""
+
+import numpy as np
+import pytest
+
+from numpy_attention import runs
+from numpy_attention.data.pairs import Pair
+
+
+@pytest.mark.parametrize("corpus, tokens", [
+    ({"name": "bible-en-es"}, ["god's", "word", ",", "3,000"]), ({"name": "copy"}, ["god's", "word,", "3,000"]),
+    ({"name": "multi30k-en-fr", "part": "raw"}, ["God's", "Word", ",", "3,000"]),
+    ({"name": "dates"}, list("God's Word, 3,000")),
+    ({"source": "a", "tokenize": False, "lowercase": False}, ["God's", "Word,", "3,000"]),
+    ({"source": "a", "tokenize": True, "lowercase": False}, ["God's", "Word", ",", "3,000"]),
+    ({"source": "a", "tokenize": False, "lowercase": True}, ["god's", "word,", "3,000"]),
+    ({}, ["god's", "word", ",", "3,000"]),
+])
+def test_raw_text_is_cut_as_the_corpus_was(corpus, tokens):
+    assert runs.text_form(corpus).tokens("God's Word, 3,000") == tokens
+
+
+def test_case_can_be_chosen():
+    assert runs.text_form({"name": "bible-en-es"}, False).tokens("God") == ["God"]
+    assert runs.text_form({"name": "dates"}, True).text(list("a b")) == "a b"
+
+
+def test_held_out_pairs_share_no_source_and_depend_on_the_seed():
+    pairs = [Pair([str(i % 150)], [str(i)]) for i in range(200)]
+    train, valid = runs.hold_out(pairs, np.random.default_rng(0))
+    assert {p.source for p in train}.isdisjoint(p.source for p in valid)
+    assert sorted(train + valid, key=pairs.index) == pairs and 10 <= len(valid) <= 11
+    assert runs.hold_out(pairs, np.random.default_rng(0)) == (train, valid)
+    assert runs.hold_out(pairs, np.random.default_rng(1))[1] != valid
+
+
+def test_at_least_one_is_held_out_and_one_kept():
+    train, valid = runs.hold_out([Pair(["a"], ["b"]), Pair(["b"], ["c"])], np.random.default_rng(0))
+    assert len(train) == len(valid) == 1
+    train, valid = runs.hold_out([Pair(["a"], ["b"])] * 99 + [Pair(["b"], ["c"])], np.random.default_rng(0), share=1)
+    assert train and valid
+    with pytest.raises(ValueError, match="1 different source"):
+        runs.hold_out([Pair(["a"], ["b"])] * 9, np.random.default_rng(0))
+
+
+def test_own_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("".join(f"A {'x ' * (i % 4)}{i}\n" for i in range(40)))
+    corpus = runs.own_text("a", "a", lowercase=True, max_length=4, count=20)
+    assert corpus["source"] == str(tmp_path / "a") and runs.splits_of(corpus) == ("train", "valid")
+    train, valid = runs.load(corpus, "train", "valid")
+    assert len(train) == 19 and len(valid) == 1 and train[0].source == ("a", "0")
+    assert max(len(pair.source) for pair in train) == 4
+    assert runs.load(corpus, "valid") == [valid]
+    with pytest.raises(ValueError, match="no 'test' split"):
+        runs.load(corpus, "test")
+    with pytest.raises(ValueError, match="at most 1 tokens"):
+        runs.load(corpus | {"max_length": 1}, "train")
+    (tmp_path / "a").write_text("B 1\nB 2\n")
+    with pytest.raises(ValueError, match="has changed since"):
+        runs.load(corpus, "train")
+
+
+def test_validation_files(tmp_path):
+    for name, text in (("a", "1\n2\n"), ("b", "1 2 3\n")):
+        (tmp_path / name).write_text(text)
+    a, b = tmp_path / "a", tmp_path / "b"
+    corpus = runs.own_text(a, a, b, b)
+    assert [len(pairs) for pairs in runs.load(corpus, "train", "valid")] == [2, 1]
+    b.write_text("1 2\n")
+    with pytest.raises(ValueError, match="has changed since"):
+        runs.load(corpus, "train")
+    with pytest.raises(ValueError, match="one side only"):
+        runs.own_text(a, a, b)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        runs.own_text(a, tmp_path / "nowhere")
