@@ -1,21 +1,17 @@
-"""The commands that make and use a run: train, resume, translate, evaluate, heatmap."""
+"""The commands that use a run: translate, evaluate, heatmap."""
 
 import io
 import json
-import os
 import re
-import signal
 import sys
 
-import numpy as np
 import pytest
+from cli_runs import COPY, SMALL, told
 
-from numpy_attention.cli import main
-from numpy_attention.training import checkpoint
-from numpy_attention.training.trainer import Trainer
-
-SMALL = "--hidden 8 --embedding 6 --epochs 2 --batch-size 32 --learning-rate 0.01 --threads 1".split()
-COPY = ["train", "--corpus", "copy", "--max-length", "4", "--pairs", "120", *SMALL]
+from numpy_attention import plotting
+from numpy_attention.cli import main, parser
+from numpy_attention.commands import corpus_to_measure_on, hypotheses_of
+from numpy_attention.translation import Translator
 
 
 @pytest.fixture(scope="module")
@@ -23,129 +19,6 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "copy"
     assert main([*COPY, "--run", str(folder)]) == 0
     return str(folder)
-
-
-@pytest.fixture
-def own(tmp_path, monkeypatch):
-    """Two files of 40 lines, and a folder of the test's own to stand in."""
-    monkeypatch.chdir(tmp_path)
-    words, rng = ["Red", "green", "blue", "it's"], np.random.default_rng(1)
-    lines = [" ".join(words[k] for k in rng.integers(4, size=3)) + f" {i}." for i in range(40)]
-    (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
-    (tmp_path / "b.txt").write_text("\n".join(line.upper() for line in lines) + "\n")
-    return tmp_path
-
-
-def told(capsys, *arguments):
-    assert main(list(arguments)) == 2
-    error = capsys.readouterr().err
-    assert error.count("numpy-attention: error: ") == 1 and error.endswith("\n") and "Traceback" not in error
-    return error
-
-
-def vector(folder):
-    arrays, _ = checkpoint.load(f"{folder}/checkpoint.npz")
-    return np.concatenate([arrays[name].ravel() for name in sorted(arrays) if name.startswith("parameters/")])
-
-
-# ---- train ----------------------------------------------------------------------------------------------------------
-
-
-def test_train_says_what_it_does(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(COPY) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"^rnnsearch, [\d,]+ parameters; 120 pairs of copy", out)
-    assert "saves to runs/copy-rnnsearch" in out and "120 pairs (test)" in out and "pointing" in out
-    files = {path.name for path in (tmp_path / "runs/copy-rnnsearch").iterdir()}
-    assert files == {"checkpoint.npz", "learning_curves.png"}
-    next_command = re.search(r'^next: numpy-attention (translate runs/copy-rnnsearch) "(.*)"$', out, re.MULTILINE)
-    assert main([*next_command[1].split(), next_command[2]]) == 0
-
-
-def test_resumes_and_goes_on(run, capsys, tmp_path):
-    before = vector(run)
-    assert main([*COPY, "--run", run]) == 0
-    assert f"resumes the run in {run}" in capsys.readouterr().out
-    assert np.array_equal(vector(run), before)
-
-
-def test_more_epochs_are_no_other_settings(capsys, tmp_path):
-    more = [*COPY, "--run", str(tmp_path / "a"), "--epochs", "3"]
-    assert main([*COPY, "--run", str(tmp_path / "a")]) == main(more) == 0
-    assert main([*COPY, "--run", str(tmp_path / "b"), "--epochs", "3"]) == 0
-    assert "trained for 3 epochs" in capsys.readouterr().out
-    assert np.array_equal(vector(tmp_path / "a"), vector(tmp_path / "b"))
-
-
-@pytest.mark.parametrize("change, message", [
-    ("--hidden 9", "hidden 8 there, 9 now"), ("--seed 1", "seed 0 there, 1 now"), ("--dropout 0", "dropout 0.2 there"),
-    ("--optimizer sgd", "optimizer adam there, sgd now"), ("--clip 5", "clip 1.0 there, 5.0 now"),
-    ("--max-length 3", "corpus max_length 4 there, 3 now"), ("--model encoder-decoder", "model rnnsearch there"),
-    ("--min-count 15", "min_count 2 there, 15 now"), ("--reverse-source", "reverse_source False there"),
-    ("--threads 2", "threads 1 there, 2 now"), ("--minutes 3", "minutes None there, 3.0 now"),
-])
-def test_other_settings_are_refused(run, change, message, capsys):
-    before = open(f"{run}/checkpoint.npz", "rb").read()
-    assert message in told(capsys, *COPY, "--run", run, *change.split())
-    assert open(f"{run}/checkpoint.npz", "rb").read() == before
-
-
-def test_ctrl_c_saves_and_resumes(tmp_path, capsys, monkeypatch):
-    assert main([*COPY, "--run", str(tmp_path / "whole")]) == 0
-    step = Trainer.train_step
-
-    def interrupted(self, *arguments):
-        if self.step == 5:
-            os.kill(os.getpid(), signal.SIGINT)
-        return step(self, *arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "train_step", interrupted)
-        assert main([*COPY, "--run", str(tmp_path / "cut")]) == 130
-    assert "after 6 steps" in (error := capsys.readouterr().err) and "the same command resumes it" in error
-    assert main([*COPY, "--run", str(tmp_path / "cut")]) == 0
-    assert "resumed after 6 steps" in capsys.readouterr().out
-    assert np.array_equal(vector(tmp_path / "cut"), vector(tmp_path / "whole"))
-
-
-def test_own_text(own, capsys):
-    command = ["train", "--source", "a.txt", "--target", "b.txt", "--tokenize", "--lowercase", *SMALL]
-    assert main([*command, "--valid-source", "a.txt", "--valid-target", "b.txt", "--run", "with"]) == 0
-    assert "40 pairs of a" in (out := capsys.readouterr().out) and "40 pairs (valid)" in out
-    assert main(command) == 0
-    assert "38 pairs of a" in (out := capsys.readouterr().out) and "2 pairs (valid)" in out      # 5 % are held out
-    run = "runs/a-rnnsearch"
-    assert main(["translate", run, "RED it's."]) == 0
-    assert capsys.readouterr().err == ""                                                         # lowercased and cut
-    assert main(["translate", run, "RED", "--no-lowercase"]) == 0
-    assert "read as <unk>: RED" in capsys.readouterr().err
-    assert main(["evaluate", run]) == 0
-    assert "a, valid: 2 pairs" in (out := capsys.readouterr().out) and "pointing" not in out
-    assert "no 'test' split" in told(capsys, "evaluate", run, "--split", "test")
-    (own / "a.txt").write_text((own / "a.txt").read_text().replace("green", "white"))
-    assert "has changed since" in told(capsys, "evaluate", run)
-    assert "digest" in told(capsys, *command)
-
-
-@pytest.mark.parametrize("source, target, message", [
-    ("x\ny z\n", "x\n", "line 2 has no partner"), ("x\n\n", "x\ny\n", "a.txt, line 2: empty"),
-    ("", "", "are empty"), (b"\xff\xfe\n", "x\n", "line 1"), ("x\n", "y\n", "at least 2"),
-    ("x\nx\n", "y\nz\n", "at least 2"),
-])
-def test_malformed_files(own, source, target, message, capsys):
-    for name, text in (("a.txt", source), ("b.txt", target)):
-        (own / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert message in told(capsys, "train", "--source", "a.txt", "--target", "b.txt", "--min-count", "1", *SMALL)
-    assert not (own / "runs").exists()
-
-
-def test_one_side_of_validation(own, capsys):
-    assert "one side only" in told(capsys, "train", "--source", "a.txt", "--target", "b.txt", "--valid-source", "a.txt")
-
-
-def test_run_that_is_a_file(own, capsys):
-    assert "is a file" in told(capsys, *COPY, "--run", "a.txt")
 
 
 # ---- translate ------------------------------------------------------------------------------------------------------
@@ -170,6 +43,26 @@ def test_translate_all(run, capsys):
     assert all(line[1] == line[2] and len(line[4].split()) == int(line[3]) for line in lines)     # penalty 0: log p
     assert main(["translate", run, "3 1 4", "--beam", "3", "--length-penalty", "0"]) == 0
     assert capsys.readouterr().out.strip() == lines[0][4]
+
+
+def test_options_reach_the_search(run, monkeypatch, tmp_path):
+    seen, translate, draw = [], Translator.translate, plotting.attention_heatmap
+    monkeypatch.setattr(Translator, "translate", lambda self, *rest: seen.append(rest) or translate(self, *rest))
+    monkeypatch.setattr(plotting, "attention_heatmap", lambda *rest: seen.append(rest[1:]) or draw(*rest))
+    assert main(["translate", run, "3 1", "--beam", "4", "--length-penalty", "0.5", "--heatmap",
+                 str(tmp_path / "a.png")]) == 0
+    (sentences, beam, penalty), (source, target) = seen
+    assert (sentences, beam, penalty, source) == ([["3", "1"]], 4, 0.5, ["3", "1", "</s>"])
+    assert target[-1] == "</s>" and "</s>" not in target[:-1]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_first_hypothesis_is_the_translation(run, backwards):
+    translator, sentence = Translator.load(run), ["3", "1", "4"]
+    translator.training.reverse_source = backwards
+    best, found = hypotheses_of(translator, sentence, 3, 0.5)[0], translator.translate([sentence], 3, 0.5)[0]
+    assert translator.target_vocabulary.decode(best.ids) == found.target
+    assert best.log_probability == pytest.approx(found.log_probability, abs=1e-5)
 
 
 def test_translate_reads_the_input(run, capsys, monkeypatch):
@@ -230,10 +123,25 @@ def test_evaluate_elsewhere(run, capsys, tmp_path):
     assert (figures["pairs"], figures["tokens"], figures["split"]) == (2, 8, None) and "pointing" not in figures
     assert main(["evaluate", run, "--json", *files, "--max-length", "3"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == 1
+    assert main(["evaluate", run, "--json", *files, "--pairs", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == 3
     assert "at most 1 tokens" in told(capsys, "evaluate", run, *files, "--max-length", "1")
     assert "both" in told(capsys, "evaluate", run, "--source", "a")
     assert "both" in told(capsys, "evaluate", run, *files, "--split", "test")
     assert "verses" in told(capsys, "evaluate", run, "--part", "verses")
+
+
+def test_what_is_measured():
+    own = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
+
+    def measured(words="", own=own):
+        return corpus_to_measure_on(parser().parse_args(["evaluate", "run", *words.split()]), own)
+    assert measured() == own and measured("--pairs 3") == own | {"count": 3}
+    assert measured("--part verses") == {"name": "bible-en-es", "part": "verses"}       # other lengths than the clauses'
+    assert measured("--corpus bible-en-es --max-length 9") == own | {"max_length": 9}
+    assert measured("--corpus multi30k-en-fr --part raw") == {"name": "multi30k-en-fr", "part": "raw"}
+    with pytest.raises(ValueError, match="learnt from files"):
+        measured("--part verses", {"source": "a"})
 
 
 def test_heatmap(run, capsys, tmp_path):

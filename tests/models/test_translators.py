@@ -28,6 +28,7 @@ def test_padding_changes_nothing(rng, model, settings):
             ((PAIRS.source, 2), (PAIRS.target_in, 3), (PAIRS.target_out, 3))]
     short, long = results(model, PAIRS), results(model, PairBatch(*more, PAIRS.rows))
     assert not long["weights"][:, :, S:].any()
+    assert (short["weights"][2:, 2] == short["weights"][2, 2]).all()    # the third has two words: its state waits
     laws.padding_changes_nothing(short, long, lambda r: r | {"weights": r["weights"][:T, :, :S]})
 
 

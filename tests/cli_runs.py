@@ -1,0 +1,13 @@
+"""A tiny run for the tests of the command line, and how an error must be told."""
+
+from numpy_attention.cli import main
+
+SMALL = "--hidden 8 --embedding 6 --epochs 2 --batch-size 32 --learning-rate 0.01 --threads 1".split()
+COPY = ["train", "--corpus", "copy", "--max-length", "4", "--pairs", "120", *SMALL]
+
+
+def told(capsys, *arguments):
+    assert main(list(arguments)) == 2
+    error = capsys.readouterr().err
+    assert error.count("numpy-attention: error: ") == 1 and error.endswith("\n") and "Traceback" not in error
+    return error
