@@ -34,7 +34,7 @@ class Dropout(Module):
 
     def backward(self, dy, cache, grad=None):
         """dx = m ∘ dy / (1 − rate)."""
-        return dy if cache is None else self._apply(dy, cache)
+        return dy.copy() if cache is None else self._apply(dy, cache)
 
     def _apply(self, x, cache):
         names, key = cache
