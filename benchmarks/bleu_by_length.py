@@ -21,8 +21,8 @@ from numpy_attention.translation import Training, Translator
 
 RUNS = Path(__file__).resolve().parents[1] / "runs"
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)
-HOW = Training(epochs=4, batch_size=64, learning_rate=1e-3, clip=1.0, min_count=3, seed=0)
-COMMON = dict(readout="current", reset="after", update="old", init="modern", dropout=0.2, embedding=192)
+HOW = Training(epochs=4, batch_size=64, learning_rate=2e-3, clip=1.0, min_count=5, seed=0)
+COMMON = dict(readout="current", reset="after", update="old", init="modern", dropout=0.2, embedding=128)
 
 
 def corpus(split):
@@ -33,13 +33,13 @@ def corpus(split):
 def equal_hidden(source, target, size):
     """The hidden size at which EncoderDecoder has nearest to `size` parameters."""
     count = lambda hidden: build("encoder-decoder", np.random.default_rng(0), range(source), range(target),
-                                 hidden=hidden, maxout=96, **COMMON).size
-    return min(range(192, 512, 4), key=lambda hidden: abs(count(hidden) - size))
+                                 hidden=hidden, maxout=64, **COMMON).size
+    return min(range(128, 400, 2), key=lambda hidden: abs(count(hidden) - size))
 
 
 def train(name, threads):
     pairs = corpus("train")
-    settings = dict(COMMON, hidden=192, maxout=96)
+    settings = dict(COMMON, hidden=128, maxout=64)
     translator = Translator.create(pairs, "rnnsearch", settings, HOW, {"name": "bible-en-es"})
     if name == "encoder-decoder":
         sizes = len(translator.source_vocabulary), len(translator.target_vocabulary)

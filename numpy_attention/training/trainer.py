@@ -84,7 +84,15 @@ class Trainer:
                 if minutes is not None and self.seconds >= 60 * minutes:
                     self.stopped = True
                 self.save()
+                if interrupt.asked and self.epoch < epochs:
+                    self._stop()
         return self.history
+
+    def _stop(self):
+        """Save, and end the run as Ctrl-C does."""
+        self.save()
+        where = f"saved to {self.path}; the same command resumes it" if self.path else "not saved: no path"
+        raise KeyboardInterrupt(f"stopped in epoch {self.epoch + 1} after {self.step} steps, {where}")
 
     def _run_epoch(self, order, pool, twins, interrupt, minutes):
         bar = tqdm(total=len(order), initial=self.position, disable=not self.progress, unit="batch", leave=False,
@@ -104,9 +112,7 @@ class Trainer:
                     bar.set_postfix_str(f"loss {mean:.3f}, perplexity {math.exp(min(mean, 50)):.1f}, "
                                         f"{self.epoch_tokens / self.epoch_seconds:,.0f} tokens/s", refresh=False)
                 if interrupt.asked:
-                    self.save()
-                    where = f"saved to {self.path}; the same command resumes it" if self.path else "not saved: no path"
-                    raise KeyboardInterrupt(f"stopped in epoch {self.epoch + 1} after {self.step} steps, {where}")
+                    self._stop()
                 if self.save_steps and self.step % self.save_steps == 0:
                     self.save()
                 if minutes is not None and self.seconds >= 60 * minutes:

@@ -169,6 +169,20 @@ def test_interrupt_saves_and_says_how_to_resume(tmp_path):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_interrupt_while_it_validates(tmp_path):
+    run = trainer(path=tmp_path / "run.npz")
+    end = run._end_epoch
+
+    def interrupted(pool):
+        signal.raise_signal(signal.SIGINT)
+        end(pool)
+    run._end_epoch = interrupted
+    with pytest.raises(KeyboardInterrupt, match="in epoch 2 after 8 steps, saved"):
+        run.fit(3)
+    rest = trainer(path=tmp_path / "run.npz")
+    assert rest.resume() and rest.epoch == 1 and len(rest.history) == 1
+
+
 def test_fit_works_outside_the_main_thread():
     run, errors = trainer(), []
     thread = threading.Thread(target=lambda: errors.append(run.fit(1)))
