@@ -151,11 +151,12 @@ def bleu_by_length_plot(systems, ax=None):
         scores = [math.nan if score is None else score for _, _, _, score in buckets]
         ax.plot(range(len(buckets)), scores, color=COLOURS[n % len(COLOURS)], marker=MARKERS[n % len(MARKERS)],
                 linestyle=("-", "--", "-.", ":")[n % 4])
-    labels = []
+    labels, room = [], ax.get_position().width * ax.figure.get_figwidth() / len(edges[first])       # inches a bucket
     for k, (low, high) in enumerate(edges[first]):
         counts = {buckets[k][2] for buckets in systems.values()}
-        labels.append(_span(low, high) + (f"\nn={counts.pop()}" if len(counts) == 1 else ""))
-    ax.set_xticks(range(len(labels)), labels)
+        count = f"\n{'n=' if room > 0.6 else ''}{counts.pop()}" if len(counts) == 1 else ""
+        labels.append(_span(low, high) + count)
+    ax.set_xticks(range(len(labels)), labels, fontsize=min(10, max(6, 16 * room)))
     ax.set(xlabel="sentence length in tokens, and number of sentences", ylabel="BLEU")
     ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3)
