@@ -156,7 +156,8 @@ for attention in (plain, package):
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(queries, values)
     grad = attention.zeros_like()
-    results.append((contexts, weights, *backward(contexts**2, weights**3, cache, grad), *vars(grad).values()))
+    results.append((contexts, weights, *backward(contexts**2, weights**3, cache, grad),
+                    *(array for _, array in grad.named_parameters())))
 assert all(np.allclose(ours, theirs, rtol=1e-10) for ours, theirs in zip(*results))
 assert (results[0][1][:, ~mask] == 0).all()
 print("plain form and package agree to 1e-10, forward and backward; masked words got weight exactly 0")
@@ -192,7 +193,7 @@ else:
 model = RNNSearch.create(rng, 12, 12, embedding=8, hidden=8, reset="after", update="old", init="modern")
 batch = pair_batch([[4, 5, 6, 7], [8, 9]], [[7, 6, 5, 4], [9, 8]])
 swapped = model.copy()
-swapped.attention = PlainAttention(*(np.array(array) for array in vars(model.attention).values()))
+swapped.attention = PlainAttention(*(array.copy() for _, array in model.attention.named_parameters()))
 grads = [m.zeros_like() for m in (model, swapped)]
 losses = [m.loss_and_grad(batch, None, 1.0, g)[0] for m, g in zip((model, swapped), grads)]
 assert np.allclose(losses[0], losses[1], rtol=1e-5) and np.allclose(grads[0].vector, grads[1].vector, atol=1e-5)
@@ -240,8 +241,8 @@ test = load_parallel("reverse", "test", np.random.default_rng(3), 500, **digits)
 print("\nreverse, two trainings of some seconds each:")
 for spread, rate in ((0.1, 4e-3), (1.0, 8e-3)):
     toy = Translator.create(train, "rnnsearch", {"hidden": 48, "embedding": 64, **SETTINGS})
-    for table in (toy.model.source_embedding, toy.model.target_embedding):
-        table.E *= spread / 0.1
+    toy.model.source_embedding.E *= spread / 0.1
+    toy.model.target_embedding.E *= spread / 0.1
     fit(toy, train, 3, rate, threads=1)
     right = metrics.exact_match([t.target for t in toy.translate([p.source for p in test], beam=1)],
                                 [p.target for p in test])
@@ -260,16 +261,15 @@ print("saved", plotting.save(ax, OUTPUTS / "08_reverse.png").name)
 # %% [markdown]
 # Both models reverse; yet one of them now and then looks a place aside. Nothing in the loss asks for the gold cell: all
 # that counts is that the digit can be read from the context. And it can be read from more than one place, as the linear
-# maps show: h_j comes from two GRUs that passed by its neighbours a step before, so it carries them along. Which of the
-# places wins is decided early, by chance, initial values and learning rate. So read attention weights as *where the
-# model found it*, not as *what the word is*, and measure "within one position" besides exact pointing. The figure
-# shows the test sequence in which the second model looks aside most.
+# maps show: h_j comes from two GRUs that passed by its neighbours a step before, so it carries them along. Which place
+# wins is decided early, by chance, initial values and learning rate. So read weights as *where the model found it*, and
+# measure "within one position" besides exact pointing. The figure shows where the second model looks aside most.
 #
 # ## Real text
 #
-# `bible-en-es` ships with the library: clauses of the King James Version and the Reina-Valera 1909 Bible. Both have
-# been tagged with Strong's numbers, one for each Hebrew or Greek word, so we know which words translate each other.
-# The model never sees these links; they are kept for measuring. We take clauses of up to 7 tokens.
+# `bible-en-es` ships with the library: clauses of the King James Version and the Reina-Valera 1909 Bible, both tagged
+# with Strong's numbers, one for each Hebrew or Greek word. So we know which words translate each other. The model never
+# sees these links; they are kept for measuring. We take clauses of up to 7 tokens.
 
 # %%
 corpus = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
@@ -284,7 +284,6 @@ EPOCHS, MINUTES = 5, 1.25
 run = HERE.parent / "runs" / "lesson-08"
 path = run / CHECKPOINT
 path.unlink(missing_ok=True)                            # always from the start; a Trainer could also resume from it
-
 translator = Translator.create(train, "rnnsearch", {"embedding": 128, "hidden": 128, "dropout": 0.2, **SETTINGS},
                                Training(EPOCHS, MINUTES, learning_rate=3e-3, min_count=3), corpus)
 print(f"{translator.model.size:,} parameters; {len(translator.source_vocabulary):,} English and "
@@ -327,27 +326,24 @@ for pair, found in zip(test[:50:10], translator.translate([pair.source for pair 
 # computed *before* its word was known.
 
 # %%
-known = [n for n in crossed if len(test[n].sure) > 3 and all(word in translator.target_vocabulary
-                                                             for word in test[n].target)]
+known = [n for n in crossed if len(test[n].sure) > 3 and not translator.target_vocabulary.unknown_share([test[n].target])]
 found = translator.translate([test[n].source for n in known])
-n, _ = max(zip(known, found), key=lambda choice: len(set(test[choice[0]].target) & set(choice[1].target))
-           / len(test[choice[0]].target))
-pair = test[n]
+shares = [len({*test[n].target} & {*t.target}) / len(test[n].target) for n, t in zip(known, found)]
+n, pair = known[np.argmax(shares)], test[known[np.argmax(shares)]]
 ax = plotting.attention_heatmap(weights[n], [*pair.source, "</s>"], [*pair.target, "</s>"], pair.sure, pair.possible)
 picture = plotting.save(ax, OUTPUTS / "08_attention.png")
 print(f"\nsaved {os.path.relpath(picture)}: {' '.join(pair.source)} → {' '.join(pair.target)}")
-print(f"saved the run in {os.path.relpath(run)}; translate with it:\n"
-      f'\n    numpy-attention translate {os.path.relpath(run)} "{" ".join(pair.source)}" --heatmap attention.png\n')
+print(f"saved the run in {os.path.relpath(run)}; translate with it:\n\n"
+      f'    numpy-attention translate {os.path.relpath(run)} "{" ".join(pair.source)}" --heatmap attention.png\n')
 
 # %% [markdown]
 # ## Questions
 #
 # 1. Show from de = α ∘ (dα − Σ α dα) that a softmax which is almost one-hot hardly learns. Why can attention get stuck?
-# 2. If v_a = 0 at the start (as in the paper), which weights does the model begin with? Which of dW_a, dU_a, dv_a, dq
-#    are zero in the first step, and which is not, so that learning gets going?
+# 2. With v_a = 0 at the start (as in the paper), which of dW_a, dU_a, dv_a, dq are zero in the first step?
 # 3. Leave out the tanh. Show that the query then no longer changes where the model looks.
 # 4. Write a bilinear attention, e_j = q W h_jᵀ, with the same four methods; check it, and train `reverse` with it.
 # 5. Exchange the bidirectional encoder for a GRU that reads from left to right, and repeat the toy. To which side may
 #    the largest weight stray now, and what does `neighbours` say?
-# 6. `the holy ghost came on them ;` became `vino sobre ellos el espíritu santo ;`. Draw it. Why is it so much harder?
+# 6. In the book, `the holy ghost came on them ;` is `vino sobre ellos el espíritu santo ;`. Draw it. Why is it hard?
 # 7. A target word with two sure links can be right for one of them only: what is the best pointing accuracy possible?

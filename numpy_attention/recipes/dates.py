@@ -8,8 +8,8 @@ RECIPE = Recipe(
     description="RNNsearch from human spellings of dates to ISO 8601, character by character",
     corpus={"name": "dates", "sure_months": False},     # a month's digits are linked to no character in particular
     model="rnnsearch",
-    settings={"hidden": 64, "embedding": 32, "readout": "current", "reset": "after", "update": "old", "init": "modern"},
-    training=Training(epochs=4, batch_size=64, optimizer="adam", learning_rate=3e-3, clip=1.0),
+    settings={"hidden": 64, "embedding": 64, "readout": "current", "reset": "after", "update": "old", "init": "modern"},
+    training=Training(epochs=4, batch_size=64, optimizer="adam", learning_rate=2e-3, clip=1.0),
     metrics=(("test", "exact"), ("test", "near"), ("test", "pointing")),
     yardsticks={("test", "exact"): (0.99, "expected"), ("test", "near"): (0.99, "expected")},
 )
