@@ -280,7 +280,7 @@ for pair in [pair for pair in test if len(pair.sure) > 2][:3]:
           ", ".join(f"{pair.source[i]}–{pair.target[j]}" for i, j in sorted(pair.sure)))
 
 # %%
-EPOCHS, MINUTES = 5, 1.25
+EPOCHS, MINUTES = 4, 1.25
 run = HERE.parent / "runs" / "lesson-08"
 path = run / CHECKPOINT
 path.unlink(missing_ok=True)                            # always from the start; a Trainer could also resume from it
