@@ -279,12 +279,12 @@ assert bits < bigram or trainer.step < 300, "300 steps are enough to beat the bi
 def write(start, length, rng, temperature=0.6):
     letters, state = vocabulary.encode(start), None
     for letter in letters:
-        log_p, state = model.next(np.array([letter]), state)
+        log_p, _, state = model.next(np.array([letter]), state)
     for _ in range(length):
         p = np.exp(log_p[0].astype(np.float64) / temperature)
         p[:EOS + 2] = 0                                         # the four special ids are not text
         letters.append(int(rng.choice(V, p=p / p.sum())))
-        log_p, state = model.next(np.array(letters[-1:]), state)
+        log_p, _, state = model.next(np.array(letters[-1:]), state)
     return "".join(vocabulary.decode(letters))
 
 

@@ -7,7 +7,7 @@ import matplotlib
 import numpy as np
 
 from numpy_attention.attention.memory import Memory
-from numpy_attention.checks import PAIRS
+from numpy_attention.checks.models import PAIRS
 from numpy_attention.gradcheck import gradcheck, protocol, randomize
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.module import Module

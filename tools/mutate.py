@@ -305,7 +305,8 @@ def main(arguments=None, checks=None):
     options = parser.parse_args(arguments)
     if checks is None:
         from numpy_attention.checks import CHECKS as checks
-    paths = [PACKAGE / path for path in options.only or sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "checks.py"]
+    paths = [PACKAGE / path for path in options.only or sorted(PACKAGE.rglob("*.py"))
+             if PACKAGE / "checks" not in (PACKAGE / path).parents]
     for path in paths:
         if not path.is_file():
             parser.error(f"{path} is no file: name it relative to {PACKAGE}")

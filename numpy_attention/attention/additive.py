@@ -52,7 +52,8 @@ class AdditiveAttention(Module):
         expect("query", query, (len(memory.values), len(self.W_a)), "(B, Q)")
         projected = query @ self.W_a
         scores = np.empty(memory.mask.shape, query.dtype)
-        kernels.additive_scores(projected, memory.keys, self.v_a, memory.mask, np.empty_like(self.v_a), scores)
+        kernels.additive_scores(projected[None], memory.keys, self.v_a, memory.mask[None], np.empty_like(self.v_a),
+                                scores[None])
         context, weights = attend(scores, memory)
         return context, weights, Cache(memory, query, projected, weights)
 
@@ -63,8 +64,8 @@ class AdditiveAttention(Module):
         dscores = attend_backward(dcontext, dweights, weights, memory)
         # e_j = v_a · tanh(W_a q + k_j)
         dprojected = np.empty_like(projected)
-        kernels.additive_scores_backward(dscores, projected, memory.keys, self.v_a, memory.mask,
-                                         dprojected, dmemory.keys, grad.v_a)
+        kernels.additive_scores_backward(dscores[None], projected[None], memory.keys, self.v_a, memory.mask[None],
+                                         dprojected[None], dmemory.keys, grad.v_a)
         dmemory.push(query, dprojected, weights, dcontext)
         return dprojected @ self.W_a.T
 

@@ -34,34 +34,42 @@ class LanguageModel(Module):
 
     @classmethod
     def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False, dropout=0.0,
-               init=0.1, dtype=np.float32):
+               init=0.1, forget_bias=0.0, dtype=np.float32):
         """A new model; init: every weight from U(−init, init), as Zaremba has it. ValueError: an unknown cell."""
-        if cell not in CELLS:
-            raise ValueError(f"cell {cell!r}: expected one of {', '.join(CELLS)}")
-        embedding, bound = embedding or hidden, uniform(init)
-        sizes = [embedding] + [hidden] * layers
-        options = {"forget_bias": 0.0} if cell == "lstm" else {}
-        cells = [CELLS[cell].create(rng, below, above, init=bound, recurrent=bound, dtype=dtype, **options)
-                 for below, above in zip(sizes, sizes[1:])]
-        words = Embedding.create(rng, vocabulary, embedding, bound, dtype)
-        return cls(words, Stacked(cells, Dropout(dropout)),
-                   Output.create(rng, hidden, vocabulary, bound, dtype, words if tied else None), Dropout(dropout))
+        embedding = embedding or hidden
+        words, cells = words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype)
+        return cls(words, cells, Output.create(rng, hidden, vocabulary, uniform(init), dtype, words if tied else None),
+                   Dropout(dropout))
 
-    def forward(self, batch, state=None, rng=None):
-        """→ h (T, B, H) of the top layer after dropout, the state to carry on, cache."""
+    # ---- from words to the states of the top layer, and back ------------------------------------------------------
+
+    def read(self, batch, state=None, rng=None):
+        """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
         names = position_names(len(batch.inputs), batch.rows)
         x, ids = self.embedding.forward(batch.inputs)
-        x, x_dropped = self.dropout.forward(x, rng, names)
+        x, dropped = self.dropout.forward(x, rng, names)
         h, state, steps = self.cells.forward(x, state, batch.inputs != PAD, rng, names)
-        h, h_dropped = self.dropout.forward(h, rng, names)
-        return h, state, (ids, x_dropped, steps, h_dropped)
+        return h, state, (ids, dropped, steps)
+
+    def read_backward(self, dh, dstate, cache, grad):
+        """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to the words; → ∂L/∂(initial state)."""
+        ids, dropped, steps = cache
+        dx, dstate = self.cells.backward(dh, dstate, steps, grad.cells)
+        self.embedding.backward(self.dropout.backward(dx, dropped), ids, grad.embedding)
+        return dstate
+
+    def forward(self, batch, state=None, rng=None):
+        """→ what the output layer reads (T, B, H), the state to carry on, cache."""
+        h, state, cache = self.read(batch, state, rng)
+        h, dropped = self.dropout.forward(h, rng, position_names(len(h), batch.rows))
+        return h, state, (cache, dropped)
 
     def backward(self, dh, dstate, cache, grad):
-        """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to every parameter; → ∂L/∂(initial state)."""
-        ids, x_dropped, steps, h_dropped = cache
-        dx, dstate = self.cells.backward(self.dropout.backward(dh, h_dropped), dstate, steps, grad.cells)
-        self.embedding.backward(self.dropout.backward(dx, x_dropped), ids, grad.embedding)
-        return dstate
+        """From ∂L/∂(what the output layer reads), and ∂L/∂(carried state) or None; → ∂L/∂(initial state)."""
+        cache, dropped = cache
+        return self.read_backward(self.dropout.backward(dh, dropped), dstate, cache, grad)
+
+    # ---- training ---------------------------------------------------------------------------------------------------
 
     def loss_and_grad(self, batch, state, scale, grad, rng=None):
         """Σ −log p of the batch's targets, and the state to carry on; the gradient stops at the batch's first step."""
@@ -79,8 +87,23 @@ class LanguageModel(Module):
         words = np.flatnonzero(batch.targets != PAD)
         return float(self.output.loss(flat(h)[words], batch.targets.ravel()[words])), state
 
+    # ---- use --------------------------------------------------------------------------------------------------------
+
     def next(self, tokens, state=None):
-        """Previous tokens (B,) → log p of the next (B, V), the state after it."""
+        """Previous tokens (B,) → log p of the next (B, V), what was looked at (nothing: None), the state after it."""
         x, _ = self.embedding.forward(tokens[None])
         h, state, _ = self.cells.forward(x, state)
-        return self.output.log_probabilities(h[0]), state
+        return self.output.log_probabilities(h[0]), None, state
+
+
+def words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype):
+    """The Embedding and the Stacked cells that every language model begins with."""
+    if cell not in CELLS:
+        raise ValueError(f"cell {cell!r}: expected one of {', '.join(CELLS)}")
+    if layers < 1:
+        raise ValueError(f"layers = {layers}: expected at least 1")
+    bound, sizes = uniform(init), [embedding] + [hidden] * layers
+    options = {"forget_bias": forget_bias} if cell == "lstm" else {}
+    cells = [CELLS[cell].create(rng, below, above, init=bound, recurrent=bound, dtype=dtype, **options)
+             for below, above in zip(sizes, sizes[1:])]
+    return Embedding.create(rng, vocabulary, embedding, bound, dtype), Stacked(cells, Dropout(dropout))

@@ -1,11 +1,12 @@
 """Models by name, so that a run's configuration, a plain dict, can say which one to build."""
 
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.rnnsearch import RNNSearch
 
 TRANSLATORS = {"rnnsearch": RNNSearch, "encoder-decoder": EncoderDecoder}
-LANGUAGE_MODELS = {"language-model": LanguageModel}
+LANGUAGE_MODELS = {"language-model": LanguageModel, "attentive-language-model": AttentiveLanguageModel}
 MODELS = TRANSLATORS | LANGUAGE_MODELS
 
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.checks import CASES, B, I, T, ragged
+from numpy_attention.checks import CASES
+from numpy_attention.checks.case import B, I, T, ragged
 from numpy_attention.layers.dropout import position_names
 
 MASK, MORE = ragged(T, [4, 2, 1]), 3

@@ -104,16 +104,16 @@ def test_cross_entropy_does_not_hide_nan(dtype, place):
 
 @both
 def test_additive_scores_forward_and_backward(rng, dtype):
-    q, keys, v = (rng.standard_normal(shape).astype(dtype) for shape in ((3, 5), (3, 6, 5), (5,)))
-    mask = np.array([[1] * 6, [1, 1, 0, 0, 0, 0], [0] * 6], bool)
-    scores = np.empty((3, 6), dtype)
-    additive_scores(q, keys, v, mask, np.empty(5, dtype), scores)
-    x = np.tanh(q[:, None].astype(np.float64) + keys)
-    np.testing.assert_allclose(scores, np.where(mask, x @ v, 0), **tolerance(dtype))
-    de = rng.standard_normal((3, 6)).astype(dtype)
+    q, keys, v = (rng.standard_normal(shape).astype(dtype) for shape in ((2, 3, 5), (3, 6, 5), (5,)))
+    visible = np.array([[[1] * 6, [1, 1, 0, 0, 0, 0], [0] * 6], [[0, 1] * 3, [0] * 6, [1] * 6]], bool)
+    scores = np.empty((2, 3, 6), dtype)
+    additive_scores(q, keys, v, visible, np.empty(5, dtype), scores)
+    x = np.tanh(q[:, :, None].astype(np.float64) + keys)
+    np.testing.assert_allclose(scores, np.where(visible, x @ v, 0), **tolerance(dtype))
+    de = rng.standard_normal((2, 3, 6)).astype(dtype)
     dq, dkeys, dv = np.full_like(q, np.nan), np.ones_like(keys), np.ones_like(v)         # the last two are added to
-    additive_scores_backward(de, q, keys, v, mask, dq, dkeys, dv)
-    de = np.where(mask, de, 0)
-    da = de[:, :, None] * v * (1 - x**2)
-    for given, wanted in ((dq, da.sum(1)), (dkeys, 1 + da), (dv, 1 + np.tensordot(de, x, 2))):
+    additive_scores_backward(de, q, keys, v, visible, dq, dkeys, dv)
+    de = np.where(visible, de, 0)
+    da = de[..., None] * v * (1 - x**2)
+    for given, wanted in ((dq, da.sum(2)), (dkeys, 1 + da.sum(0)), (dv, 1 + np.tensordot(de, x, 3))):
         np.testing.assert_allclose(given, wanted, **tolerance(dtype))

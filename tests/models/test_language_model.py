@@ -4,7 +4,8 @@ import laws
 import numpy as np
 import pytest
 
-from numpy_attention.checks import TEXT, V
+from numpy_attention.checks.case import V
+from numpy_attention.checks.models import TEXT
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.models.language_model import LanguageModel
 
@@ -41,7 +42,7 @@ def test_next_walks_through_the_same_states(rng):
     model, state, total = model_of("lstm"), None, 0.0
     inputs, targets = rng.integers(4, V, (2, 5, 2))
     for tokens, wanted in zip(inputs, targets):
-        log_probs, state = model.next(tokens, state)
+        log_probs, _, state = model.next(tokens, state)
         total -= log_probs[np.arange(2), wanted].sum()
     assert total == pytest.approx(model.loss(TextBatch(inputs, targets, np.arange(2)))[0], rel=1e-12)
 

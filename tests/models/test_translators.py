@@ -4,7 +4,7 @@ import laws
 import numpy as np
 import pytest
 
-from numpy_attention.checks import MODERN, PAIRS, PAPER, translator
+from numpy_attention.checks.models import MODERN, PAIRS, PAPER, translator
 from numpy_attention.data.batching import PairBatch, pair_batch
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.rnnsearch import RNNSearch

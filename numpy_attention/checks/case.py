@@ -1,0 +1,43 @@
+"""What a check is made of: sizes that all differ, random arrays, ragged masks."""
+
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+
+from numpy_attention.gradcheck import GradientError
+from numpy_attention.module import Module
+
+T, B, I, H, S, D, Q, A, V = 4, 3, 2, 5, 6, 4, 3, 7, 9
+SEED = 7            # of the dropout inside a case: every call draws the same masks
+
+
+@dataclass
+class Case:
+    """What is checked: a module, its float inputs, and the calls in gradcheck's form."""
+
+    target: Module
+    inputs: tuple
+    forward: Callable
+    backward: Callable
+
+
+def ragged(size, lengths):
+    """A mask (size, len(lengths)), True for the first lengths[b] steps of sequence b."""
+    return np.arange(size)[:, None] < np.asarray(lengths)
+
+
+def array(rng, dtype, *shape):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def plain(target, *inputs):
+    """A layer without further arguments."""
+    return Case(target, inputs, target.forward, target.backward)
+
+
+def same_loss(*losses):
+    """True, or GradientError: loss_and_grad must return the loss whose gradient it is."""
+    if not np.allclose(losses, losses[-1], 1e-6):
+        raise GradientError(f"loss_and_grad returns the loss {losses[0]}, expected {losses[1:]}")
+    return True

@@ -1,0 +1,95 @@
+"""Gradient checks of the layers."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from numpy_attention.checks.case import B, D, H, I, SEED, T, V, Case, array, plain, same_loss
+from numpy_attention.gradcheck import randomize
+from numpy_attention.layers.deep_output import DeepOutput
+from numpy_attention.layers.dropout import Dropout
+from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.linear import Linear
+from numpy_attention.layers.maxout import Maxout
+from numpy_attention.layers.output import Output
+from numpy_attention.module import Module
+
+
+def linear(rng, dtype, bias=True):
+    return plain(randomize(Linear.create(rng, D, H, bias, dtype=dtype), rng), array(rng, dtype, T, B, D))
+
+
+def embedding(rng, dtype):
+    ids = rng.integers(0, 4, (T, B))                                    # 12 places, 4 words: all of them repeat
+    return plain(randomize(Embedding.create(rng, 5, D, dtype=dtype), rng), ids)
+
+
+def dropout(rng, dtype):
+    layer = Dropout(0.4)
+    return Case(layer, (array(rng, dtype, T, B, D),), lambda x: layer.forward(x, np.random.default_rng(SEED)),
+                layer.backward)
+
+
+def maxout(rng, dtype):
+    x = array(rng, dtype, T, B, 2 * D)
+    x[..., ::2] += np.where(x[..., ::2] > x[..., 1::2], 0.1, -0.1)      # away from ties, where the gradient jumps
+    return plain(Maxout(), x)
+
+
+def deep_output(rng, dtype):
+    layer = randomize(DeepOutput.create(rng, H, I, D, 3, dtype=dtype), rng)
+    return plain(layer, *(array(rng, dtype, 6, size) for size in (H, I, D)))
+
+
+def output(rng, dtype):
+    layer = randomize(Output.create(rng, D, V, dtype=dtype), rng)
+    targets = np.array([0, 5, 5, 8, 2, 1])
+
+    def forward(x):
+        loss = layer.loss(x, targets)
+        return np.array(loss), (x, loss)
+
+    def backward(dloss, cache, grad):
+        x, loss = cache
+        again, dx = layer.loss_and_grad(x, targets, dloss, grad)
+        return same_loss(again, loss, -layer.log_probabilities(x)[np.arange(6), targets].sum()) and dx
+
+    return Case(layer, (array(rng, dtype, 6, D),), forward, backward)
+
+
+@dataclass(eq=False)
+class TiedWords(Module):
+    """A bigram model whose input and output share one table (Press & Wolf 2017): two uses, one gradient."""
+
+    words: Embedding
+    output: Output
+
+
+def tied_output(rng, dtype):
+    words = Embedding.create(rng, V, D, dtype=dtype)
+    model = randomize(TiedWords(words, Output.create(rng, D, V, dtype=dtype, words=words)), rng)
+    ids, targets = np.array([1, 4, 4, 0, 8]), np.array([4, 4, 1, 8, 0])
+
+    def forward():
+        x, _ = words.forward(ids)
+        return np.array(model.output.loss(x, targets)), x
+
+    def backward(dloss, x, grad):
+        _, dx = model.output.loss_and_grad(x, targets, dloss, grad.output)
+        model.words.backward(dx, ids, grad.words)
+        return ()
+
+    return Case(model, (), forward, backward)
+
+
+CASES = {
+    "Linear": linear,
+    "Linear without bias": partial(linear, bias=False),
+    "Embedding": embedding,
+    "Dropout": dropout,
+    "Maxout": maxout,
+    "DeepOutput": deep_output,
+    "Output": output,
+    "Output tied": tied_output,
+}
