@@ -17,11 +17,11 @@ import numpy as np
 from numpy_attention import metrics, plotting
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.models.registry import build
-from numpy_attention.translation import Training, Translator
+from numpy_attention.translation import Translator, TranslatorTraining
 
 RUNS = Path(__file__).resolve().parents[1] / "runs"
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)
-HOW = Training(epochs=3, batch_size=64, learning_rate=2e-3, clip=1.0, min_count=5, seed=0)
+HOW = TranslatorTraining(epochs=3, batch_size=64, learning_rate=2e-3, clip=1.0, min_count=5, seed=0)
 COMMON = dict(readout="current", reset="after", update="old", init="modern", dropout=0.2, embedding=128)
 
 

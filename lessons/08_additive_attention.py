@@ -30,7 +30,8 @@ from numpy_attention.module import Array, Module
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.translation import CHECKPOINT, Training, Translator
+from numpy_attention.trained import CHECKPOINT
+from numpy_attention.translation import Translator, TranslatorTraining
 
 HERE = Path(__file__).resolve().parent if "__file__" in globals() else Path.cwd()
 OUTPUTS = HERE / "outputs"
@@ -285,7 +286,7 @@ run = HERE.parent / "runs" / "lesson-08"
 path = run / CHECKPOINT
 path.unlink(missing_ok=True)                            # always from the start; a Trainer could also resume from it
 translator = Translator.create(train, "rnnsearch", {"embedding": 128, "hidden": 128, "dropout": 0.2, **SETTINGS},
-                               Training(EPOCHS, MINUTES, learning_rate=3e-3, min_count=3), corpus)
+                               TranslatorTraining(EPOCHS, MINUTES, learning_rate=3e-3, min_count=3), corpus)
 print(f"{translator.model.size:,} parameters; {len(translator.source_vocabulary):,} English and "
       f"{len(translator.target_vocabulary):,} Spanish words, those seen three times or more. Training:", flush=True)
 trainer = fit(translator, train, EPOCHS, translator.training.learning_rate, valid, MINUTES, path, progress=True)

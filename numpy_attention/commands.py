@@ -10,7 +10,8 @@ from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.pairs import Pair
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.training.threads import Threads
-from numpy_attention.translation import OPTIMIZERS, Training, Translator
+from numpy_attention.trained import OPTIMIZERS
+from numpy_attention.translation import Translator, TranslatorTraining
 
 EOS = ["</s>"]
 LIMITS = {"max_length": "max_length", "pairs": "count"}        # option → argument of load_parallel
@@ -23,9 +24,10 @@ def train(options):
     corpus = corpus_to_train_on(options)
     folder = Path(options.run or f"runs/{runs.label(corpus).split()[0]}-{options.model}")
     rate = options.learning_rate or OPTIMIZERS[options.optimizer]().learning_rate
-    training = Training(options.epochs, options.minutes, options.batch_size, options.optimizer, rate, options.clip,
-                        patience=options.patience, save_steps=options.save_steps, min_count=options.min_count,
-                        reverse_source=options.reverse_source, seed=options.seed)
+    training = TranslatorTraining(
+        options.epochs, options.minutes, options.batch_size, options.optimizer, rate, clip=options.clip,
+        patience=options.patience, save_steps=options.save_steps, min_count=options.min_count,
+        reverse_source=options.reverse_source, seed=options.seed)
     settings = {name: getattr(options, name)
                 for name in ("hidden", "embedding", "dropout", "readout", "reset", "update", "init")}
     learn, valid = runs.load(corpus, "train", "valid")

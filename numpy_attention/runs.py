@@ -20,7 +20,7 @@ import numpy as np
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.pairs import Pair, read_lines, read_pairs, word_tokens
 from numpy_attention.training import checkpoint
-from numpy_attention.translation import CHECKPOINT
+from numpy_attention.trained import CHECKPOINT
 
 HELD_OUT = 0.05
 FILES = ("source", "target", "valid_source", "valid_target")

@@ -1,9 +1,7 @@
 """A translator: a model with its vocabularies and configuration, as trained, saved, measured and used."""
 
-import dataclasses
 import math
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -14,38 +12,16 @@ from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.models.registry import TRANSLATORS, build
 from numpy_attention.module import Array, Module
-from numpy_attention.training import checkpoint
+from numpy_attention.trained import Trained, Training
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.training.optimizers import SGD, Adadelta, Adam
 from numpy_attention.training.threads import Threads, available
-from numpy_attention.training.trainer import Trainer
-
-OPTIMIZERS = {"sgd": SGD, "adam": Adam, "adadelta": Adadelta}
-CHECKPOINT = "checkpoint.npz"
 
 
 @dataclass
-class Training:
-    """How a translator is trained: everything that a run's result depends on besides the data and the model."""
+class TranslatorTraining(Training):
+    """How a translator is trained; reverse_source: the source is read from its end (Sutskever et al. 2014)."""
 
-    epochs: int = 10
-    minutes: float | None = None
-    batch_size: int = 64
-    optimizer: str = "adam"
-    learning_rate: float = 1e-3
-    clip: float = 1.0
-    average: str = "sentence"
-    patience: int | None = None
-    save_steps: int | None = None
-    min_count: int = 1
     reverse_source: bool = False
-    seed: int = 0
-
-    def __post_init__(self):
-        if self.optimizer not in OPTIMIZERS:
-            raise ValueError(f"optimizer {self.optimizer!r}: expected one of {', '.join(OPTIMIZERS)}")
-        if self.epochs < 1:
-            raise ValueError(f"epochs {self.epochs}: expected at least 1")
 
 
 @dataclass
@@ -59,15 +35,18 @@ class Translation:
 
 
 @dataclass
-class Translator:
+class Translator(Trained):
     """A translation model and what it needs to be used: vocabularies and the configuration that builds it again."""
+
+    KIND, VOCABULARIES = "translator", ("source_vocabulary", "target_vocabulary")
+    TRAINING = TranslatorTraining
 
     model: Module
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
     name: str
     settings: dict
-    training: Training
+    training: TranslatorTraining
     corpus: dict = field(default_factory=dict)
     history: list = field(default_factory=list)
 
@@ -80,56 +59,11 @@ class Translator:
             raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length limit drops every pair")
         if name not in TRANSLATORS:
             raise ValueError(f"unknown translator {name!r}: expected one of {', '.join(sorted(TRANSLATORS))}")
-        training = training or Training()
+        training = training or TranslatorTraining()
         vocabularies = [Vocabulary.build(sentences, min_count=training.min_count)
                         for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs])]
         model = build(name, np.random.default_rng(training.seed), *vocabularies, **(settings or {}))
         return cls(model, *vocabularies, name, settings or {}, training, corpus or {})
-
-    def trainer(self, train, valid=None, folder=None, threads=None, progress=True):
-        """The Trainer that `fit` runs, for a loop of one's own."""
-        how = self.training
-        return Trainer(self.model, OPTIMIZERS[how.optimizer](how.learning_rate), self.batches(train),
-                       self.batches(valid) if valid else None, rng=np.random.default_rng([how.seed, 1]),
-                       average=how.average, clip=how.clip, patience=how.patience, save_steps=how.save_steps,
-                       path=None if folder is None else Path(folder) / CHECKPOINT, about=self.configuration(),
-                       threads=threads, progress=progress)
-
-    def fit(self, train, valid=None, folder=None, threads=None, progress=True):
-        """Train on Pairs, keep the parameters of the best epoch, resume where a checkpoint is; → self."""
-        trainer = self.trainer(train, valid, folder, threads, progress)
-        if trainer.resume() and progress:
-            print(f"resumed after {trainer.step:,} steps, epoch {trainer.epoch + 1}")
-        self.history = trainer.fit(self.training.epochs, self.training.minutes)
-        self.threads = trainer.threads
-        trainer.use_best()
-        return self
-
-    def configuration(self):
-        """All but the parameters, as a dict that JSON can hold."""
-        return {"kind": "translator", "name": self.name, "settings": self.settings, "corpus": self.corpus,
-                "training": dataclasses.asdict(self.training), "source_vocabulary": self.source_vocabulary.tokens,
-                "target_vocabulary": self.target_vocabulary.tokens}
-
-    @classmethod
-    def load(cls, folder):
-        """The translator of a run's folder, with the parameters of its best epoch.
-
-        FileNotFoundError: no run there; ValueError: its checkpoint is damaged or no translator's.
-        """
-        path = Path(folder) / CHECKPOINT
-        arrays, about = checkpoint.load(path)
-        known = about.get("about", {})
-        if known.get("kind") != "translator":
-            raise ValueError(f"{path} is no translator's checkpoint, but a {known.get('kind', 'plain model')}'s: "
-                             "name the folder of a run that `numpy-attention train` made")
-        vocabularies = Vocabulary(known["source_vocabulary"]), Vocabulary(known["target_vocabulary"])
-        model = build(known["name"], np.random.default_rng(0), *vocabularies, **known["settings"])
-        checkpoint.restore(model, arrays)
-        if "best" in arrays:
-            model.vector[...] = arrays["best"]
-        return cls(model, *vocabularies, known["name"], known["settings"], Training(**known["training"]),
-                   known["corpus"], about["trainer"]["history"])
 
     def batches(self, pairs, batch_size=None):
         """PairBatches of Pairs in this translator's vocabularies."""

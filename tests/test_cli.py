@@ -13,7 +13,7 @@ from numpy_attention.cli import main
 from numpy_attention.data import corpora, downloads
 from numpy_attention.gradcheck import GradientError, Report
 from numpy_attention.models.registry import TRANSLATORS
-from numpy_attention.translation import OPTIMIZERS
+from numpy_attention.trained import OPTIMIZERS
 
 ROOT = Path(__file__).resolve().parents[1]
 

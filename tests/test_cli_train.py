@@ -11,7 +11,7 @@ from cli_runs import COPY, SMALL, told
 from numpy_attention.cli import main
 from numpy_attention.training import checkpoint
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.translation import Training, Translator
+from numpy_attention.translation import Translator, TranslatorTraining
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +151,9 @@ def test_options_reach_the_training(tmp_path, monkeypatch):
         "encoder-decoder",
         {"hidden": 5, "embedding": 7, "dropout": 0.1, "readout": "previous", "reset": "before", "update": "new",
          "init": "paper"},
-        Training(epochs=3, minutes=1.5, batch_size=11, optimizer="sgd", learning_rate=1.0, clip=2.0, patience=4,
-                 save_steps=8, min_count=3, reverse_source=True, seed=6), {"name": "copy", "count": 9})
+        TranslatorTraining(epochs=3, minutes=1.5, batch_size=11, optimizer="sgd", learning_rate=1.0, clip=2.0,
+                           patience=4, save_steps=8, min_count=3, reverse_source=True, seed=6),
+        {"name": "copy", "count": 9})
     (tmp_path / "a").write_text("a\nb\n")
     assert main("train --source a --target a --lowercase --seed 6 --learning-rate 0.5".split()) == 2
     training, corpus = seen["create"][2:]

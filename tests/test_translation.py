@@ -6,7 +6,7 @@ import pytest
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.training import checkpoint
-from numpy_attention.translation import Training, Translator
+from numpy_attention.translation import Translator, TranslatorTraining
 
 SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
 
@@ -19,7 +19,8 @@ def reverse(split, count):
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     translator = Translator.create(reverse("train", 800), settings=SETTINGS,
-                                   training=Training(epochs=4, batch_size=16, learning_rate=1e-2), corpus={"name": "reverse"})
+                                   training=TranslatorTraining(epochs=4, batch_size=16, learning_rate=1e-2),
+                                   corpus={"name": "reverse"})
     return translator.fit(reverse("train", 800), reverse("valid", 50), folder, threads=1, progress=False), folder
 
 
@@ -56,7 +57,7 @@ def test_weights_have_a_row_for_each_word(trained):
 def test_a_reversed_source_is_shown_in_its_own_order():
     """A model that reads x_n … x_1 </s> gives the weights of x_1 … x_n </s>, each at its own word."""
     pairs = reverse("train", 40)
-    straight, backwards = (Translator.create(pairs, settings=SETTINGS, training=Training(reverse_source=flag))
+    straight, backwards = (Translator.create(pairs, settings=SETTINGS, training=TranslatorTraining(reverse_source=flag))
                            for flag in (False, True))
     backwards.model.load(dict(straight.model.named_parameters()))
     mirrored = [Pair(pair.source[::-1], pair.target) for pair in pairs]
@@ -79,9 +80,9 @@ def test_refused(trained, tmp_path):
     with pytest.raises(ValueError, match="cannot be built"):
         Translator.create(reverse("train", 5), settings={"size": 3})
     with pytest.raises(ValueError, match="optimizer 'lion'"):
-        Training(optimizer="lion")
+        TranslatorTraining(optimizer="lion")
     with pytest.raises(ValueError, match="epochs 0"):
-        Training(epochs=0)
+        TranslatorTraining(epochs=0)
     with pytest.raises(FileNotFoundError, match="no checkpoint"):
         Translator.load(tmp_path)
     checkpoint.save(tmp_path / "checkpoint.npz", {"parameters/W": np.zeros(3)}, {})

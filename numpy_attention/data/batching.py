@@ -61,9 +61,9 @@ def pair_batch(sources, targets, reverse_source=False):
                      padded([list(ids) + [EOS] for ids in targets]), np.arange(len(sources)))
 
 
-def padded(sentences):
-    """Lists of ids as one time-major array (T, B), PAD at the end."""
-    ids = np.full((max(map(len, sentences)), len(sentences)), PAD, np.int64)
+def padded(sentences, length=None):
+    """Lists of ids as one time-major array (T, B), PAD at the end; T is the longest's, or `length`."""
+    ids = np.full((length or max(map(len, sentences)), len(sentences)), PAD, np.int64)
     for b, sentence in enumerate(sentences):
         ids[:len(sentence), b] = sentence
     return ids
@@ -101,22 +101,14 @@ class PairBatches:
 
     def order(self, rng=None):
         """Indices of the pairs of each batch; rng None: by length, the same each time, for evaluation."""
-        length = np.array([len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)])
-        if rng is None:
-            order = np.argsort(length, kind="stable")
-            return [order[i:i + self.batch_size] for i in range(0, len(order), self.batch_size)]
-        order = rng.permutation(len(length))
-        step = self.block * self.batch_size
-        blocks = [order[i:i + step] for i in range(0, len(order), step)]
-        order = np.concatenate([block[np.argsort(length[block], kind="stable")] for block in blocks])
-        batches = [order[i:i + self.batch_size] for i in range(0, len(order), self.batch_size)]
-        return [batches[i] for i in rng.permutation(len(batches))]
+        lengths = np.array([len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)])
+        return grouped(lengths, self.batch_size, self.block, rng)
 
     def batch(self, indices):
         """The PairBatch of these pairs."""
         return pair_batch([self.sources[i] for i in indices], [self.targets[i] for i in indices], self.reverse_source)
 
-    def carried(self, position):
+    def carried(self, place):
         """False: no state is carried from one batch of sentences to the next."""
         return False
 
@@ -154,6 +146,8 @@ class TextBatches:
 
     def __init__(self, ids, batch_size=20, steps=20):
         ids = np.asarray(ids, np.int64)
+        if batch_size < 1 or steps < 1:
+            raise ValueError(f"batch_size {batch_size}, steps {steps}: expected at least 1 of both")
         if len(ids) < batch_size + 1:
             raise ValueError(f"a text of {len(ids)} tokens is too short for {batch_size} streams: expected at least "
                              f"{batch_size + 1}; give more text or a smaller batch")
@@ -176,6 +170,58 @@ class TextBatches:
         return TextBatch(np.ascontiguousarray(self.inputs[window]), np.ascontiguousarray(self.targets[window]),
                          np.arange(self.batch_size))
 
-    def carried(self, position):
+    def carried(self, start):
         """True but for the first batch of an epoch: the state goes on where the text does."""
-        return position > 0
+        return start > 0
+
+
+class DocumentBatches:
+    """Documents (sentences, articles) side by side: each begins with an empty state, which is carried to its end.
+
+    documents: lists of ids, of which every one but the first is predicted. steps: how many are read at a time; None
+    reads a document at once. Documents of similar length share a batch, as in PairBatches.
+    """
+
+    def __init__(self, documents, batch_size=20, steps=None, block=20):
+        if batch_size < 1 or (steps is not None and steps < 1):
+            raise ValueError(f"batch_size {batch_size}, steps {steps}: expected at least 1 of both")
+        if not documents or any(len(document) < 2 for document in documents):
+            raise ValueError(f"{len(documents)} documents, the shortest of {min(map(len, documents), default=0)} tokens: "
+                             "expected some, of at least 2 tokens each, the first of them to begin with")
+        self.documents, self.batch_size, self.steps, self.block = documents, batch_size, steps, block
+
+    def __len__(self):
+        return len(self.order())
+
+    def order(self, rng=None):
+        """Places (indices of the documents, start of the window); rng None: by length, the same each time."""
+        lengths = np.array([len(document) - 1 for document in self.documents])
+        return [(group, start) for group in grouped(lengths, self.batch_size, self.block, rng)
+                for start in range(0, lengths[group].max(), self.steps or lengths[group].max())]
+
+    def batch(self, place):
+        """The TextBatch of a place."""
+        indices, start = place
+        end = None if self.steps is None else start + self.steps
+        inputs, targets = ([self.documents[i][first:last][start:end] for i in indices] for first, last in ((0, -1), (1, None)))
+        length = max(map(len, targets))
+        return TextBatch(padded(inputs, length), padded(targets, length), np.arange(len(indices)))
+
+    def carried(self, place):
+        """True within a document."""
+        return place[1] > 0
+
+
+def grouped(lengths, batch_size, block=20, rng=None):
+    """Indices of sequences in batches of similar length: sorted within blocks of `block` batches, batches shuffled.
+
+    rng None: sorted by length altogether, the same each time.
+    """
+    def cut(order, step):
+        return [order[i:i + step] for i in range(0, len(order), step)]
+
+    if rng is None:
+        return cut(np.argsort(lengths, kind="stable"), batch_size)
+    blocks = cut(rng.permutation(len(lengths)), block * batch_size)
+    batches = cut(np.concatenate([some[np.argsort(lengths[some], kind="stable")] for some in blocks]), batch_size)
+    return [batches[i] for i in rng.permutation(len(batches))]

@@ -1,7 +1,7 @@
 """RNNsearch learns to write any date as YYYY-MM-DD, character by character, and points at the digits it copies."""
 
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import Training
+from numpy_attention.translation import TranslatorTraining
 
 RECIPE = Recipe(
     name="dates",
@@ -9,7 +9,7 @@ RECIPE = Recipe(
     corpus={"name": "dates", "sure_months": False},     # a month's digits are linked to no character in particular
     model="rnnsearch",
     settings={"hidden": 64, "embedding": 64, "readout": "current", "reset": "after", "update": "old", "init": "modern"},
-    training=Training(epochs=4, batch_size=64, optimizer="adam", learning_rate=2e-3, clip=1.0),
+    training=TranslatorTraining(epochs=4, batch_size=64, optimizer="adam", learning_rate=2e-3, clip=1.0),
     metrics=(("test", "exact"), ("test", "near"), ("test", "pointing")),
     yardsticks={("test", "exact"): (0.99, "expected"), ("test", "near"): (0.99, "expected")},
 )

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass, field, replace
 
+from numpy_attention.data import texts
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.runs import check_same
+from numpy_attention.trained import Training
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.translation import Training, Translator
+from numpy_attention.translation import Translator
+from numpy_attention.writing import Writer
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A translation experiment whose figures are recorded.
+    """An experiment whose figures are recorded: here a translation.
 
     corpus: arguments of `load_parallel` but the split. model, settings: as `Translator.create` takes them. training:
     its seed is replaced by the run's. metrics: the figures to record, (split, metric), metrics as `Translator.measure`
@@ -32,6 +35,36 @@ class Recipe:
         if strange:
             raise ValueError(f"recipe {self.name} has yardsticks for {', '.join(strange)}, which it does not record")
 
+    def load(self, split):
+        """What to train or measure on."""
+        return load_parallel(split=split, **self.corpus)
+
+    def create(self, train, training):
+        """What is trained, untrained."""
+        return Translator.create(train, self.model, self.settings, training, self.corpus)
+
+    def measure(self, trained, data, wanted):
+        """At least the metrics wanted, as {metric: value}."""
+        if wanted == {"perplexity"}:
+            return {"perplexity": evaluate(trained.model, trained.batches(data), trained.threads).perplexity}
+        return trained.measure(data, self.beam, trained.threads)
+
+
+@dataclass(frozen=True)
+class LanguageRecipe(Recipe):
+    """A language model's. corpus: {"name": …}; model, settings: as `Writer.create` takes them."""
+
+    metrics: tuple = (("valid", "perplexity"), ("test", "perplexity"))
+
+    def load(self, split):
+        return texts.load(self.corpus["name"], split)
+
+    def create(self, train, training):
+        return Writer.create(train, self.model, self.settings, training, self.corpus)
+
+    def measure(self, trained, data, wanted):
+        return trained.measure(data, trained.threads)
+
 
 def run(recipe, seed=0, threads=None, folder=None, progress=True):
     """Train, or resume, in `folder` and measure; → the figures, dicts with the fields of `numpy_attention.results`.
@@ -39,26 +72,20 @@ def run(recipe, seed=0, threads=None, folder=None, progress=True):
     threads: None chooses by the size of a step; a resumed run keeps its own. ValueError: the folder holds a run with
     other settings, or a metric that this corpus cannot give.
     """
-    train, valid = (load_parallel(split=split, **recipe.corpus) for split in ("train", "valid"))
-    translator = Translator.create(train, recipe.model, recipe.settings, replace(recipe.training, seed=seed),
-                                   recipe.corpus)
+    train, valid = map(recipe.load, ("train", "valid"))
+    trained = recipe.create(train, replace(recipe.training, seed=seed))
     if folder is not None:
-        check_same(folder, translator, threads)
-    translator.fit(train, valid, folder, threads, progress)
+        check_same(folder, trained, threads)
+    trained.fit(train, valid, folder, threads, progress)
     found = {}
     for split in dict.fromkeys(split for split, _ in recipe.metrics):
-        pairs = valid if split == "valid" else load_parallel(split=split, **recipe.corpus)
         wanted = {metric for where, metric in recipe.metrics if where == split}
-        if wanted == {"perplexity"}:
-            found[split] = {"perplexity": evaluate(translator.model, translator.batches(pairs),
-                                                   translator.threads).perplexity}
-        else:
-            found[split] = translator.measure(pairs, recipe.beam, translator.threads)
+        found[split] = recipe.measure(trained, valid if split == "valid" else recipe.load(split), wanted)
         if wanted - found[split].keys():
             raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(wanted - found[split].keys()))}, "
                              f"only {', '.join(found[split])}")
-    minutes = round(translator.history[-1]["seconds"] / 60, 2)
+    minutes = round(trained.history[-1]["seconds"] / 60, 2)
     return [{"recipe": recipe.name, "seed": seed, "metric": metric, "split": split,
-             "value": round(found[split][metric], 4), "parameters": translator.model.size, "minutes": minutes,
-             "threads": translator.threads}
+             "value": round(found[split][metric], 4), "parameters": trained.model.size, "minutes": minutes,
+             "threads": trained.threads}
             for split, metric in recipe.metrics]

@@ -1,7 +1,7 @@
 """RNNsearch learns to read backwards: the smallest task whose gold alignment is known by construction."""
 
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import Training
+from numpy_attention.translation import TranslatorTraining
 
 RECIPE = Recipe(
     name="reverse",
@@ -9,7 +9,7 @@ RECIPE = Recipe(
     corpus={"name": "reverse"},
     model="rnnsearch",
     settings={"hidden": 64, "embedding": 64, "readout": "current", "reset": "after", "update": "old", "init": "modern"},
-    training=Training(epochs=12, batch_size=64, optimizer="adam", learning_rate=3e-3, clip=1.0),
+    training=TranslatorTraining(epochs=12, batch_size=64, optimizer="adam", learning_rate=3e-3, clip=1.0),
     metrics=(("test", "exact"), ("test", "near"), ("test", "pointing")),
     yardsticks={("test", "exact"): (0.99, "expected"), ("test", "near"): (0.99, "expected")},
 )

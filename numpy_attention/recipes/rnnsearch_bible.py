@@ -1,7 +1,7 @@
 """RNNsearch (Bahdanau et al. 2015) on the clauses of bible-en-es, at a size for two processors and a coffee break."""
 
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import Training
+from numpy_attention.translation import TranslatorTraining
 
 PYTORCH = "PyTorch, same size, another split of the same texts"
 
@@ -12,7 +12,8 @@ RECIPE = Recipe(
     model="rnnsearch",
     settings={"hidden": 256, "embedding": 256, "dropout": 0.2, "readout": "current", "reset": "after", "update": "old",
               "init": "modern"},
-    training=Training(epochs=8, batch_size=64, optimizer="adam", learning_rate=1e-3, clip=1.0, patience=2, min_count=3),
+    training=TranslatorTraining(epochs=8, batch_size=64, optimizer="adam", learning_rate=1e-3, clip=1.0, patience=2,
+                                min_count=3),
     metrics=(("valid", "perplexity"), ("test", "perplexity"), ("test", "bleu"), ("test", "bleu_greedy"),
              ("test", "chrf"), ("test", "pointing"), ("test", "aer")),
     yardsticks={("valid", "perplexity"): (6.06, PYTORCH), ("test", "bleu_greedy"): (28.6, PYTORCH),

@@ -30,9 +30,9 @@ def evaluate(model, batches, threads=1):
         with Threads(threads) as pool:
             return evaluate(model, batches, pool)
     loss, tokens, state = 0.0, 0, None
-    for position, place in enumerate(batches.order()):
+    for place in batches.order():
         batch = batches.batch(place)
-        state = state if batches.carried(position) else None
+        state = state if batches.carried(place) else None
         parts, state = shared(threads, batch, state, lambda k, part, before: model.loss(part, before))
         loss += sum(parts)
         tokens += batch.tokens

@@ -100,7 +100,10 @@ class Trainer:
         with bar:
             while self.position < len(order):
                 start = time.perf_counter()
-                loss, tokens = self.train_step(self.train.batch(order[self.position]), pool, twins)
+                place = order[self.position]
+                if not self.train.carried(place):
+                    self.state = None
+                loss, tokens = self.train_step(self.train.batch(place), pool, twins)
                 self.epoch_loss += loss
                 self.epoch_tokens += tokens
                 self.position += 1
@@ -121,13 +124,12 @@ class Trainer:
     def train_step(self, batch, pool, twins):
         """One update from one batch; → (loss, tokens). The normaliser is known before the rows are shared out."""
         scale = 1 / (batch.tokens if self.average == "token" else batch.size)
-        state = self.state if self.train.carried(self.position) else None
 
         def work(k, part, before):
             # every share starts from the same generator: dropout hashes the rows' names
             return self.model.loss_and_grad(part, before, scale, twins[k], np.random.default_rng([self.seed, self.step]))
 
-        losses, self.state = shared(pool, batch, state, work)
+        losses, self.state = shared(pool, batch, self.state, work)
         loss = sum(losses)
         self._update(loss, batch, pool, twins)
         return loss, batch.tokens

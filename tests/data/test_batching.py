@@ -95,7 +95,7 @@ def test_streams_predict_every_token_but_the_first_once(length, batch_size, step
         assert batch.size == batch_size and len(batch.inputs) <= steps and batch.inputs.flags.c_contiguous
         real = batch.targets != PAD
         assert (batch.targets[real] == batch.inputs[real] + 1).all() and batch.tokens == real.sum()
-        assert data.carried(position) is (position > 0)
+        assert data.carried(start) is (position > 0)
         seen += batch.targets[real].tolist()
     assert sorted(seen) == ids[1:].tolist() and len(data) == len(data.order())
     streams = np.concatenate([data.batch(start).inputs for start in data.order()])

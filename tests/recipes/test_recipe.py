@@ -8,16 +8,16 @@ import pytest
 from numpy_attention import catalogue, results
 from numpy_attention.cli import main
 from numpy_attention.data.corpora import find_corpus
-from numpy_attention.models.registry import TRANSLATORS
+from numpy_attention.models.registry import MODELS
 from numpy_attention.recipes import RECIPES, find_recipe
-from numpy_attention.recipes.recipe import Recipe, run
+from numpy_attention.recipes.recipe import LanguageRecipe, Recipe, run
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.translation import Training, Translator
+from numpy_attention.translation import Translator, TranslatorTraining
 
 TINY = Recipe(
     name="tiny", description="copies three symbols", corpus={"name": "copy", "count": 60, "max_length": 3},
     model="rnnsearch", settings={"hidden": 8, "embedding": 4, "init": "modern"},
-    training=Training(epochs=1, batch_size=16, learning_rate=0.01),
+    training=TranslatorTraining(epochs=1, batch_size=16, learning_rate=0.01),
     metrics=(("valid", "perplexity"), ("test", "perplexity"), ("test", "bleu"), ("test", "pointing")),
     yardsticks={("valid", "perplexity"): (2.5, "a textbook")}, beam=2)
 
@@ -100,6 +100,8 @@ def test_list(capsys):
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_can_be_built(name):
     recipe = find_recipe(name)
-    assert recipe.name == name and find_corpus(recipe.corpus["name"], "parallel")
+    language = isinstance(recipe, LanguageRecipe)
+    assert recipe.name == name and find_corpus(recipe.corpus["name"], "text" if language else "parallel")
     assert {"valid", "test"} >= {split for split, _ in recipe.metrics}
-    TRANSLATORS[recipe.model].create(np.random.default_rng(0), 9, 9, **recipe.settings)
+    sizes = (9,) if language else (9, 9)
+    MODELS[recipe.model].create(np.random.default_rng(0), *sizes, **recipe.settings)

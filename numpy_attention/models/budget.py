@@ -1,0 +1,38 @@
+"""Sizes at which models have equal numbers of parameters, so that a comparison compares mechanisms."""
+
+import numpy as np
+
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel, roles_of
+from numpy_attention.models.language_model import LanguageModel
+
+
+def within_budget(parameters, vocabulary, attention=None, **settings):
+    """The largest sizes of a language model that has at most so many parameters → {"hidden": …, "embedding": …}, count.
+
+    One number n sets all: the embedding and each part of a state have n entries, so that the cells have n of a model
+    without attention or with one role, 2n of key-value, 3n of key-value-predict, (N − 1) n of an N-gram model: the
+    same vector for each role, paid for by a smaller n (Daniluk et al. 2017, section 3). vocabulary: ids in all.
+    attention: None, or a name of AttentiveLanguageModel; settings: what else the model's `create` takes, such as
+    layers, cell and tied. ValueError: a budget too small for n = 1.
+    """
+    parts = roles_of(attention, settings.get("order", 4)) if attention else 1
+
+    def sizes(n):
+        return {"hidden": parts * n, "embedding": n}
+
+    def count(n):
+        rng = np.random.default_rng(0)
+        if attention is None:
+            return LanguageModel.create(rng, vocabulary, **sizes(n), **settings).size
+        return AttentiveLanguageModel.create(rng, vocabulary, attention, **sizes(n), **settings).size
+
+    low, high = 0, 1
+    while count(high) <= parameters:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(middle) <= parameters else (low, middle)
+    if not low:
+        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the smallest model has "
+                         f"{count(1):,}")
+    return sizes(low), count(low)

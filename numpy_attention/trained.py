@@ -1,0 +1,114 @@
+"""A model together with what it was trained for: its vocabularies, settings and training; saved, loaded, resumed."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.models.registry import build
+from numpy_attention.training import checkpoint
+from numpy_attention.training.optimizers import SGD, Adadelta, Adam
+from numpy_attention.training.schedules import Constant, Decay, LinearDecay
+from numpy_attention.training.trainer import Trainer
+
+OPTIMIZERS = {"sgd": SGD, "adam": Adam, "adadelta": Adadelta}
+SCHEDULES = ("constant", "decay", "linear")
+CHECKPOINT = "checkpoint.npz"
+
+
+@dataclass
+class Training:
+    """How a model is trained: everything that a run's result depends on besides the data and the model.
+
+    schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`; "linear", straight
+    down to 0 at the end of the last epoch.
+    """
+
+    epochs: int = 10
+    minutes: float | None = None
+    batch_size: int = 64
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+    schedule: str = "constant"
+    full_epochs: int = 0
+    divisor: float = 2.0
+    clip: float = 1.0
+    average: str = "sentence"
+    patience: int | None = None
+    save_steps: int | None = None
+    min_count: int = 1
+    seed: int = 0
+
+    def __post_init__(self):
+        for name, given, known in (("optimizer", self.optimizer, OPTIMIZERS), ("schedule", self.schedule, SCHEDULES)):
+            if given not in known:
+                raise ValueError(f"{name} {given!r}: expected one of {', '.join(known)}")
+        if self.epochs < 1:
+            raise ValueError(f"epochs {self.epochs}: expected at least 1")
+
+    def schedule_of(self, steps):
+        """The schedule of a training of so many steps in all."""
+        return {"constant": lambda: Constant(), "decay": lambda: Decay(self.full_epochs, self.divisor),
+                "linear": lambda: LinearDecay(steps)}[self.schedule]()
+
+
+class Trained:
+    """Base of `Translator` and `Writer`, dataclasses with the fields model, one for each of VOCABULARIES, name,
+    settings, training, corpus and history; they say how their text becomes `batches`."""
+
+    KIND = ""
+    VOCABULARIES = ()
+    TRAINING = Training
+
+    def trainer(self, train, valid=None, folder=None, threads=None, progress=True):
+        """The Trainer that `fit` runs, for a loop of one's own."""
+        how, batches = self.training, self.batches(train)
+        return Trainer(self.model, OPTIMIZERS[how.optimizer](how.learning_rate), batches,
+                       self.batches(valid) if valid else None, rng=np.random.default_rng([how.seed, 1]),
+                       schedule=how.schedule_of(how.epochs * len(batches)), average=how.average, clip=how.clip,
+                       patience=how.patience, save_steps=how.save_steps,
+                       path=None if folder is None else Path(folder) / CHECKPOINT, about=self.configuration(),
+                       threads=threads, progress=progress)
+
+    def fit(self, train, valid=None, folder=None, threads=None, progress=True):
+        """Train, keep the parameters of the best epoch, resume where a checkpoint is; → self."""
+        trainer = self.trainer(train, valid, folder, threads, progress)
+        if trainer.resume() and progress:
+            print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs")
+        self.history = trainer.fit(self.training.epochs, self.training.minutes)
+        self.threads = trainer.threads
+        trainer.use_best()
+        return self
+
+    def configuration(self):
+        """All but the parameters, as a dict that JSON can hold."""
+        return {"kind": self.KIND, "name": self.name, "settings": self.settings, "corpus": self.corpus,
+                "training": dataclasses.asdict(self.training),
+                **{name: getattr(self, name).tokens for name in self.VOCABULARIES}}
+
+    @classmethod
+    def load(cls, folder):
+        """What was trained in a run's folder, with the parameters of its best epoch.
+
+        FileNotFoundError: no run there; ValueError: its checkpoint is damaged, or of another kind.
+        """
+        path = Path(folder) / CHECKPOINT
+        arrays, about = checkpoint.load(path)
+        known = about.get("about", {})
+        if known.get("kind") != cls.KIND:
+            raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {known.get('kind', 'plain model')}'s: "
+                             "name the folder of a run that `numpy-attention train` made")
+        vocabularies = [Vocabulary(known[name]) for name in cls.VOCABULARIES]
+        model = build(known["name"], np.random.default_rng(0), *vocabularies, **known["settings"])
+        checkpoint.restore(model, arrays)
+        if "best" in arrays:
+            model.vector[...] = arrays["best"]
+        return cls(model, *vocabularies, known["name"], known["settings"], cls.TRAINING(**known["training"]),
+                   known["corpus"], about["trainer"]["history"])
+
+
+def kind_of(folder):
+    """The kind of what was trained in a run's folder, "translator" or "writer"; errors as `checkpoint.load` has them."""
+    return checkpoint.load(Path(folder) / CHECKPOINT)[1].get("about", {}).get("kind", "plain model")

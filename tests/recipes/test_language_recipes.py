@@ -1,0 +1,42 @@
+"""Recipes of language models: run on a small text, and equal in size as they say."""
+
+import pytest
+
+from numpy_attention import results
+from numpy_attention.data import texts
+from numpy_attention.models.budget import within_budget
+from numpy_attention.recipes import RECIPES, daniluk, equal, salton
+from numpy_attention.recipes.recipe import LanguageRecipe, run
+from numpy_attention.writing import Writer, WriterTraining
+
+TEXT = {split: texts.Text([[["a", "b", "c"][i % 3:] + ["d"] * (i % 2) for i in range(n)]])
+        for split, n in (("train", 60), ("valid", 12), ("test", 14))}
+TINY = LanguageRecipe("tiny-text", "letters", {"name": "ptb"}, "attentive-language-model",
+                      dict(attention="key-value", hidden=4, layers=1, window=2),
+                      WriterTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01))
+EQUAL = [recipe for recipe in (*salton.RECIPES, *daniluk.RECIPES) if recipe.training == equal.TRAIN]
+
+
+def test_figures(monkeypatch, tmp_path):
+    monkeypatch.setattr(texts, "load", lambda name, split: TEXT[split])
+    lines = run(TINY, 2, 1, tmp_path / "run", progress=False)
+    assert [(line["split"], line["metric"]) for line in lines] == [("valid", "perplexity"), ("test", "perplexity")]
+    writer = Writer.load(tmp_path / "run")
+    for line in lines:
+        assert results.check(line)["parameters"] == writer.model.size
+        assert line["value"] == pytest.approx(writer.measure(TEXT[line["split"]])["perplexity"], abs=1e-4)
+    assert 1 < lines[0]["value"] < 8
+
+
+def test_equal_recipes_are_the_largest_within_the_budget():
+    assert len(EQUAL) == 10 and len({recipe.name for recipe in EQUAL}) == 10
+    for recipe in EQUAL:
+        settings = {name: value for name, value in recipe.settings.items() if name not in ("hidden", "embedding")}
+        sizes, count = within_budget(equal.BUDGET, 10_002, **settings)
+        assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
+        assert 0.99 * equal.BUDGET < count <= equal.BUDGET
+
+
+def test_figures_that_were_not_verified_say_so():
+    for name in ("salton-single", "salton-combined"):
+        assert all("not verified" in source for _, source in RECIPES[name].yardsticks.values())
