@@ -1,0 +1,64 @@
+"""What a trained language model does with its past: where attention falls, and how far back a gradient reaches."""
+
+import numpy as np
+
+from numpy_attention.data.vocabulary import PAD
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
+
+
+def attention_span(model, batches, longest=None):
+    """Mean attention weight at each distance back → array, [0] for the previous position, [1] for the one before …
+
+    Only steps that can see at least `longest` positions count (default: the reader's window, or a quarter of a batch's
+    steps), so that the start of a text, where little can be seen, does not look like a short span; the means add up to
+    1 where the window is `longest`. ValueError: a model without attention, or no step that sees so far.
+    """
+    reader = getattr(model, "reader", None)
+    if not hasattr(reader, "attention"):
+        raise ValueError(f"{type(model).__name__}{'' if reader is None else ' with ' + type(reader).__name__} has no "
+                         "attention weights: expected a model with attention over its history")
+    total, count, state = None, 0, None
+    for place in batches.order():
+        batch = batches.batch(place)
+        weights, state = model.weights(batch, state if batches.carried(place) else None)
+        T, B, S = weights.shape
+        longest = longest or reader.window or max(1, T // 4)
+        total = np.zeros(longest) if total is None else total
+        for t in range(T):
+            now = S - T + t                     # the step's own position in the memory
+            if now >= longest:
+                rows = (batch.targets[t] != PAD) & (weights[t].sum(1) > 0.5)
+                total += weights[t, rows, now - longest:now][:, ::-1].sum(0, dtype=np.float64)
+                count += rows.sum()
+    if not count:
+        raise ValueError(f"no step of these batches sees {longest} positions back: choose a smaller `longest`, or batches "
+                         "of more steps")
+    return total / count
+
+
+def gradient_flow(model, batch, state=None):
+    """‖∂L_T/∂h_t‖ for every t, L_T the loss of the batch's last step alone → array over the distance T − t, 0 first.
+
+    h_t is the top layer's state; what flows counts both its ways, through the recurrence and, in an attentive model,
+    through the memory that later steps read. Root mean square over the batch's sequences. ValueError: a last step
+    without a target in every sequence.
+    """
+    if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
+        raise ValueError("a sequence of the batch is padded: expected sequences of equal length, with a last target")
+    y, _, cache = model.forward(batch, state)
+    dy, grad = np.zeros_like(y), model.zeros_like()
+    _, dy[-1] = model.output.loss_and_grad(y[-1], batch.targets[-1], 1.0, grad.output)
+    (_, _, steps), *read, dropped = cache
+    dh = model.dropout.backward(dy, dropped)
+    if isinstance(model, AttentiveLanguageModel):
+        dh = model.reader.backward(dh, None, read[0], grad.reader)
+    # the top cell's own way back, step by step
+    cell, cell_grad = model.cells.cells[-1], grad.cells.cells[-1]
+    inside = steps[-1][1][1]
+    dstate, dsteps, flow = cell.zero_state(batch.size), cell.begin_backward(inside), []
+    for t in reversed(range(len(dh))):
+        arriving = dh[t] + (dstate[0] if isinstance(dstate, tuple) else dstate)          # ∂L/∂h_t
+        flow.append(np.sqrt((arriving.astype(np.float64) ** 2).sum(1).mean()))
+        dstate = cell.step_backward(t, dh[t], dstate, inside, dsteps)
+    cell.end_backward(inside, dsteps, cell_grad)
+    return np.array(flow)

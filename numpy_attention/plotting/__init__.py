@@ -1,0 +1,16 @@
+"""Pictures: what attention looks at and how far back, how training went, how translation holds up with length.
+
+Every function draws into the Axes it is given, or into a new figure, and returns the Axes; `save` writes it to a file.
+Nothing needs a display. A new figure belongs to pyplot where pyplot is imported already or in a notebook, so that it
+shows inline and with `plt.show()`; elsewhere it is a figure of its own, which vanishes with the last reference to it.
+Colours are chosen to be told apart by the colour-blind and in print.
+"""
+
+from numpy_attention.plotting.base import COLOURS, FALLBACK_FONTS, MARKERS, save
+from numpy_attention.plotting.curves import bleu_by_length_plot, learning_curves
+from numpy_attention.plotting.distance import attention_span, gradient_flow
+from numpy_attention.plotting.heatmap import attention_heatmap
+from numpy_attention.plotting.history import history_heatmap
+
+__all__ = ["COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span", "bleu_by_length_plot",
+           "gradient_flow", "history_heatmap", "learning_curves", "save"]

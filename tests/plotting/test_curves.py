@@ -1,0 +1,67 @@
+"""Learning curves and BLEU by length: values, gaps, labels."""
+
+import math
+
+import numpy as np
+import pytest
+from pictures import HISTORY, texts
+
+from numpy_attention import plotting
+from numpy_attention.metrics import LengthBucket
+
+CURVE = [LengthBucket(1, 10, 30, 28.0), LengthBucket(10, 20, 0, None), LengthBucket(20, math.inf, 9, 20.0)]
+
+
+def test_learning_curves():
+    ax = plotting.learning_curves(HISTORY)
+    training, validation, best = ax.lines
+    assert np.allclose(training.get_ydata(), [40, 20, 10]) and list(training.get_xdata()) == [1, 2, 3]
+    assert list(validation.get_ydata()) == [30, 18, 21]
+    assert (best.get_xdata(), best.get_ydata()) == ([2], [18])
+    assert texts(ax.get_legend().get_texts()) == ["training", "validation", "best: 18 (epoch 2)"]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("epoch", "perplexity (log scale)", "log")
+    assert training.get_marker() != validation.get_marker()
+
+
+def test_learning_curves_leave_gaps_and_prefer_perplexity():
+    history = [{"epoch": 1, "train_loss": 5.0, "train_perplexity": 7.0}, {"epoch": 2, "train_perplexity": None},
+               {"epoch": 3, "train_loss": 1e6}, {"epoch": 4, "train_perplexity": math.inf}]
+    ax = plotting.learning_curves(history)
+    assert np.array_equal(ax.lines[0].get_ydata(), [7, np.nan, np.nan, np.nan], equal_nan=True)
+    assert len(ax.lines) == 1
+
+
+@pytest.mark.parametrize("perplexities, ticks", [([6.0, 7.5], 3), ([7.0, 900.0], 4)])
+def test_perplexity_has_plain_tick_labels(perplexities, ticks):
+    ax = plotting.learning_curves([{"epoch": n, "valid_perplexity": value} for n, value in enumerate(perplexities)])
+    ax.figure.canvas.draw()
+    low, high = ax.get_ylim()
+    shown = [float(text) for text in texts(ax.get_yticklabels()) if text]
+    assert sum(low <= value <= high for value in shown) >= ticks
+
+
+@pytest.mark.parametrize("history, message", [
+    ([], "empty"), ([{"train_loss": 1.0}], "line 0 .* no 'epoch'"), ([{"epoch": 1, "train_loss": math.nan}], "finite"),
+])
+def test_learning_curves_refuse(history, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.learning_curves(history)
+
+
+def test_bleu_by_length_plot():
+    other = [bucket._replace(bleu=bucket.bleu and bucket.bleu / 2) for bucket in CURVE]
+    ax = plotting.bleu_by_length_plot({"RNNsearch": CURVE, "_fixed $h$": other})
+    assert np.array_equal(ax.lines[0].get_ydata(), [28, np.nan, 20], equal_nan=True)
+    assert np.array_equal(ax.lines[1].get_ydata(), [14, np.nan, 10], equal_nan=True)
+    assert texts(ax.get_xticklabels()) == ["1–9\nn=30", "10–19\nn=0", "20+\nn=9"]
+    assert texts(ax.get_legend().get_texts()) == ["RNNsearch", "_fixed $h$"]
+    assert ax.get_ylabel() == "BLEU" and "length" in ax.get_xlabel() and ax.get_ylim()[0] == 0
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 2
+
+
+@pytest.mark.parametrize("systems, message", [
+    ({}, "nothing to plot"), ({"a": []}, "nothing to plot"), ({"a": CURVE, "b": CURVE[:2]}, "'b' has .* same edges"),
+])
+def test_bleu_by_length_plot_refuses(systems, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.bleu_by_length_plot(systems)

@@ -1,0 +1,98 @@
+"""Attention span and gradient flow: where the points lie, what the legend counts, gaps on a logarithmic scale."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from pictures import texts
+
+from numpy_attention import plotting
+
+SPAN = {"_combined $h$": [0.3, 0.2, 0.1, 0.1, 0.1, 0.15, 0.05], "L = 2": np.array([0.75, 0.25])}
+FLOW = {"Elman": [0.5, 1e-3, 0, 1e-9, 0, 0], "LSTM": [0.5, 0.4, 0.3]}
+
+
+def test_attention_span():
+    ax = plotting.attention_span(SPAN, title="$PTB$")
+    combined, short = ax.lines
+    assert list(combined.get_xdata()) == [1, 2, 3, 4, 5, 6, 7] and list(short.get_xdata()) == [1, 2]
+    assert list(combined.get_ydata()) == SPAN["_combined $h$"] and list(short.get_ydata()) == [0.75, 0.25]
+    assert texts(ax.get_legend().get_texts()) == ["_combined $h$ (last five: 0.80)", "L = 2 (last five: 1.00)"]
+    assert "1 = the previous position" in ax.get_xlabel() and ax.get_ylabel() == "mean attention weight"
+    assert ax.get_ylim()[0] == 0 and ax.get_yscale() == "linear"
+    assert ax.get_title() == "$PTB$" and not ax.title.get_parse_math()
+    assert not any(text.get_parse_math() for text in ax.get_legend().get_texts())
+    assert combined.get_marker() != short.get_marker() and combined.get_color() != short.get_color()
+
+
+def test_the_share_is_that_of_the_whole_curve():
+    """Means over the steps that have a distance at all need not add up to 1."""
+    ax = plotting.attention_span({"a": [0.2] * 10})
+    assert texts(ax.get_legend().get_texts()) == ["a (last five: 0.50)"]
+
+
+def test_gradient_flow_leaves_gaps_for_zeros():
+    ax = plotting.gradient_flow(FLOW)
+    elman, lstm = ax.lines
+    assert np.array_equal(elman.get_ydata(), [0.5, 1e-3, np.nan, 1e-9, np.nan, np.nan], equal_nan=True)
+    assert list(elman.get_xdata()) == [0, 1, 2, 3, 4, 5] and list(lstm.get_xdata()) == [0, 1, 2]
+    assert texts(ax.get_legend().get_texts()) == ["Elman (0 from 4 back)", "LSTM"]
+    assert ax.get_yscale() == "log" and "distance back" in ax.get_xlabel()
+    assert r"\partial L_T" in ax.get_ylabel()
+
+
+def test_a_curve_of_zeros_beside_another_is_named():
+    assert texts(plotting.gradient_flow({"dead": [0, 0], "alive": [1, 1]}).get_legend().get_texts()) == [
+        "dead (0 from 0 back)", "alive"]
+
+
+def test_gradient_flow_survives_numbers_at_the_end_of_the_scale(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = plotting.gradient_flow({"a": [1e200, 1.0, 1e-299, 1e-310, 5e-324]})
+        plotting.save(ax, tmp_path / "a.png")
+    low, high = ax.get_ylim()
+    assert 0 < low <= 1e-299 and 1e200 <= high < math.inf
+    assert np.isnan(ax.lines[0].get_ydata()).tolist() == [False] * 3 + [True] * 2
+
+
+def test_long_curves_have_few_markers_but_one_at_each_lonely_point():
+    norms = np.ones(300)
+    norms[[100, 102]] = 0
+    marked = plotting.gradient_flow({"a": norms}).lines[0].get_markevery()
+    assert 101 in marked and 103 not in marked and len(marked) <= 41
+    assert plotting.gradient_flow({"a": np.ones(40)}).lines[0].get_markevery() == list(range(40))
+
+
+@pytest.mark.parametrize("draw", [plotting.attention_span, plotting.gradient_flow])
+def test_distance_curves_draw_into_the_given_axes(draw):
+    left, right = Figure().subplots(1, 2)
+    values = np.array([0.5, 0.0, 0.25])
+    assert draw({"a": values}, ax=right, title="here") is right
+    assert len(right.lines) == 1 and right.get_title() == "here" and not left.lines
+    assert list(values) == [0.5, 0, 0.25]
+
+
+def test_distances_are_whole_numbers():
+    ax = plotting.attention_span({"L = 1": [1.0]})
+    assert all(tick == round(tick) for tick in ax.get_xticks())
+    assert 0 < ax.get_xlim()[0] < 1 < ax.get_xlim()[1]
+
+
+@pytest.mark.parametrize("draw", [plotting.attention_span, plotting.gradient_flow])
+@pytest.mark.parametrize("curves, message", [
+    ({}, "nothing to plot"), ({"a": []}, r"'a' must be a list .* not an array \(0,\)"),
+    ({"a": [[0.5]]}, r"not an array \(1, 1\)"), ({"a": 0.5}, "must be a list"),
+    ({"a": [0.5], "b": [0.5, math.nan]}, "'b' holds NaN or infinity at 1"), ({"a": [math.inf]}, "infinity at 0"),
+    ({"a": [0.5, -0.25]}, "'a' holds -0.25: .* cannot be negative"), ({"a": [0.0, 0.0]}, "0"),
+])
+def test_distance_curves_refuse(draw, curves, message):
+    with pytest.raises(ValueError, match=message):
+        draw(curves)
+
+
+def test_attention_span_refuses_what_is_no_weight():
+    with pytest.raises(ValueError, match="'a' has a mean weight of 1.5"):
+        plotting.attention_span({"a": [1.5]})

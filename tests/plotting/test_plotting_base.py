@@ -1,0 +1,102 @@
+"""Files that are whole or not there, figures without a display, colours that can be told apart."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import colors
+from matplotlib.figure import Figure
+from pictures import HISTORY, SOURCE, TARGET, weights_for
+
+from numpy_attention import plotting
+
+
+@pytest.mark.parametrize("suffix, start", [("png", b"\x89PNG"), ("PDF", b"%PDF"), ("svg", b"<?xml")])
+def test_a_picture_drawn_anew_makes_the_same_bytes(tmp_path, suffix, start):
+    weights = weights_for(TARGET, SOURCE)
+    first, second = (plotting.attention_heatmap(weights, SOURCE, TARGET, gold={(0, 0)}) for _ in range(2))
+    first = plotting.save(first, tmp_path / f"a.{suffix}")
+    second = plotting.save(second.figure, str(tmp_path / f"b.{suffix}"))
+    assert first.read_bytes().startswith(start)
+    assert first.read_bytes() == second.read_bytes()
+    assert b"CreationDate" not in first.read_bytes() and b"dc:date" not in first.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == [f"a.{suffix}", f"b.{suffix}"]
+
+
+def test_save_of_axes_in_a_subfigure_writes_the_whole_figure(tmp_path):
+    figure = Figure()
+    part = figure.subfigures(1, 2)[0]
+    assert plotting.save(part.subplots(), tmp_path / "a.png").exists()
+
+
+@pytest.mark.parametrize("name, error, message", [
+    ("a.gif", ValueError, "must end with .png, .pdf or .svg"), ("a", ValueError, "must end"),
+    (".png", ValueError, "must end"), ("missing/a.png", FileNotFoundError, "there is no folder .*missing; make it"),
+])
+def test_save_refuses_before_anything_is_written(tmp_path, name, error, message):
+    with pytest.raises(error, match=message):
+        plotting.save(plotting.learning_curves(HISTORY), tmp_path / name)
+    assert not os.listdir(tmp_path)
+
+
+def test_save_refuses_a_folder_and_what_is_no_figure(tmp_path):
+    (tmp_path / "a.png").mkdir()
+    with pytest.raises(IsADirectoryError, match="it is a folder"):
+        plotting.save(plotting.learning_curves(HISTORY), tmp_path / "a.png")
+    with pytest.raises(ValueError, match="an Axes or a Figure, got list"):
+        plotting.save([], tmp_path / "b.png")
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+def test_a_save_that_fails_half_way_keeps_the_old_file(tmp_path):
+    path = tmp_path / "a.png"
+    path.write_bytes(b"old")
+    figure = Figure()
+
+    def break_off(temporary, **_):
+        Path(temporary).write_bytes(b"half")
+        raise OSError("disk full")
+    figure.savefig = break_off
+    with pytest.raises(OSError, match="disk full"):
+        plotting.save(figure, path)
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.png"]
+
+
+HEADLESS = """
+import sys
+from numpy_attention import plotting
+assert "matplotlib.pyplot" not in sys.modules, "importing the module must not choose a backend"
+if sys.argv[2] == "pyplot":
+    from matplotlib import pyplot
+ax = plotting.attention_heatmap([[1.0]], ["a"], ["b"], gold={(0, 0)})
+plotting.save(ax, sys.argv[1])
+if sys.argv[2] == "pyplot":
+    assert (getattr(ax.figure, "number", None) in pyplot.get_fignums()) == (sys.argv[3] == "managed")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems need no DISPLAY variable to have a display")
+@pytest.mark.parametrize("backend, use, figure", [
+    (None, "alone", ""), (None, "pyplot", "managed"), ("module://not_installed", "pyplot", "unmanaged"),
+])
+def test_headless(tmp_path, backend, use, figure):
+    root = Path(plotting.__file__).parents[2]
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["PYTHONPATH"] = str(root)
+    if backend:
+        environment["MPLBACKEND"] = backend
+    command = [sys.executable, "-c", HEADLESS, str(tmp_path / "a.png"), use, figure]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_colours_differ_in_brightness_too():
+    """Curves beside each other must differ in grey: 0.299 R + 0.587 G + 0.114 B."""
+    grey = [np.dot(colors.to_rgb(colour), (0.299, 0.587, 0.114)) for colour in plotting.COLOURS]
+    assert all(abs(a - b) > 0.03 for a, b in zip(grey, grey[1:]))
+    assert len(set(plotting.MARKERS)) == len(plotting.COLOURS)
