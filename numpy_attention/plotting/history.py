@@ -21,7 +21,7 @@ def history_heatmap(weights, tokens, predicted=None, visible=None, ax=None, titl
     `attention_heatmap`'s. Raises ValueError for shapes that do not match, weights below 0 or infinite, a weight where
     nothing is visible, and NaN where something is.
     """
-    weights, tokens = np.array(weights, dtype=float), list(tokens)
+    weights, tokens = np.asarray(weights, dtype=float), list(tokens)
     T, S = len(weights) if weights.ndim else 0, len(tokens)
     if not S or not T:
         raise ValueError(f"a heatmap needs tokens and weights, got {S} tokens and weights {weights.shape}")
