@@ -122,7 +122,8 @@ def protocol(attention, mask):
     """
     def forward(queries, values):
         memory = attention.read(values, mask)
-        steps = [attention.step(query, memory) for query in queries]
+        positional = getattr(attention, "positional", False)
+        steps = [attention.step(query, memory, *([t] if positional else [])) for t, query in enumerate(queries)]
         contexts, weights, caches = zip(*steps)
         return np.stack(contexts), np.stack(weights), (memory, caches)
 

@@ -1,6 +1,7 @@
 """What attention reads from, its gradient, and the two halves that most mechanisms share: softmax and weighted sum."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,11 @@ class MemoryGradient:
     values: Array
     keys: Array | None
     pushed: list = field(default_factory=list)
+
+    @cached_property
+    def inner(self):
+        """The gradient of the same memory for an attention inside of another one, which pushes arrays of its own."""
+        return MemoryGradient(np.zeros_like(self.values), None if self.keys is None else np.zeros_like(self.keys))
 
     def push(self, *arrays):
         """Keep one step's arrays, each (B, …), for `read_backward`."""

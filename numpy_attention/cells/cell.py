@@ -49,10 +49,13 @@ class Cell(Module):
 
     def project_backward(self, da, xs, grad):
         """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ."""
-        da = flat(da)
-        grad.W += flat(xs).T @ da
-        grad.b += da.sum(0)
-        return (da @ self.W.T).reshape(xs.shape)
+        self.weights_backward(da, xs, grad)
+        return (flat(da) @ self.W.T).reshape(xs.shape)
+
+    def weights_backward(self, da, xs, grad):
+        """The weights' half of `project_backward`, where dxs was needed step by step."""
+        grad.W += flat(xs).T @ flat(da)
+        grad.b += flat(da).sum(0)
 
     def begin(self, a, state=None, mask=None):
         """Room for the steps of a (T, B, gates · H) from `state` (None: zeros). Errors: shapes that do not fit."""

@@ -5,9 +5,13 @@ from functools import partial
 import numpy as np
 
 from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.fixed import FixedVector
+from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.history import Combined, Single, causal
 from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.checks.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
@@ -34,6 +38,15 @@ def contexts_only(rng, dtype, create):
 
 def additive(rng, dtype):
     return AdditiveAttention.create(rng, Q, D, A, dtype=dtype)
+
+
+def general(rng, dtype):
+    return GeneralAttention.create(rng, Q, D, dtype=dtype)
+
+
+def local_p(rng, dtype, inner=general, queries=Q):
+    """A window wide enough for all: at a window's edge, where the weights jump, there is no gradient to check."""
+    return LocalPredictive.create(rng, inner(rng, dtype), queries, H, D=7, dtype=dtype)
 
 
 # ---- attention over history ---------------------------------------------------------------------------------------
@@ -81,6 +94,15 @@ def key_value(roles, **settings):
 CASES = {
     "AdditiveAttention": partial(attention, create=additive),
     "AdditiveAttention contexts": partial(contexts_only, create=additive),
+    "DotAttention": partial(attention, create=lambda rng, dtype: DotAttention(), queries=D),
+    "DotAttention scaled": partial(attention, create=lambda rng, dtype: DotAttention(scaled=True), queries=D),
+    "GeneralAttention": partial(attention, create=general),
+    "LocationAttention": partial(attention, create=lambda rng, dtype: LocationAttention.create(rng, Q, 8, dtype=dtype)),
+    "LocalMonotonic": partial(attention, create=lambda rng, dtype: LocalMonotonic(general(rng, dtype), D=1)),
+    "LocalMonotonic backwards": partial(attention, create=lambda rng, dtype: LocalMonotonic(additive(rng, dtype), 2, True)),
+    "LocalPredictive": partial(attention, create=local_p),
+    "LocalPredictive additive": partial(attention, create=partial(local_p, inner=additive)),
+    "LocalPredictive contexts": partial(contexts_only, create=local_p),
     "FixedVector": partial(attention, create=lambda rng, dtype: FixedVector(), queries=0),
     "Single": single,
     "Combined": partial(history, score=Combined),

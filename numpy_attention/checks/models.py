@@ -12,6 +12,7 @@ from numpy_attention.gradcheck import randomize
 from numpy_attention.models.attentive_language_model import ATTENTION, AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
 
 PAIRS = pair_batch([[4, 5, 6], [5, 7], [6, 4, 4, 5]], [[4, 5], [8, 7, 4], [5]])
@@ -39,6 +40,11 @@ def translation(rng, dtype, model, create=translator, **settings):
         model.backward(dt, dweights, cache, grad)
         return ()
     return Case(model, (), lambda: model.forward(PAIRS, np.random.default_rng(SEED)), backward)
+
+
+def luong(rng, dtype, model=LuongTranslator, **settings):
+    settings = dict(layers=2, dropout=0.2, D=7) | settings
+    return randomize(model.create(rng, 8, V, embedding=3, hidden=4, alignment=5, dtype=dtype, **settings), rng, 0.8)
 
 
 def language_model(rng, dtype, **settings):
@@ -104,6 +110,12 @@ CASES = {
     "RNNSearch": partial(translation, model=RNNSearch, **PAPER),
     "RNNSearch modern": partial(translation, model=RNNSearch, **MODERN),
     "RNNSearch Elman": partial(translation, model=RNNSearch, create=elman_translator),
+    "LuongTranslator": partial(translation, model=LuongTranslator, create=luong, attention="general", bias=True),
+    "LuongTranslator GRU": partial(translation, model=LuongTranslator, create=luong, cell="gru", bidirectional=True),
+    "LuongTranslator loss": partial(loss, create=luong, batch=PAIRS, attention="concat", window="local-p"),
+    "LuongTranslator location loss": partial(loss, create=luong, batch=PAIRS, attention="location", input_feeding=False),
+    "LuongTranslator both loss": partial(loss, create=luong, batch=PAIRS, attention="scaled-dot", window="local-m",
+                                         bidirectional=True, layers=1, bias=True),
     "RNNSearch loss": partial(translation_loss, model=RNNSearch, **PAPER),
     "RNNSearch modern loss": partial(translation_loss, model=RNNSearch, **MODERN),
 }

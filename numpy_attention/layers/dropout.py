@@ -23,13 +23,19 @@ class Dropout(Module):
         if not 0 <= self.rate < 1:
             raise ValueError(f"dropout rate {self.rate} is not in [0, 1): it is the share of values set to 0")
 
+    def draw(self, rng):
+        """A key, for masks that several calls share; None in evaluation (rng None)."""
+        return None if rng is None or self.rate == 0 else rng.integers(2**32, dtype=np.uint32)
+
     def forward(self, x, rng, names=None):
         """x (…, D); rng None means evaluation; names: integers of shape x.shape[:-1], by default 0, 1, 2, …"""
-        if rng is None or self.rate == 0:
+        return self.apply(x, self.draw(rng), names)
+
+    def apply(self, x, key, names=None):
+        """The same with a key that `draw` gave."""
+        if key is None:
             return x, None
-        if names is None:
-            names = np.arange(x[..., 0].size)
-        cache = np.ravel(names), rng.integers(2**32, dtype=np.uint32)
+        cache = np.ravel(np.arange(x[..., 0].size) if names is None else names), key
         return self._apply(x, cache), cache
 
     def backward(self, dy, cache, grad=None):

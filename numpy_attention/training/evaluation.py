@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from numpy_attention.training.threads import Threads
-from numpy_attention.training.trees import join_rows, rows_of
+from numpy_attention.trees import join_rows, rows_of
 
 
 @dataclass

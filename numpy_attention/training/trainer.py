@@ -16,7 +16,7 @@ from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import evaluate, shared
 from numpy_attention.training.schedules import Constant
 from numpy_attention.training.threads import Threads, available
-from numpy_attention.training.trees import describe, leaves, rebuild
+from numpy_attention.trees import describe, leaves, rebuild
 
 SMALL_STEP = 3e8    # parameters × tokens of a step below which two threads wait for each other longer than they work
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from numpy_attention.training.trees import describe, join_rows, leaves, rebuild, rows_of
+from numpy_attention.trees import describe, join_rows, leaves, rebuild, rows_of
 
 TREE = ((np.arange(10.0).reshape(5, 2), np.arange(5.0)), None, np.arange(15).reshape(5, 3))
 
