@@ -1,5 +1,6 @@
 """Gradient checks of the attention mechanisms."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,9 +13,12 @@ from numpy_attention.attention.history import Combined, Single, causal
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
+from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.scaled_dot import scaled_dot_product, scaled_dot_product_backward
 from numpy_attention.checks.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
+from numpy_attention.module import Module
 
 
 def attention(rng, dtype, create, queries=Q):
@@ -47,6 +51,31 @@ def general(rng, dtype):
 def local_p(rng, dtype, inner=general, queries=Q):
     """A window wide enough for all: at a window's edge, where the weights jump, there is no gradient to check."""
     return LocalPredictive.create(rng, inner(rng, dtype), queries, H, D=7, dtype=dtype)
+
+
+def multi_head(rng, dtype, **settings):
+    return MultiHeadAttention.create(rng, Q, D, 6, 5, heads=settings.pop("heads", 3), dtype=dtype, **settings)
+
+
+def multi_head_at_once(rng, dtype):
+    """Four queries over six positions, one of which sees nothing."""
+    layer = randomize(multi_head(rng, dtype, scaled=False), rng)
+    visible = rng.random((B, T, S)) < 0.6
+    visible[0, 0] = False
+    return Case(layer, (array(rng, dtype, B, T, Q), array(rng, dtype, B, S, D)),
+                lambda queries, memory: layer.forward(queries, memory, visible), layer.backward)
+
+
+@dataclass(eq=False)
+class Nothing(Module):
+    """A module without parameters, for functions."""
+
+
+def scaled_dot(rng, dtype):
+    visible = rng.random((B, 1, T, S)) < 0.6
+    return Case(Nothing(), tuple(array(rng, dtype, B, 2, n, size) for n, size in ((T, D), (S, D), (S, Q))),
+                lambda q, k, v: scaled_dot_product(q, k, v, visible),
+                lambda dy, dweights, cache, grad: scaled_dot_product_backward(dy, dweights, cache))
 
 
 # ---- attention over history ---------------------------------------------------------------------------------------
@@ -103,6 +132,10 @@ CASES = {
     "LocalPredictive": partial(attention, create=local_p),
     "LocalPredictive additive": partial(attention, create=partial(local_p, inner=additive)),
     "LocalPredictive contexts": partial(contexts_only, create=local_p),
+    "scaled_dot_product": scaled_dot,
+    "MultiHeadAttention": multi_head_at_once,
+    "MultiHeadAttention steps": partial(attention, create=multi_head),
+    "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),
     "FixedVector": partial(attention, create=lambda rng, dtype: FixedVector(), queries=0),
     "Single": single,
     "Combined": partial(history, score=Combined),

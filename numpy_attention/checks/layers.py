@@ -10,6 +10,7 @@ from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.layers.output import Output
@@ -35,6 +36,10 @@ def maxout(rng, dtype):
     x = array(rng, dtype, T, B, 2 * D)
     x[..., ::2] += np.where(x[..., ::2] > x[..., 1::2], 0.1, -0.1)      # away from ties, where the gradient jumps
     return plain(Maxout(), x)
+
+
+def layer_norm(rng, dtype):
+    return plain(randomize(LayerNorm.create(D, dtype), rng), 2 * array(rng, dtype, T, B, D) + 1)
 
 
 def deep_output(rng, dtype):
@@ -89,6 +94,7 @@ CASES = {
     "Embedding": embedding,
     "Dropout": dropout,
     "Maxout": maxout,
+    "LayerNorm": layer_norm,
     "DeepOutput": deep_output,
     "Output": output,
     "Output tied": tied_output,
