@@ -10,10 +10,12 @@ from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.feed_forward import FeedForward
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.layers.output import Output
+from numpy_attention.layers.residual import Residual
 from numpy_attention.module import Module
 
 
@@ -45,6 +47,42 @@ def layer_norm(rng, dtype):
 def deep_output(rng, dtype):
     layer = randomize(DeepOutput.create(rng, H, I, D, 3, dtype=dtype), rng)
     return plain(layer, *(array(rng, dtype, 6, size) for size in (H, I, D)))
+
+
+def feed_forward(rng, dtype):
+    return plain(randomize(FeedForward.create(rng, D, H, dtype=dtype), rng), array(rng, dtype, T, B, D))
+
+
+def residual(rng, dtype, first):
+    """Around x → x² / 2."""
+    layer = Residual(LayerNorm.create(D, dtype), Dropout(0.4), first)
+
+    def forward(x):
+        inside, entered = layer.enter(x)
+        y, left = layer.leave(x, inside**2 / 2, np.random.default_rng(SEED))
+        return y, (inside, entered, left)
+
+    def backward(dy, cache, grad):
+        inside, entered, left = cache
+        dx, dfound = layer.leave_backward(dy, left, grad)
+        return layer.enter_backward(dfound * inside, dx, entered, grad)
+    return Case(randomize(layer, rng), (array(rng, dtype, T, B, D),), forward, backward)
+
+
+def output_smoothed(rng, dtype):
+    """The loss against its definition, and the gradient of that."""
+    layer, targets = randomize(Output.create(rng, D, V, dtype=dtype), rng), np.array([0, 5, 5, 8])
+
+    def forward(x):
+        log_p = layer.log_probabilities(x)
+        loss = -0.8 * log_p[np.arange(4), targets].sum() - 0.2 * log_p.mean(1).sum()
+        return np.array(loss), (x, loss)
+
+    def backward(dloss, cache, grad):
+        x, loss = cache
+        again, dx = layer.loss_and_grad(x, targets, dloss, grad, 0.2)
+        return same_loss(again, loss) and dx
+    return Case(layer, (array(rng, dtype, 4, D),), forward, backward)
 
 
 def output(rng, dtype):
@@ -96,6 +134,10 @@ CASES = {
     "Maxout": maxout,
     "LayerNorm": layer_norm,
     "DeepOutput": deep_output,
+    "FeedForward": feed_forward,
+    "Residual": partial(residual, first=False),
+    "Residual first": partial(residual, first=True),
     "Output": output,
+    "Output smoothed": output_smoothed,
     "Output tied": tied_output,
 }

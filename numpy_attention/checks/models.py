@@ -14,6 +14,7 @@ from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.models.transformer import Transformer
 
 PAIRS = pair_batch([[4, 5, 6], [5, 7], [6, 4, 4, 5]], [[4, 5], [8, 7, 4], [5]])
 TEXT = TextBatch(np.array([[4, 6, 5], [5, 5, 4], [4, 0, 6], [8, 0, 7]]),
@@ -45,6 +46,14 @@ def translation(rng, dtype, model, create=translator, **settings):
 def luong(rng, dtype, model=LuongTranslator, **settings):
     settings = dict(layers=2, dropout=0.2, D=7) | settings
     return randomize(model.create(rng, 8, V, embedding=3, hidden=4, alignment=5, dtype=dtype, **settings), rng, 0.8)
+
+
+def transformer(rng, dtype, model=Transformer, **settings):
+    model = model.create(rng, 8, V, size=4, layers=2, heads=2, inner=5, dropout=0.2, smoothing=0.0, dtype=dtype, **settings)
+    randomize(model, rng)
+    for layer in model.encoder + model.decoder:             # away from max(0, x)'s corner, where the gradient jumps
+        layer.feed_forward.inner.b[...] = 2 * (-1) ** np.arange(5)
+    return model
 
 
 def language_model(rng, dtype, **settings):
@@ -116,6 +125,9 @@ CASES = {
     "LuongTranslator location loss": partial(loss, create=luong, batch=PAIRS, attention="location", input_feeding=False),
     "LuongTranslator both loss": partial(loss, create=luong, batch=PAIRS, attention="scaled-dot", window="local-m",
                                          bidirectional=True, layers=1, bias=True),
+    "Transformer": partial(translation, model=Transformer, create=transformer),
+    "Transformer first": partial(translation, model=Transformer, create=transformer, first=True, tied=False),
+    "Transformer loss": partial(loss, create=transformer, batch=PAIRS),
     "RNNSearch loss": partial(translation_loss, model=RNNSearch, **PAPER),
     "RNNSearch modern loss": partial(translation_loss, model=RNNSearch, **MODERN),
 }

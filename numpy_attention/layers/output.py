@@ -42,22 +42,24 @@ class Output(Module):
         """Σ −log p[target] over the rows, as a float."""
         return sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0))
 
-    def loss_and_grad(self, x, targets, scale, grad):
+    def loss_and_grad(self, x, targets, scale, grad, smoothing=0.0):
         """The loss Σ −log p[target], and dx = ∂(scale · loss)/∂x, in one go.
+
+        smoothing ε: Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v] instead (Szegedy et al. 2016, section 7).
 
         The one layer that does not return a cache: a cache of all logits would be the largest array in the program, so
         each block of rows goes forward and backward before the next. Adds ∂(scale · loss)/∂E and /∂b to grad.
         """
         loss, dx = 0.0, np.empty_like(x)
-        for rows, dlogits, losses in self._blocks(x, targets, scale):
+        for rows, dlogits, losses in self._blocks(x, targets, scale, smoothing):
             loss += losses.sum()
             dx[rows] = dlogits @ self.words.E
             grad.words.E += dlogits.T @ x[rows]
             grad.b += dlogits.sum(0)
         return float(loss), dx
 
-    def _blocks(self, x, targets, scale):
-        """Yield (rows, scale (p − onehot(target)), losses) for each block of rows."""
+    def _blocks(self, x, targets, scale, smoothing=0.0):
+        """Yield (rows, scale (p − (1 − ε) onehot(target) − ε / V), losses) for each block of rows."""
         expect("x", x, (None, self.words.E.shape[1]), "(N, size)")
         expect("targets", targets, (len(x),), "(N,)")
         expect_ids("targets", targets, len(self.b))
@@ -65,5 +67,11 @@ class Output(Module):
             rows = slice(start, start + BLOCK)
             logits = x[rows] @ self.words.E.T
             losses = np.empty(len(logits))
+            if smoothing:                               # −log p[v] = −log p[target] + z_target − z_v, in the mean over v
+                above = (logits + self.b)[np.arange(len(logits)), targets[rows]] - logits.mean(1) - self.b.mean()
             cross_entropy(logits, self.b, targets[rows], logits.dtype.type(scale), losses)
+            if smoothing:
+                losses += smoothing * above
+                logits -= logits.dtype.type(scale * smoothing / len(self.b))
+                logits[np.arange(len(logits)), targets[rows]] += logits.dtype.type(scale * smoothing)
             yield rows, logits, losses

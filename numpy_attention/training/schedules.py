@@ -41,3 +41,20 @@ class LinearDecay:
 
     def __call__(self, step, epoch):
         return max(self.last, 1 - (1 - self.last) * (step - 1) / self.steps)
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """Up in a straight line over `steps` steps, then down with 1 / √step: min(t / w, √(w / t)).
+
+    Vaswani et al. 2017, equation 3, with a learning rate of (D w)^−0.5 at the top.
+    """
+
+    steps: int
+
+    def __post_init__(self):
+        if self.steps < 1:
+            raise ValueError(f"Warmup(steps={self.steps}): expected at least one step")
+
+    def __call__(self, step, epoch):
+        return min(step / self.steps, (self.steps / step) ** 0.5)

@@ -1,0 +1,15 @@
+"""Positions as sines and cosines (Vaswani et al. 2017, section 3.5)."""
+
+import numpy as np
+
+
+def positional_encoding(length, size, dtype=np.float32, start=0):
+    """PE(p, 2i) = sin(p / 10000^(2i / D)),  PE(p, 2i + 1) = cos(p / 10000^(2i / D))  → (length, D), p from `start`.
+
+    For every fixed k PE(p + k) is a linear function of PE(p), a rotation of each pair, so that attention by relative
+    position can be learnt. ValueError: an odd size.
+    """
+    if size % 2:
+        raise ValueError(f"positional encoding of size {size}: expected an even number, a sine and a cosine each")
+    angles = np.arange(start, start + length)[:, None] / 10000 ** (np.arange(0, size, 2) / size)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(length, size).astype(dtype)

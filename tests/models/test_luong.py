@@ -1,0 +1,88 @@
+"""LuongTranslator: every score with every window it allows, decoding step by step, shares, padding, refusals."""
+
+import laws
+import numpy as np
+import pytest
+
+from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.general import GeneralAttention
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.checks.case import V
+from numpy_attention.checks.models import PAIRS, luong
+from numpy_attention.data.batching import PairBatch
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.greedy import greedy
+from numpy_attention.models.luong import SCORES, WINDOWS, LuongTranslator
+
+ALLOWED = [(score, window) for score in SCORES for window in WINDOWS if score != "location" or window == "global"]
+
+
+@pytest.mark.parametrize("score, window", ALLOWED)
+def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, window):
+    model = luong(rng, np.float64, attention=score, window=window, D=2, bidirectional=score == "dot")
+    weights, mask = model.weights(PAIRS), PAIRS.target_mask
+    state, total = model.start(PAIRS.source, PAIRS.source_mask), 0.0
+    for t, tokens in enumerate(PAIRS.target_in):
+        log_probs, looked, state = model.next(tokens, state)
+        total -= log_probs[np.arange(3), PAIRS.target_out[t]][mask[t]].sum()
+        np.testing.assert_allclose(looked[mask[t]], weights[t][mask[t]], atol=1e-13)
+    assert total == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)
+    assert [h.ids for h in greedy(model, PAIRS.source, PAIRS.source_mask)] \
+        == [best[0].ids for best in beam_search(model, PAIRS.source, PAIRS.source_mask, 1)]
+    if window != "local-p":
+        np.testing.assert_allclose(weights[mask].sum(1), 1)
+
+
+@pytest.mark.parametrize("settings", [dict(attention="general", cell="gru"), dict(attention="concat", window="local-p"),
+                                      dict(input_feeding=False, bidirectional=True, cell="rnn", layers=3)])
+def test_shares_and_padding(rng, settings):
+    model = luong(rng, np.float64, **settings)
+    laws.shares_add_up(model, PAIRS)
+    more = np.zeros((2, 3), np.int64)
+    longer = PairBatch(*(np.concatenate([ids, more]) for ids in (PAIRS.source, PAIRS.target_in, PAIRS.target_out)), PAIRS.rows)
+
+    def result(batch):
+        grad = model.zeros_like()
+        loss, _ = model.loss_and_grad(batch, None, 0.5, grad, np.random.default_rng(1))
+        return [np.array(loss), grad.vector]
+    laws.padding_changes_nothing(result(PAIRS), result(longer), lambda r: r)
+
+
+def test_local_m_runs_along_or_back(rng):
+    mask = np.arange(6) < np.array([[6], [4]])
+    values, query = rng.standard_normal((2, 6, 3)), rng.standard_normal((2, 3))
+    for backwards, centres in ((False, [[0, 0], [1, 1], [3, 3], [5, 3], [5, 3]]),
+                               (True, [[4, 2], [3, 1], [1, 3], [5, 3], [5, 3]])):        # </s> stays at the end
+        attention = LocalMonotonic(DotAttention(), 1, backwards)
+        memory = attention.read(values, mask)
+        for t, wanted in zip((0, 1, 3, 5, 9), centres):
+            _, weights, _ = attention.step(query, memory, t)
+            near = (np.abs(np.arange(6) - np.array(wanted)[:, None]) <= 1) & mask
+            assert ((weights > 0) == near).all() and np.allclose(weights.sum(1), 1)
+
+
+def test_local_p_by_its_equations(rng):
+    attention = LocalPredictive.create(rng, GeneralAttention.create(rng, 3, 4, dtype=np.float64), 3, 5, D=2, dtype=np.float64)
+    mask, values = np.arange(6) < np.array([[6], [4]]), rng.standard_normal((2, 6, 4))
+    query = rng.standard_normal((2, 3))
+    context, weights, _ = attention.step(query, attention.read(values, mask))
+    for b, S in enumerate((6, 4)):
+        p = S / (1 + np.exp(-attention.v_p @ np.tanh(query[b] @ attention.W_p)))
+        s = np.array([s for s in range(S) if abs(s - p) <= 2])
+        e = np.exp(values[b, s] @ (query[b] @ attention.attention.W_a))
+        alpha = np.zeros(6)
+        alpha[s] = e / e.sum() * np.exp(-(s - p) ** 2 / 2)                              # σ = D / 2 = 1
+        np.testing.assert_allclose(weights[b], alpha, atol=1e-14)
+        np.testing.assert_allclose(context[b], alpha @ values[b], atol=1e-14)
+
+
+def test_refusals(rng):
+    for settings, message in ((dict(attention="cosine"), "expected one of dot"), (dict(window="wide"), "one of global"),
+                              (dict(attention="location", window="local-p"), "nothing for a window to choose"),
+                              (dict(cell="elman"), "expected one of rnn"), (dict(bidirectional=True, hidden=5), "even number"),
+                              (dict(window="local-m", D=0), "D = 0")):
+        with pytest.raises(ValueError, match=message):
+            LuongTranslator.create(rng, 8, V, **dict(embedding=3, hidden=4, layers=1) | settings)
+    short = luong(rng, np.float64, attention="location", longest=3)
+    with pytest.raises(ValueError, match="location attention has columns for 3"):
+        short.loss(PAIRS)
