@@ -23,7 +23,7 @@ class Training:
     """How a model is trained: everything that a run's result depends on besides the data and the model.
 
     schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`; "linear", straight
-    down to 0 at the end of the last epoch.
+    down to 0 at the end of the last epoch. keep: the parameters of the "best" epoch on the validation text, or the "last".
     """
 
     epochs: int = 10
@@ -37,12 +37,14 @@ class Training:
     clip: float = 1.0
     average: str = "sentence"
     patience: int | None = None
+    keep: str = "best"
     save_steps: int | None = None
     min_count: int = 1
     seed: int = 0
 
     def __post_init__(self):
-        for name, given, known in (("optimizer", self.optimizer, OPTIMIZERS), ("schedule", self.schedule, SCHEDULES)):
+        for name, given, known in (("optimizer", self.optimizer, OPTIMIZERS), ("schedule", self.schedule, SCHEDULES),
+                                   ("keep", self.keep, ("best", "last"))):
             if given not in known:
                 raise ValueError(f"{name} {given!r}: expected one of {', '.join(known)}")
         if self.epochs < 1:
@@ -73,13 +75,14 @@ class Trained:
                        threads=threads, progress=progress)
 
     def fit(self, train, valid=None, folder=None, threads=None, progress=True):
-        """Train, keep the parameters of the best epoch, resume where a checkpoint is; → self."""
+        """Train, or resume where a checkpoint is, and keep the parameters of the best epoch, or the last; → self."""
         trainer = self.trainer(train, valid, folder, threads, progress)
         if trainer.resume() and progress:
             print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs")
         self.history = trainer.fit(self.training.epochs, self.training.minutes)
         self.threads = trainer.threads
-        trainer.use_best()
+        if self.training.keep == "best":
+            trainer.use_best()
         return self
 
     def configuration(self):
@@ -90,7 +93,7 @@ class Trained:
 
     @classmethod
     def load(cls, folder):
-        """What was trained in a run's folder, with the parameters of its best epoch.
+        """What was trained in a run's folder, with the parameters that its training keeps.
 
         FileNotFoundError: no run there; ValueError: its checkpoint is damaged, or of another kind.
         """
@@ -100,12 +103,13 @@ class Trained:
         if known.get("kind") != cls.KIND:
             raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {known.get('kind', 'plain model')}'s: "
                              "name the folder of a run that `numpy-attention train` made")
+        training = cls.TRAINING(**known["training"])
         vocabularies = [Vocabulary(known[name]) for name in cls.VOCABULARIES]
         model = build(known["name"], np.random.default_rng(0), *vocabularies, **known["settings"])
         checkpoint.restore(model, arrays)
-        if "best" in arrays:
+        if "best" in arrays and training.keep == "best":
             model.vector[...] = arrays["best"]
-        return cls(model, *vocabularies, known["name"], known["settings"], cls.TRAINING(**known["training"]),
+        return cls(model, *vocabularies, known["name"], known["settings"], training,
                    known["corpus"], about["trainer"]["history"])
 
 

@@ -6,9 +6,9 @@ from numpy_attention.writing import WriterTraining
 PAPER = "Zaremba et al. 2014, table 1"
 SMALL = dict(hidden=200, layers=2, init=0.1)
 TRAIN_SMALL = WriterTraining(epochs=13, batch_size=20, steps=20, optimizer="sgd", learning_rate=1.0, schedule="decay",
-                             full_epochs=4, divisor=2.0, clip=5.0)
+                             full_epochs=4, divisor=2.0, clip=5.0, keep="last")
 TRAIN_MEDIUM = WriterTraining(epochs=39, batch_size=20, steps=35, optimizer="sgd", learning_rate=1.0, schedule="decay",
-                              full_epochs=6, divisor=1.2, clip=5.0)
+                              full_epochs=6, divisor=1.2, clip=5.0, keep="last")
 
 
 def _recipe(name, description, settings, training, valid, test, source=PAPER):
