@@ -1,16 +1,20 @@
-"""What `numpy-attention` does with runs: train, translate, evaluate, heatmap; the options come from `cli.py`."""
+"""What `numpy-attention` does with translators' runs: train, translate, evaluate, heatmap; and all commands by name.
+
+The options come from `cli.py`; `commands_text.py` is for language models.
+"""
 
 import json
 import sys
 from pathlib import Path
 
-from numpy_attention import catalogue, metrics, plotting, runs
+from numpy_attention import catalogue, commands_text, metrics, plotting, runs
+from numpy_attention.commands_shared import refuse, run_folder, training_settings, warn_of_unknown_words
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.pairs import Pair
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.training.threads import Threads
-from numpy_attention.trained import OPTIMIZERS
+from numpy_attention.trained import kind_of
 from numpy_attention.translation import Translator, TranslatorTraining
 
 EOS = ["</s>"]
@@ -22,20 +26,13 @@ LIMITS = {"max_length": "max_length", "pairs": "count"}        # option → argu
 
 def train(options):
     corpus = corpus_to_train_on(options)
-    folder = Path(options.run or f"runs/{runs.label(corpus).split()[0]}-{options.model}")
-    rate = options.learning_rate or OPTIMIZERS[options.optimizer]().learning_rate
-    training = TranslatorTraining(
-        options.epochs, options.minutes, options.batch_size, options.optimizer, rate, clip=options.clip,
-        patience=options.patience, save_steps=options.save_steps, min_count=options.min_count,
-        reverse_source=options.reverse_source, seed=options.seed)
+    training = TranslatorTraining(**training_settings(options), min_count=options.min_count,
+                                  reverse_source=options.reverse_source)
     settings = {name: getattr(options, name)
                 for name in ("hidden", "embedding", "dropout", "readout", "reset", "update", "init")}
     learn, valid = runs.load(corpus, "train", "valid")
     translator = Translator.create(learn, options.model, settings, training, corpus)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file: name a folder with --run")
-    resumes = runs.check_same(folder, translator, options.threads)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder, resumes = run_folder(options, translator, f"{runs.label(corpus).split()[0]}-{options.model}")
     print(f"{options.model}, {translator.model.size:,} parameters; {len(learn):,} pairs of {runs.label(corpus)}, "
           f"{len(translator.source_vocabulary):,} source and {len(translator.target_vocabulary):,} target words")
     print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
@@ -74,6 +71,9 @@ def corpus_to_train_on(options):
 
 
 def translate(options):
+    if kind_of(options.run) == "writer":
+        raise ValueError(f'{options.run} holds a language model, which does not translate: numpy-attention generate '
+                         f'{options.run} --prompt "…"')
     translator = Translator.load(options.run)
     form = runs.text_form(translator.corpus, options.lowercase)
     sentences = [form.tokens(text) for text in options.sentence or lines_of_input()]
@@ -82,7 +82,7 @@ def translate(options):
                          "line on the standard input")
     if options.heatmap and len(sentences) > 1:
         raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it alone")
-    warn_of_unknown_words(translator, sentences)
+    warn_of_unknown_words(translator.source_vocabulary, sentences)
     found = translator.translate(sentences, options.beam, options.length_penalty)
     if options.heatmap:
         best = found[0]
@@ -107,13 +107,6 @@ def lines_of_input():
     return sys.stdin.read().splitlines()
 
 
-def warn_of_unknown_words(translator, sentences):
-    known = translator.source_vocabulary
-    unknown = dict.fromkeys(word for sentence in sentences for word in sentence if word not in known)
-    if unknown:
-        print(f"numpy-attention: not in the run's vocabulary, read as <unk>: {', '.join(unknown)}", file=sys.stderr)
-
-
 def hypotheses_of(translator, sentence, beam, length_penalty):
     """All hypotheses that beam search ends with, best first."""
     ids = translator.source_vocabulary.encode(sentence)
@@ -126,6 +119,9 @@ def hypotheses_of(translator, sentence, beam, length_penalty):
 
 
 def evaluate(options):
+    if kind_of(options.run) == "writer":
+        return commands_text.evaluate(options)
+    refuse(options, "a translator's run is measured on sentence pairs, give --source and --target", "text")
     translator = Translator.load(options.run)
     form = runs.text_form(translator.corpus)
     if options.source or options.target:
@@ -141,7 +137,7 @@ def evaluate(options):
         pairs, split = pairs_of(corpus, options.split)
         name = runs.label(corpus)
     figures = {"run": str(options.run), "corpus": name, "split": split,
-               **measure(translator, pairs, options.beam, options.threads)}
+               **measure(translator, pairs, options.beam or 5, options.threads)}
     if options.json:
         print(json.dumps(figures))
         return
@@ -196,6 +192,8 @@ def show_figures(figures):
 
 
 def heatmap(options):
+    if kind_of(options.run) == "writer":
+        return commands_text.heatmap(options)
     translator = Translator.load(options.run)
     form = runs.text_form(translator.corpus)
     if options.sentences:
@@ -205,7 +203,7 @@ def heatmap(options):
         pair = Pair(*map(form.tokens, options.sentences))
         if not (pair.source and pair.target):
             raise ValueError("an empty sentence: expected at least one token in both")
-        warn_of_unknown_words(translator, [pair.source])
+        warn_of_unknown_words(translator.source_vocabulary, [pair.source])
     else:
         pairs, split = pairs_of(translator.corpus, options.split)
         index = options.index or 0
@@ -219,5 +217,6 @@ def heatmap(options):
     print(f"{form.text(pair.source)}\n{form.text(pair.target)}\nsaved {options.output}")
 
 
-COMMANDS = {"train": train, "translate": translate, "evaluate": evaluate, "heatmap": heatmap,
-            "gradcheck": catalogue.gradcheck, "corpora": catalogue.corpora_command, "reproduce": catalogue.reproduce}
+COMMANDS = {"train": train, "train lm": commands_text.train, "translate": translate, "generate": commands_text.generate,
+            "evaluate": evaluate, "heatmap": heatmap, "gradcheck": catalogue.gradcheck,
+            "corpora": catalogue.corpora_command, "reproduce": catalogue.reproduce}

@@ -1,14 +1,17 @@
 """What a run's folder stands for: the corpus it learnt from, how its raw text is cut, and when it may go on.
 
-A run's corpus is a dict that JSON can hold, kept in its checkpoint. Either arguments of `load_parallel`,
+A run's corpus is a dict that JSON can hold, kept in its checkpoint. A translator's is either arguments of `load_parallel`,
 
     {"name": "bible-en-es", "part": "clauses", "max_length": 7}
 
 or the reader's own text, of which a share is held out (see `own_text`):
 
     {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, "held_out_seed": 0, …}
+
+A language model's is in `running_text.py`.
 """
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -24,7 +27,8 @@ from numpy_attention.trained import CHECKPOINT
 
 HELD_OUT = 0.05
 FILES = ("source", "target", "valid_source", "valid_target")
-CHANGEABLE = ("epochs", "save_steps")       # how long, and how often it is saved: they leave every step as it was
+TEXTS = ("text", "valid_text")
+CHANGEABLE = ("epochs", "save_steps", "keep")      # these leave every step as it was
 
 
 @dataclass(frozen=True)
@@ -53,13 +57,15 @@ class TextForm:
 
 def text_form(corpus, lowercase=None):
     """The TextForm that a run's corpus was prepared with; lowercase None: as the corpus is."""
-    if "source" in corpus:
+    name = corpus.get("name")
+    if name is None and "lowercase" in corpus:
         cut, low = "words" if corpus["tokenize"] else "spaces", corpus["lowercase"]
-    elif corpus.get("name") == "dates":
-        cut, low = "characters", False
     else:
-        cut = "spaces" if corpus.get("name") in ("copy", "reverse") else "words"
-        low = corpus.get("part") != "raw"                   # Multi30k's text as written; all other words are lowercase
+        cut = "spaces" if name in ("copy", "reverse", "ptb", "wikitext-2") else "words"
+        # Multi30k's raw part and these are text as written; all other words are lowercase
+        low = corpus.get("part") != "raw" and name not in ("dates", "ptb", "wikitext-2", "tinyshakespeare")
+    if corpus.get("characters") or name in ("dates", "tinyshakespeare"):
+        cut = "characters"
     return TextForm(cut, low if lowercase is None else lowercase)
 
 
@@ -73,31 +79,30 @@ def own_text(source, target, valid_source=None, valid_target=None, lowercase=Fal
     if (valid_source is None) != (valid_target is None):
         raise ValueError("a validation file is given for one side only: give --valid-source and --valid-target, or "
                          "neither, and a share of the pairs is held out")
-    paths = zip(FILES, (source, target, valid_source, valid_target))
-    corpus = {name: str(Path(path).resolve()) for name, path in paths if path is not None}
-    for path in corpus.values():
+    corpus = paths_of(zip(FILES, (source, target, valid_source, valid_target)))
+    corpus |= {"lowercase": lowercase, "tokenize": tokenize, "held_out_seed": seed, **limits}
+    return corpus | {"digest": digest_of(corpus)}
+
+
+def paths_of(files):
+    """{name: absolute path} of (name, path or None). FileNotFoundError: a missing file."""
+    paths = {name: str(Path(path).resolve()) for name, path in files if path is not None}
+    for path in paths.values():
         if not Path(path).is_file():
             raise FileNotFoundError(f"{path} does not exist, or is no file: check the spelling")
-    corpus |= {"lowercase": lowercase, "tokenize": tokenize, "held_out_seed": seed, **limits}
-    return corpus | {"digest": _digest(corpus)}
+    return paths
 
 
 def splits_of(corpus):
     """Names of the splits that `load` knows for a corpus."""
-    return ("train", "valid") if "source" in corpus else ("train", "valid", "test")
+    return ("train", "valid") if "source" in corpus or "text" in corpus else ("train", "valid", "test")
 
 
 def load(corpus, *splits):
     """One list of Pairs for each split named. ValueError: an unknown split, changed files, or no pair left."""
     if "source" not in corpus:
         return [load_parallel(split=split, **corpus) for split in splits]
-    for split in splits:
-        if split not in splits_of(corpus):
-            raise ValueError(f"there is no {split!r} split of {corpus['source']}, only train and valid: choose one "
-                             "of them, or give other files with --source and --target")
-    if _digest(corpus) != corpus["digest"]:
-        raise ValueError(f"the text of {corpus['source']} or its companions has changed since this run began: bring "
-                         "the old files back, or train anew in another folder with --run")
+    check_own(corpus, splits)
     form = text_form(corpus)
     texts = [form.pairs(corpus["source"], corpus["target"])]
     if "valid_source" in corpus:
@@ -111,6 +116,18 @@ def load(corpus, *splits):
     if len(texts) == 1:
         texts = hold_out(texts[0], np.random.default_rng(corpus["held_out_seed"]))
     return [texts[splits_of(corpus).index(split)] for split in splits]
+
+
+def check_own(corpus, splits):
+    """ValueError: a split that the reader's own text does not have, or files that have changed since the run began."""
+    path = corpus.get("source") or corpus["text"]
+    for split in splits:
+        if split not in splits_of(corpus):
+            raise ValueError(f"there is no {split!r} split of {path}, only train and valid: choose one of them, or give "
+                             f"other files with {'--source and --target' if 'source' in corpus else '--text'}")
+    if digest_of(corpus) != corpus["digest"]:
+        raise ValueError(f"the text of {path} or its companions has changed since this run began: bring the old files "
+                         "back, or train anew in another folder with --run")
 
 
 def hold_out(pairs, rng, share=HELD_OUT):
@@ -133,34 +150,50 @@ def hold_out(pairs, rng, share=HELD_OUT):
 
 def label(corpus):
     """A corpus in a few words: its name or its source file's, and its part."""
-    if "source" in corpus:
-        return Path(corpus["source"]).stem
+    file = corpus.get("source") or corpus.get("text")
+    if file:
+        return Path(file).stem
     return " ".join(filter(None, (corpus.get("name", "unknown text"), corpus.get("part"))))
 
 
-def check_same(folder, translator, threads=None):
-    """Whether `folder` holds a run that this translator may resume. ValueError: it has other settings; says which."""
+def check_same(folder, trained, threads=None):
+    """Whether `folder` holds a run that this Translator or Writer may resume.
+
+    ValueError: it is a run of another kind, or has other settings; says which.
+    """
     path = Path(folder) / CHECKPOINT
     if not path.exists():
         return False
     about = checkpoint.load(path)[1]
-    saved, now = _flat(about.get("about", {})), _flat(json.loads(json.dumps(translator.configuration())))
-    if threads is not None:
-        saved["threads"], now["threads"] = about.get("trainer", {}).get("threads"), threads
-    differences = []
-    for name in sorted((saved.keys() | now.keys()) - set(CHANGEABLE)):
-        before, after = saved.get(name), now.get(name)
-        if before != after:
-            long = isinstance(before, list) or isinstance(after, list)
-            differences.append(f"other words in the {name}" if long else f"{name} {before} there, {after} now")
-    if differences:
-        raise ValueError(f"{folder} holds a run with other settings: {'; '.join(differences)}. Give the same settings "
-                         "to resume it, another folder with --run, or remove the folder")
+    known, now = about.get("about", {}), json.loads(json.dumps(trained.configuration()))
+    other = ""
+    if known.get("kind") != trained.KIND:
+        other = f"{known.get('kind', 'plain model')} there, {trained.KIND} now"
+    else:                                       # a setting that is newer than the run had its default
+        known = known | {"training": dataclasses.asdict(trained.TRAINING(**known["training"]))}
+        saved, now = _flat(known), _flat(now)
+        if threads is not None:
+            saved["threads"], now["threads"] = about.get("trainer", {}).get("threads"), threads
+        other = "; ".join(_differences(saved, now))
+    if other:
+        raise ValueError(f"{folder} holds a run with other settings: {other}. Give the same settings to resume it, another "
+                         "folder with --run, or remove the folder")
     return True
 
 
+def _differences(saved, now):
+    fixed = (saved.keys() | now.keys()) - set(CHANGEABLE)
+    if now.get("schedule") == "linear":         # its rate at each step depends on where the last epoch ends
+        fixed |= {"epochs"}
+    for name in sorted(fixed):
+        before, after = saved.get(name), now.get(name)
+        if before != after:
+            long = isinstance(before, list) or isinstance(after, list)
+            yield f"other words in the {name}" if long else f"{name} {before} there, {after} now"
+
+
 def _flat(configuration):
-    """The configuration on one level: model, settings, corpus, training and vocabularies."""
+    """A configuration on one level: model, settings, corpus, training and vocabularies."""
     flat = {"model" if name == "name" else name: value for name, value in configuration.items()
             if not isinstance(value, dict)}
     for group in ("settings", "training"):
@@ -168,10 +201,10 @@ def _flat(configuration):
     return flat | {f"corpus {name}": value for name, value in configuration.get("corpus", {}).items()}
 
 
-def _digest(corpus):
+def digest_of(corpus):
     """The start of the sha256 of the files' bytes."""
     digest = hashlib.sha256()
-    for name in FILES:
+    for name in FILES + TEXTS:
         if name in corpus:
             digest.update(Path(corpus[name]).read_bytes() + b"\0")
     return digest.hexdigest()[:16]

@@ -1,15 +1,17 @@
 """A writer: a language model with its vocabulary and configuration, as trained, saved and measured."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.data.batching import DocumentBatches, TextBatches
+from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
 from numpy_attention.data.texts import STATES
-from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
+from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.models.registry import LANGUAGE_MODELS, build
-from numpy_attention.module import Module
+from numpy_attention.module import Array, Module
 from numpy_attention.trained import Trained, Training
 from numpy_attention.training.evaluation import evaluate
 
@@ -19,18 +21,32 @@ class WriterTraining(Training):
     """How a language model is trained.
 
     steps: tokens that back-propagation goes through at a time. state: "carried" through the whole text (Zaremba et al.
-    2014), or empty at the start of every "sentence" or "article". max_vocabulary: rarer words become <unk>.
+    2014), or empty at the start of every "sentence" or "article". max_vocabulary: rarer words become <unk>. unit: "words"
+    or "characters", as the Text has it that a writer is created for.
     """
 
     batch_size: int = 20
     steps: int = 35
     state: str = "carried"
     max_vocabulary: int | None = None
+    unit: str = "words"
 
     def __post_init__(self):
         super().__post_init__()
         if self.state not in STATES:
             raise ValueError(f"state {self.state!r}: expected one of {', '.join(STATES)}")
+
+
+class Word(NamedTuple):
+    """One token that a Writer wrote: the token, the model's own log p of it, and what was looked at to choose it.
+
+    weights (S,): attention over the S positions read before, </s> first and the last one read at the end; NaN where the
+    model cannot look: at the last one itself, and at what is outside of its window or memory. None without attention.
+    """
+
+    token: str
+    log_probability: float
+    weights: Array | None
 
 
 @dataclass
@@ -52,7 +68,7 @@ class Writer(Trained):
         """An untrained writer for this Text; settings go to the model's `create`, the seed is the training's."""
         if name not in LANGUAGE_MODELS:
             raise ValueError(f"unknown language model {name!r}: expected one of {', '.join(sorted(LANGUAGE_MODELS))}")
-        training = training or WriterTraining()
+        training = replace(training or WriterTraining(), unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         model = build(name, np.random.default_rng(training.seed), vocabulary, **(settings or {}))
         return cls(model, vocabulary, name, settings or {}, training, corpus or {})
@@ -78,3 +94,52 @@ class Writer(Trained):
         if not math.isfinite(mean):
             raise ArithmeticError(f"the loss is {result.loss}; is the model trained?")
         return found
+
+    # ---- use --------------------------------------------------------------------------------------------------------
+
+    def generate(self, rng, prompt=(), length=60, sentences=None, temperature=1.0, top_k=None, top_p=None, unknown=False):
+        """Write on after a prompt, tokens that begin a text; → a generator of Words, one a step.
+
+        length, sentences, temperature, top_k, top_p and errors as in `sample`. unknown: <unk> may be written. A model of
+        characters writes no </s>. Where the state is empty at the start of every sentence, so it is here.
+        """
+        ids = [EOS] + self.vocabulary.encode(prompt)
+        never = [id for id, allowed in ((UNK, unknown), (EOS, self.training.unit == "words")) if not allowed]
+        reset = self.training.state == "sentence"
+        start = read(self.model, ids)
+        chosen = sample(self.model, start, rng, length, sentences, temperature, top_k, top_p, never, reset)
+        return (Word(self.vocabulary.token(choice.id), choice.log_probability, self._visible(choice.weights, len(ids) + k))
+                for k, choice in enumerate(chosen))
+
+    def attend(self, tokens):
+        """What the model looks at while it reads a sentence → weights (S, S), S = 1 + its tokens.
+
+        Row t is of the state that has read </s> and t tokens, and predicts the next; column s is the state that has read
+        </s> and s tokens; NaN where the model cannot look. ValueError: no tokens, or a model without attention.
+        """
+        self.check_attention()
+        if not len(tokens):
+            raise ValueError("an empty sentence: expected at least one token")
+        ids = np.array([EOS] + self.vocabulary.encode(tokens))[:, None]
+        weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))
+        rows = np.full((len(ids), len(ids)), np.nan)
+        for t in range(len(ids)):
+            rows[t, :t + 1] = self._visible(weights[t, 0, :t], t + 1)
+        return rows
+
+    def check_attention(self):
+        """ValueError: the model has no attention weights."""
+        if not hasattr(getattr(self.model, "reader", None), "attention"):
+            raise ValueError(f"the {self.settings.get('attention', self.name)} model has no attention weights to show: "
+                             "train one with attention over its history, such as single, combined or key-value")
+
+    def _visible(self, weights, read):
+        """Weights over the last positions remembered, as weights over all that were read, NaN where none can fall."""
+        if weights is None:
+            return None
+        row, reach = np.full(read, np.nan), len(weights)
+        if self.model.reader.window is not None:
+            reach = min(reach, self.model.reader.window)
+        if reach:
+            row[-1 - reach:-1] = weights[len(weights) - reach:]
+        return row

@@ -11,9 +11,12 @@ import pytest
 from numpy_attention import catalogue, cli, commands
 from numpy_attention.cli import main
 from numpy_attention.data import corpora, downloads
+from numpy_attention.data.texts import STATES
 from numpy_attention.gradcheck import GradientError, Report
+from numpy_attention.models.attentive_language_model import ATTENTION
+from numpy_attention.models.language_model import CELLS
 from numpy_attention.models.registry import TRANSLATORS
-from numpy_attention.trained import OPTIMIZERS
+from numpy_attention.trained import OPTIMIZERS, SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,7 +48,7 @@ def test_help_shows_an_example(command, capsys):
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_examples_parse(command):
     arguments = cli.COMMANDS[command][2].replace('"in the beginning"', "beginning").split()[1:]
-    assert cli.parser().parse_args(arguments).command == command
+    assert cli.parse(arguments).command == command
 
 
 def test_every_command_is_done():
@@ -53,9 +56,19 @@ def test_every_command_is_done():
 
 
 def test_choices_are_the_librarys():
-    train = cli.parser()._subparsers._group_actions[0].choices["train"]
-    choices = {action.dest: action.choices for action in train._actions}
-    assert set(choices["model"]) == set(TRANSLATORS) and set(choices["optimizer"]) == set(OPTIMIZERS)
+    commands = cli.parser()._subparsers._group_actions[0].choices
+    translator, lm = ({action.dest: action.choices for action in commands[name]._actions} for name in ("train", "train lm"))
+    assert set(translator["model"]) == set(TRANSLATORS)
+    for choices in (translator, lm):
+        assert set(choices["optimizer"]) == set(OPTIMIZERS) and set(choices["schedule"]) == set(SCHEDULES)
+    assert set(lm["attention"]) == {"none", *ATTENTION} and set(lm["cell"]) == set(CELLS)
+    assert set(lm["state"]) == set(STATES)
+
+
+def test_a_translator_is_what_train_trains():
+    words = ["--corpus", "copy", "--epochs", "3"]
+    assert cli.parse(["train", *words]) == cli.parse(["train", "translator", *words])
+    assert cli.parse(["train", "lm", *words]).command == "train lm"
 
 
 def test_module_runs_and_help_waits_for_nothing_heavy():
@@ -69,7 +82,7 @@ def test_module_runs_and_help_waits_for_nothing_heavy():
 
 @pytest.mark.parametrize("arguments, message", [
     ("", "COMMAND"), ("trian", "trian"),
-    ("train", "--corpus NAME"), ("train --source a.txt", "--target FILE"),
+    ("train", "--corpus NAME"), ("train transformer", "expected `train lm`"), ("train --source a.txt", "--target FILE"),
     ("train --corpus nix", "'nix' is unknown"), ("train --corpus ptb", "is text, not parallel"),
     ("train --corpus bible-en-es --part psalms", "psalms"), ("train --corpus copy --part verses", "verses"),
     ("train --corpus copy --source a --target b", "choose one"),
@@ -82,6 +95,8 @@ def test_module_runs_and_help_waits_for_nothing_heavy():
     ("train --corpus copy --clip -1", "inf to clip nothing"), ("train --corpus copy --clip nan", "positive"),
     ("train --corpus copy --learning-rate 0", "positive"), ("train --corpus copy --hidden 1", "at least 2"),
     ("train --corpus copy --batch-size 0", "at least 1"), ("train --corpus copy --seed -1", "at least 0"),
+    ("train --corpus copy --divisor 3", "belongs to --schedule decay"), ("train --corpus copy --schedule decay --divisor 0.5",
+                                                                         "at least 1"),
     ("train --corpus copy --threads 0", "at least 1"), ("train --corpus copy --model transformed", "transformed"),
     ("train --corpus copy --pairs 50 --min-count 99999", "leaves no token"),
     ("translate nowhere hello", "no checkpoint at nowhere"), ("translate nowhere hello --beam 0", "at least 1"),

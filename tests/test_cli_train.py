@@ -154,8 +154,11 @@ def test_options_reach_the_training(tmp_path, monkeypatch):
         TranslatorTraining(epochs=3, minutes=1.5, batch_size=11, optimizer="sgd", learning_rate=1.0, clip=2.0,
                            patience=4, save_steps=8, min_count=3, reverse_source=True, seed=6),
         {"name": "copy", "count": 9})
+    assert main("train --corpus copy --schedule decay".split()) == 2
+    assert seen["create"][2] == TranslatorTraining(schedule="decay", full_epochs=4, divisor=2.0, clip=1.0, patience=2,
+                                                   min_count=2)
     (tmp_path / "a").write_text("a\nb\n")
-    assert main("train --source a --target a --lowercase --seed 6 --learning-rate 0.5".split()) == 2
+    assert main("train --source a --target a --lowercase --seed 6 --learning-rate 0.5 --schedule linear".split()) == 2
     training, corpus = seen["create"][2:]
-    assert training.learning_rate == 0.5 and corpus["held_out_seed"] == 6
+    assert training.learning_rate == 0.5 and training.schedule == "linear" and corpus["held_out_seed"] == 6
     assert (corpus["lowercase"], corpus["tokenize"]) == (True, False)

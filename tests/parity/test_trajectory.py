@@ -1,18 +1,21 @@
 """Twenty steps of training beside PyTorch: same data, same initial weights, clipping and Adam, so the same losses.
 
 A gradient check alone misses faults of the optimizer, of clipping and of the normaliser, and biases counted twice.
-PyTorch's GRU has two biases where this package has one (but for n); the second is frozen at 0.
+PyTorch's GRU has two biases where this package has one (but for n), its LSTM two for one; the second is frozen at 0.
 """
 
 import numpy as np
 import pytest
 
-from numpy_attention.data.batching import PairBatches
+from numpy_attention.data.batching import PairBatches, TextBatches
+from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.training.optimizers import SGD, Adadelta, Adam
+from numpy_attention.training.schedules import Decay
 from numpy_attention.training.trainer import Trainer
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[parity]'")
+import torch_language_model  # noqa: E402
 from torch_rnnsearch import TorchRNNSearch, copy_weights  # noqa: E402
 
 OPTIMIZERS = {
@@ -21,6 +24,19 @@ OPTIMIZERS = {
     "adam": (Adam(1e-2), lambda p: torch.optim.Adam(p, 1e-2)),
     "adadelta": (Adadelta(1.0), lambda p: torch.optim.Adadelta(p, 1.0, rho=0.95, eps=1e-6)),
 }
+
+
+def losses_of(trainer, epochs):
+    """The loss per token of every step of a training."""
+    losses, step = [], trainer.train_step
+
+    def noted(batch, *rest):
+        loss, tokens = step(batch, *rest)
+        losses.append(loss / tokens)
+        return loss, tokens
+    trainer.train_step = noted
+    trainer.fit(epochs)
+    return losses
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -40,17 +56,9 @@ def test_twenty_steps_as_pytorch(name, dtype, threads):
     optimizer, torch_optimizer = OPTIMIZERS[name]
     torch_optimizer = torch_optimizer(theirs.parameters())
     trainer = Trainer(ours, optimizer, batches, rng=rng, clip=1.0, threads=threads, progress=False)
-    losses = []
-    step = trainer.train_step
-
-    def noted(batch, *rest):
-        loss, tokens = step(batch, *rest)
-        losses.append(loss / tokens)
-        return loss, tokens
-    trainer.train_step = noted
     order = batches.order(np.random.default_rng([trainer.seed, 0]))
     assert len(order) == 20
-    trainer.fit(1)
+    losses = losses_of(trainer, 1)
     for i, place in enumerate(order):
         batch = batches.batch(place)
         torch_optimizer.zero_grad()
@@ -64,3 +72,35 @@ def test_twenty_steps_as_pytorch(name, dtype, threads):
     for (label, mine), other in zip(reference.named_parameters(), theirs.parameters()):
         np.testing.assert_allclose(mine.detach().numpy(), other.detach().numpy(), rtol=0,
                                    atol=1e-4 if dtype == np.float64 else 5e-3, err_msg=label)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_two_epochs_of_zaremba_as_pytorch(tied, dtype, threads):
+    """Ten steps an epoch, the state carried from one to the next and 0 again before the second, the rate then halved."""
+    rng = np.random.default_rng(7)
+    batches = TextBatches(rng.integers(4, 20, 5)[rng.integers(0, 5, 1195)], batch_size=10, steps=12)
+    assert len(batches) == 10 and batches.batch(batches.order()[-1]).tokens < 10 * 12
+    ours = LanguageModel.create(rng, 20, hidden=12, layers=2, tied=tied, dtype=dtype)
+    theirs = torch_language_model.TorchLanguageModel(20, 12, 2, tied=tied).to(torch.from_numpy(np.zeros(1, dtype)).dtype)
+    torch_language_model.copy_weights(ours, theirs)
+    for name, parameter in theirs.cells.named_parameters():
+        parameter.requires_grad_(not name.startswith("bias_hh"))
+    optimizer = torch.optim.SGD([p for p in theirs.parameters() if p.requires_grad], 1.0)
+    trainer = Trainer(ours, SGD(1.0), batches, rng=rng, schedule=Decay(1, 2.0), average="sentence", clip=5.0,
+                      threads=threads, progress=False)
+    losses = losses_of(trainer, 2)
+    clipped, state = 0, None
+    for i, start in enumerate(2 * batches.order()):
+        batch, state = batches.batch(start), state if i % 10 else None
+        optimizer.param_groups[0]["lr"] = 0.5 if i >= 10 else 1.0
+        optimizer.zero_grad()
+        loss, state = theirs.loss(*map(torch.as_tensor, (batch.inputs, batch.targets)), state)
+        (loss / batch.size).backward()
+        clipped += torch.nn.utils.clip_grad_norm_(theirs.parameters(), 5.0).item() > 5
+        optimizer.step()
+        assert abs(losses[i] - loss.item() / batch.tokens) < 1e-4, f"step {i}"
+    assert 0 < clipped < 20 and losses[-1] < losses[0] - 0.5
+    for name, array in torch_language_model.named(theirs, lambda p: p.detach()).items():
+        np.testing.assert_allclose(dict(ours.named_parameters())[name], array.numpy(), rtol=0, atol=1e-4, err_msg=name)
