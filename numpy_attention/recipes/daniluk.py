@@ -9,10 +9,10 @@ from numpy_attention.recipes.equal import equal
 WINDOW = 5      # "attention falls mainly on the previous five outputs"
 
 RECIPES = (
-    equal("daniluk-lstm", None, 212, 212),
-    equal("daniluk-attention", "attention", 200, 200, window=WINDOW),
-    equal("daniluk-key-value", "key-value", 336, 168, window=WINDOW),
-    equal("daniluk-key-value-predict", "key-value-predict", 426, 142, window=WINDOW),
-    equal("daniluk-4gram", "ngram", 429, 143, order=4),
-    *(equal(f"daniluk-key-value-predict-{window}", "key-value-predict", 426, 142, window=window) for window in (1, 10, 15)),
+    equal("daniluk-lstm", None, 174, 174),
+    equal("daniluk-attention", "attention", 165, 165, window=WINDOW),
+    equal("daniluk-key-value", "key-value", 284, 142, window=WINDOW),
+    equal("daniluk-key-value-predict", "key-value-predict", 363, 121, window=WINDOW),
+    equal("daniluk-4gram", "ngram", 366, 122, order=4),
+    *(equal(f"daniluk-key-value-predict-{window}", "key-value-predict", 363, 121, window=window) for window in (1, 10, 15)),
 )

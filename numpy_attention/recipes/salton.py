@@ -18,8 +18,8 @@ def _paper(score, valid, test):
 
 
 RECIPES = (
-    equal("salton-small-single", "single", 203, 203),
-    equal("salton-small-combined", "combined", 200, 200),
+    equal("salton-small-single", "single", 167, 167),
+    equal("salton-small-combined", "combined", 165, 165),
     _paper("single", 71.7, 70.1),
     _paper("combined", 72.6, 70.7),
 )

@@ -4,8 +4,9 @@ import pytest
 
 from numpy_attention import results
 from numpy_attention.data import texts
+from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
-from numpy_attention.recipes import RECIPES, daniluk, equal, salton
+from numpy_attention.recipes import RECIPES, bible_text, daniluk, equal, salton
 from numpy_attention.recipes.recipe import LanguageRecipe, run
 from numpy_attention.writing import Writer, WriterTraining
 
@@ -14,7 +15,8 @@ TEXT = {split: texts.Text([[["a", "b", "c"][i % 3:] + ["d"] * (i % 2) for i in r
 TINY = LanguageRecipe("tiny-text", "letters", {"name": "ptb"}, "attentive-language-model",
                       dict(attention="key-value", hidden=4, layers=1, window=2),
                       WriterTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01))
-EQUAL = [recipe for recipe in (*salton.RECIPES, *daniluk.RECIPES) if recipe.training == equal.TRAIN]
+EQUAL = [recipe for recipe in (*salton.RECIPES, *daniluk.RECIPES, *bible_text.RECIPES) if recipe.training == equal.TRAIN]
+WORDS = {"ptb": 10_002, "bible-en": 12_354}
 
 
 def test_figures(monkeypatch, tmp_path):
@@ -29,12 +31,18 @@ def test_figures(monkeypatch, tmp_path):
 
 
 def test_equal_recipes_are_the_largest_within_the_budget():
-    assert len(EQUAL) == 10 and len({recipe.name for recipe in EQUAL}) == 10
+    assert len(EQUAL) == 17 and len({recipe.name for recipe in EQUAL}) == 17
     for recipe in EQUAL:
         settings = {name: value for name, value in recipe.settings.items() if name not in ("hidden", "embedding")}
-        sizes, count = within_budget(equal.BUDGET, 10_002, **settings)
+        sizes, count = within_budget(equal.BUDGET, WORDS[recipe.corpus["name"]], **settings)
         assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
-        assert 0.99 * equal.BUDGET < count <= equal.BUDGET
+        assert 0.985 * equal.BUDGET < count <= equal.BUDGET
+
+
+def test_words_of_bible_en():
+    text = texts.load("bible-en", "train")
+    training = equal.TRAIN
+    assert len(Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)) == WORDS["bible-en"]
 
 
 def test_figures_that_were_not_verified_say_so():
