@@ -60,7 +60,7 @@ class NGramReader(Module):
         dh, n = np.zeros_like(parts), parts.shape[2] // (self.order - 1)
         for i in range(self.order - 1):
             part = slice(i * n, (i + 1) * n)
-            dh[:len(dh) - i or None, :, part] = dparts[i:, :, part]
+            dh[:max(len(dh) - i, 0), :, part] = dparts[i:, :, part]
         return np.where(mask[..., None], dh, 0)
 
     def _gather(self, states, T):

@@ -1,0 +1,43 @@
+"""What the commands for translators and for language models share."""
+
+import sys
+from pathlib import Path
+
+from numpy_attention import runs
+from numpy_attention.trained import OPTIMIZERS
+
+
+def training_settings(options):
+    """The fields of `Training` that `--epochs` and its companions set."""
+    rate = options.learning_rate or OPTIMIZERS[options.optimizer]().learning_rate
+    settings = {name: getattr(options, name) for name in ("epochs", "minutes", "batch_size", "optimizer", "schedule", "clip",
+                                                          "patience", "save_steps", "seed")}
+    if options.schedule == "decay":
+        settings["full_epochs"] = 4 if options.full_epochs is None else options.full_epochs
+        settings["divisor"] = options.divisor or 2.0
+    else:
+        refuse(options, "it belongs to --schedule decay", "full_epochs", "divisor")
+    return settings | {"learning_rate": rate}
+
+
+def run_folder(options, trained, name):
+    """→ (the folder of --run, or runs/name, made if need be; whether a run in it goes on)."""
+    folder = Path(options.run or Path("runs") / name)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: name a folder with --run")
+    resumes = runs.check_same(folder, trained, options.threads)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder, resumes
+
+
+def refuse(options, reason, *names):
+    """ValueError: one of these options is given, where it means nothing."""
+    for name in names:
+        if getattr(options, name):
+            raise ValueError(f"--{name.replace('_', '-')} is given, but {reason}: leave it out")
+
+
+def warn_of_unknown_words(vocabulary, sentences):
+    unknown = dict.fromkeys(word for sentence in sentences for word in sentence if word not in vocabulary)
+    if unknown:
+        print(f"numpy-attention: not in the run's vocabulary, read as <unk>: {', '.join(unknown)}", file=sys.stderr)
