@@ -1,0 +1,54 @@
+"""Where trained language models look, and how far back their gradients reach: two figures from runs of `reproduce`.
+
+    python benchmarks/history_figures.py runs/daniluk-lstm-seed0 runs/daniluk-attention-seed0 … [--output runs]
+
+Of each run, on the test text of its own corpus: mean attention weight against distance, with the share on the last five
+positions of those that can be seen; and the norm of ∂L_T/∂h_t against how far back t lies, over 20 streams of the run's
+own number of steps. Saves attention_span.png and gradient_flow.png.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention import plotting
+from numpy_attention.analysis import attention_span, gradient_flow
+from numpy_attention.data import texts
+from numpy_attention.data.batching import TextBatches
+from numpy_attention.writing import Writer
+
+STREAMS = 20
+
+
+def label(writer):
+    """A run's model in a few words."""
+    settings = writer.settings
+    name = settings.get("attention", settings.get("cell", "lstm").upper())
+    return f"{name}, window {settings['window']}" if settings.get("window") else name
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of runs of language models on one corpus")
+    parser.add_argument("--output", type=Path, default=Path("runs"), metavar="FOLDER")
+    options = parser.parse_args(arguments)
+    spans, flows = {}, {}
+    for folder in options.runs:
+        writer = Writer.load(folder)
+        ids = texts.load(writer.corpus["name"], "test").stream(writer.vocabulary)
+        name, batches = label(writer), TextBatches(ids, STREAMS, writer.training.steps)
+        flows[name] = gradient_flow(writer.model, batches.batch(0))
+        print(f"{name}: {writer.model.size:,} parameters; ‖∂L_T/∂h_t‖ falls to {flows[name][10] / flows[name][0]:.1e} of its "
+              f"first value 10 positions back, {flows[name][-1] / flows[name][0]:.1e} {len(flows[name]) - 1} back")
+        if hasattr(getattr(writer.model, "reader", None), "attention"):
+            spans[name] = attention_span(writer.model, batches, writer.settings.get("window") or writer.training.steps // 2)
+            print(f"    mean weight on the previous positions {np.round(spans[name][:5], 3)}, on the last five "
+                  f"{spans[name][:5].sum():.3f}, on all {len(spans[name])} {spans[name].sum():.3f}")
+    if spans:
+        print("saved", plotting.save(plotting.attention_span(spans), options.output / "attention_span.png"))
+    print("saved", plotting.save(plotting.gradient_flow(flows), options.output / "gradient_flow.png"))
+
+
+if __name__ == "__main__":
+    main()
