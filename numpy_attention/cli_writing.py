@@ -40,6 +40,8 @@ def train(command):
                        help="the same word vectors where words are read and predicted")
     model.add_argument("--dropout", type=share, default=0.2, help="share of values set to 0 in training")
     model.add_argument("--init", type=positive, default=0.1, help="initial weights lie between this and its negative")
+    model.add_argument("--frequencies", action=argparse.BooleanOptionalAction, default=True, help="the output's bias begins "
+                       "as the logarithm of each word's frequency, else as 0")
     model.add_argument("--forget-bias", type=not_negative, help="initial bias of an LSTM's forget gate; 1 unless given")
     group = training(command, "streams of text, or sentences or articles,", batch_size=20, clip=5.0,
                      run="runs/CORPUS-ATTENTION")

@@ -73,7 +73,7 @@ def training_of(options, text):
     prepared = text.unit == "characters" or any("<unk>" in sentence for sentence in text.sentences)
     return WriterTraining(**training_settings(options), min_count=options.min_count or (1 if prepared else 2),
                           max_vocabulary=options.max_vocabulary, state=options.state, steps=options.steps or 35,
-                          unit=text.unit)
+                          unit=text.unit, frequencies=options.frequencies)
 
 
 def model_of(options, text, training):

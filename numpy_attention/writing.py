@@ -22,7 +22,8 @@ class WriterTraining(Training):
 
     steps: tokens that back-propagation goes through at a time. state: "carried" through the whole text (Zaremba et al.
     2014), or empty at the start of every "sentence" or "article". max_vocabulary: rarer words become <unk>. unit: "words"
-    or "characters", as the Text has it that a writer is created for.
+    or "characters", as the Text has it that a writer is created for. frequencies: the output's bias begins as the
+    logarithm of how frequent each token is, which a model learns first of all, and slowly; else as 0.
     """
 
     batch_size: int = 20
@@ -30,6 +31,7 @@ class WriterTraining(Training):
     state: str = "carried"
     max_vocabulary: int | None = None
     unit: str = "words"
+    frequencies: bool = False
 
     def __post_init__(self):
         super().__post_init__()
@@ -71,6 +73,9 @@ class Writer(Trained):
         training = replace(training or WriterTraining(), unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         model = build(name, np.random.default_rng(training.seed), vocabulary, **(settings or {}))
+        if training.frequencies:
+            counts = np.bincount(text.stream(vocabulary), minlength=len(vocabulary)) + 0.5
+            model.output.b[...] = np.log(counts / counts.sum())
         return cls(model, vocabulary, name, settings or {}, training, corpus or {})
 
     def batches(self, text, streams=None):

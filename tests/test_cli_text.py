@@ -97,11 +97,11 @@ def meant(words, text=TEXT):
 def test_options_reach_the_training():
     training, _ = meant("--corpus ptb --epochs 13 --minutes 2.5 --batch-size 7 --optimizer sgd --schedule decay "
                         "--full-epochs 3 --divisor 1.2 --clip 4 --patience 6 --save-steps 9 --seed 5 --state article "
-                        "--steps 11 --min-count 2 --max-vocabulary 6")
+                        "--steps 11 --min-count 2 --max-vocabulary 6 --no-frequencies")
     assert training == WriterTraining(
         epochs=13, minutes=2.5, batch_size=7, optimizer="sgd", learning_rate=1.0, schedule="decay", full_epochs=3,
         divisor=1.2, clip=4.0, patience=6, save_steps=9, seed=5, state="article", steps=11, min_count=2, max_vocabulary=6)
-    assert meant("--corpus ptb")[0] == WriterTraining(clip=5.0, patience=2, min_count=2)
+    assert meant("--corpus ptb")[0] == WriterTraining(clip=5.0, patience=2, min_count=2, frequencies=True)
     assert meant("--corpus ptb --schedule decay")[0].full_epochs == 4
     assert meant("--corpus x", Text([[["<unk>", "a"]]]))[0].min_count == 1          # the text has its rare words out already
     assert meant("--corpus x", Text([[list("ab")]], "characters"))[0].min_count == 1

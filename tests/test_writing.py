@@ -159,3 +159,13 @@ def test_refused(rng):
     writer.model.vector[:] = np.nan
     with pytest.raises(ArithmeticError, match="is the model trained"):
         writer.measure(TEXT)
+
+
+def test_the_output_begins_with_the_words_frequencies():
+    counts = {"a": 4, "b": 3, "c": 2, "d": 2}                       # </s>: 6 sentences and the one before the text
+    plain, started = (writer_of(frequencies=flag) for flag in (False, True))
+    assert not plain.model.output.b.any()
+    wanted = np.array([0, 0, 7, 0] + [counts[token] for token in started.vocabulary.tokens]) + 0.5
+    np.testing.assert_allclose(np.exp(started.model.output.b), wanted / wanted.sum(), rtol=1e-6)
+    started.model.output.b[...] = 0
+    assert np.array_equal(plain.model.vector, started.model.vector)

@@ -5,7 +5,8 @@ from numpy_attention.writing import WriterTraining
 
 BUDGET = 2_000_000      # parameters; `within_budget` finds the sizes below, and a test holds them to it
 SHARED = dict(layers=1, tied=True, dropout=0.3, init=0.1, forget_bias=1.0)
-TRAIN = WriterTraining(epochs=6, batch_size=32, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear", clip=5.0)
+TRAIN = WriterTraining(epochs=6, batch_size=32, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear", clip=5.0,
+                       frequencies=True)
 
 
 def equal(name, attention, hidden, embedding, corpus="ptb", **settings):
