@@ -1,8 +1,10 @@
-"""The options of the commands: translators' here, language models' in `cli_writing.py`."""
+"""The options of the commands: the models of translators are in `cli_translators.py`, language models' in
+`cli_writing.py`."""
 
 import argparse
 
-from numpy_attention.cli_values import divisor, norm, not_negative, picture, positive, share, whole
+from numpy_attention import cli_translators
+from numpy_attention.cli_values import divisor, norm, not_negative, picture, positive, share_kept, whole
 
 A_RUN = "folder of a run that `train` made"
 
@@ -30,19 +32,10 @@ def train(command):
                            help="text to validate on; without it 5 %% of the pairs are held out")
     group.add_argument("--lowercase", action="store_true", help="lowercase your own text")
     group.add_argument("--tokenize", action="store_true", help="cut your own text into words and punctuation")
-    group.add_argument("--min-count", type=whole(1), default=2, help="rarer words become <unk>")
-    model = command.add_argument_group("the model")
-    model.add_argument("--model", choices=("rnnsearch", "encoder-decoder"), default="rnnsearch",
-                       help="with attention, or with one fixed vector")
-    model.add_argument("--hidden", type=whole(2), default=256, help="size of the recurrent states")
-    model.add_argument("--embedding", type=whole(1), default=256, help="size of the word vectors")
-    model.add_argument("--dropout", type=share, default=0.2, help="share of values set to 0 in training")
-    model.add_argument("--readout", choices=("previous", "current"), default="current",
-                       help="predict a word from the state before or after the context was read")
-    model.add_argument("--reset", choices=("before", "after"), default="after", help="the GRU's reset gate: before or "
-                       "after the recurrent product")
-    model.add_argument("--update", choices=("old", "new"), default="old", help="the state that the update gate weights")
-    model.add_argument("--init", choices=("paper", "modern"), default="modern", help="initial values")
+    group.add_argument("--min-count", type=whole(1), help="rarer words become <unk>; 2 unless given")
+    group.add_argument("--subwords", type=whole(5), metavar="N", help="cut words into N different pieces on each side, which "
+                       "spell every word (needs sentencepiece: pip install 'numpy_attention[subwords]')")
+    cli_translators.add(command)
     group = training(command, "sentence pairs", batch_size=64, clip=1.0, run="runs/CORPUS-MODEL")
     group.add_argument("--reverse-source", action="store_true", help="read the source from its end")
 
@@ -56,11 +49,12 @@ def training(command, rows, batch_size, clip, run):
     group.add_argument("--optimizer", choices=("adam", "adadelta", "sgd"), default="adam",
                        help="how a gradient moves the parameters")
     group.add_argument("--learning-rate", type=positive, help="the optimizer's own unless given")
-    group.add_argument("--schedule", choices=("constant", "decay", "linear"), default="constant",
-                       help="the learning rate over time: divided in every epoch after --full-epochs, or straight down "
-                       "to 0 at the end of the last")
+    group.add_argument("--schedule", choices=("constant", "decay", "linear", "warmup"), default="constant",
+                       help="the learning rate over time: divided in every epoch after --full-epochs, straight down to 0 at "
+                       "the end of the last, or up over --warmup steps and then down with 1 / √step")
     group.add_argument("--full-epochs", type=whole(0), help="of decay: epochs at the whole rate; 4 unless given")
     group.add_argument("--divisor", type=divisor, help="of decay: what divides the rate; 2 unless given")
+    group.add_argument("--warmup", type=whole(1), help="of warmup: steps until the whole rate; 400 unless given")
     group.add_argument("--clip", type=norm, default=clip, help="largest norm of the gradient")
     group.add_argument("--patience", type=whole(1), default=2, help="stop after so many epochs without a better "
                        "validation perplexity")
@@ -74,13 +68,27 @@ def training(command, rows, batch_size, clip, run):
 def translate(command):
     command.add_argument("run", metavar="RUN", help=A_RUN)
     command.add_argument("sentence", nargs="*", help="what to translate; without any, lines are read from the input")
-    command.add_argument("--beam", type=whole(1), default=5, help="hypotheses kept in search; 1 is greedy")
+    command.add_argument("--beam", type=whole(1), help="hypotheses kept in search, 5 unless given; 1 is greedy")
     command.add_argument("--length-penalty", type=not_negative, default=1.0, help="0 prefers short translations")
     command.add_argument("--all", action="store_true", help="print every hypothesis: score, log p, length, translation")
     command.add_argument("--heatmap", metavar="FILE", type=picture,
                          help="save the attention weights as .png, .pdf or .svg")
+    command.add_argument("--replace-unknown", action="store_true", help="write, for each <unk>, the source word that has its "
+                         "largest attention weight")
+    command.add_argument("--sample", action="store_true", help="draw the translation at random instead of searching for it")
+    sampling(command, "of --sample; ")
     command.add_argument("--lowercase", action=argparse.BooleanOptionalAction,
                          help="lowercase the sentence first; as the run's text was unless given")
+
+
+def sampling(command, of=""):
+    """The options of drawing words at random; each is None unless given."""
+    command.add_argument("--temperature", type=not_negative, help=f"{of}below 1 likelier words, above 1 more surprising ones; "
+                         "0 always the likeliest; 1 unless given")
+    command.add_argument("--top-k", type=whole(1), help=f"{of}choose among the so many likeliest words")
+    command.add_argument("--top-p", type=share_kept, help=f"{of}choose among the likeliest words that together have this "
+                         "probability")
+    command.add_argument("--seed", type=whole(0), help=f"{of}the same seed writes the same text; 0 unless given")
 
 
 def evaluate(command):

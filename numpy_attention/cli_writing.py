@@ -2,8 +2,8 @@
 
 import argparse
 
-from numpy_attention.cli_options import A_RUN, training
-from numpy_attention.cli_values import not_negative, picture, positive, share, share_kept, whole
+from numpy_attention.cli_options import A_RUN, sampling, training
+from numpy_attention.cli_values import not_negative, picture, positive, share, whole
 
 
 def train(command):
@@ -56,13 +56,8 @@ def generate(command):
     command.add_argument("--prompt", help="how the text begins")
     command.add_argument("--length", type=whole(1), default=60, help="words, or letters, to write")
     command.add_argument("--sentences", type=whole(1), help="stop after so many sentences")
-    command.add_argument("--temperature", type=not_negative, default=1.0,
-                         help="below 1 likelier words, above 1 more surprising ones; 0 always the likeliest")
-    command.add_argument("--top-k", type=whole(1), help="choose among the so many likeliest words")
-    command.add_argument("--top-p", type=share_kept, help="choose among the likeliest words that together have this "
-                         "probability")
+    sampling(command)
     command.add_argument("--unknown", action="store_true", help="allow <unk> to be written")
-    command.add_argument("--seed", type=whole(0), default=0, help="of the choice: the same seed writes the same text")
     command.add_argument("--heatmap", metavar="FILE", type=picture,
                          help="save what each word written looked at, as .png, .pdf or .svg")
     command.add_argument("--lowercase", action=argparse.BooleanOptionalAction,

@@ -7,7 +7,10 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from numpy_attention import catalogue, commands_text, metrics, plotting, runs
+from numpy_attention.cli_translators import settings_of
 from numpy_attention.commands_shared import refuse, run_folder, training_settings, warn_of_unknown_words
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.corpora import find_corpus
@@ -26,20 +29,24 @@ LIMITS = {"max_length": "max_length", "pairs": "count"}        # option → argu
 
 def train(options):
     corpus = corpus_to_train_on(options)
-    training = TranslatorTraining(**training_settings(options), min_count=options.min_count,
-                                  reverse_source=options.reverse_source)
-    settings = {name: getattr(options, name)
-                for name in ("hidden", "embedding", "dropout", "readout", "reset", "update", "init")}
-    learn, valid = runs.load(corpus, "train", "valid")
+    if options.subwords:
+        refuse(options, "subwords spell every word", "min_count")
+    training = TranslatorTraining(**training_settings(options), min_count=options.min_count or 2,
+                                  reverse_source=options.reverse_source, subwords=options.subwords)
+    splits = runs.splits_of(corpus)
+    learn, valid, *_ = parts = runs.load(corpus, *splits)
+    settings = settings_of(options, max(len(pair.source) for pairs in parts for pair in pairs))
     translator = Translator.create(learn, options.model, settings, training, corpus)
-    folder, resumes = run_folder(options, translator, f"{runs.label(corpus).split()[0]}-{options.model}")
-    print(f"{options.model}, {translator.model.size:,} parameters; {len(learn):,} pairs of {runs.label(corpus)}, "
-          f"{len(translator.source_vocabulary):,} source and {len(translator.target_vocabulary):,} target words")
+    mechanism = [settings[key] for key in ("attention", "window") if settings.get(key, "global") != "global"]
+    name = "-".join([options.model] + mechanism)
+    folder, resumes = run_folder(options, translator, f"{runs.label(corpus).split()[0]}-{name}")
+    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of {runs.label(corpus)}, "
+          f"{len(translator.source_vocabulary):,} source and {len(translator.target_vocabulary):,} target "
+          f"{unit_of(translator)}")
     print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
     translator.fit(learn, valid, folder, options.threads)
     plotting.save(plotting.learning_curves(translator.history), folder / "learning_curves.png")
-    split = runs.splits_of(corpus)[-1]
-    pairs = valid if split == "valid" else runs.load(corpus, split)[0]
+    split, pairs = splits[-1], parts[-1]
     print(f"trained for {len(translator.history)} epochs, {translator.history[-1]['seconds'] / 60:.1f} minutes; "
           f"measures {len(pairs):,} pairs ({split})", flush=True)
     show_figures(measure(translator, pairs, 5, translator.threads))
@@ -83,21 +90,36 @@ def translate(options):
     if options.heatmap and len(sentences) > 1:
         raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it alone")
     warn_of_unknown_words(translator.source_vocabulary, sentences)
-    found = translator.translate(sentences, options.beam, options.length_penalty)
+    found = translations_of(translator, sentences, options)
     if options.heatmap:
         best = found[0]
         target = best.target + EOS * (len(best.weights) - len(best.target))
         plotting.save(plotting.attention_heatmap(best.weights, best.source + EOS, target), options.heatmap)
     for sentence, translation in zip(sentences, found):
         if not options.all:
-            print(form.text(translation.target))
+            print(form.text(translation.unknown_replaced() if options.replace_unknown else translation.target))
             continue
-        for hypothesis in hypotheses_of(translator, sentence, options.beam, options.length_penalty):
+        for hypothesis in hypotheses_of(translator, sentence, options.beam or 5, options.length_penalty):
             words = form.text(translator.target_vocabulary.decode(hypothesis.ids))
             print(f"{hypothesis.score(options.length_penalty):8.3f}  log p {hypothesis.log_probability:8.3f}  "
-                  f"{len(hypothesis.words):3d} words  {words}")
+                  f"{len(hypothesis.words):3d} {unit_of(translator)}  {words}")
     if options.heatmap:
         print(f"saved {options.heatmap}", file=sys.stderr)
+
+
+def translations_of(translator, sentences, options):
+    """A Translation of each sentence: found by search, or drawn at random."""
+    if options.replace_unknown and translator.name == "encoder-decoder":
+        raise ValueError("--replace-unknown copies the word that attention looks at, and this run's model has no attention: "
+                         "leave it out")
+    if not options.sample:
+        refuse(options, "it belongs to --sample", "temperature", "top_k", "top_p", "seed")
+        return translator.translate(sentences, options.beam or 5, options.length_penalty)
+    refuse(options, "--sample does not search", "beam", "all")
+    rng = np.random.default_rng(options.seed or 0)
+    temperature = 1.0 if options.temperature is None else options.temperature
+    with Threads(1):
+        return [translator.sample(sentence, rng, temperature, options.top_k, options.top_p) for sentence in sentences]
 
 
 def lines_of_input():
@@ -172,12 +194,19 @@ def measure(translator, pairs, beam, threads):
     """What `Translator.measure` finds, with the number of pairs and tokens and sacreBLEU's signatures."""
     found = translator.measure(pairs, beam, threads)
     probe = [["a"]], [["a"]]
-    return {"beam": beam, "pairs": len(pairs), "tokens": sum(len(pair.target) + 1 for pair in pairs), **found,
+    return {"beam": beam, "pairs": len(pairs), "unit": unit_of(translator), **found,
             "bleu_signature": metrics.bleu(*probe).signature, "chrf_signature": metrics.chrf(*probe).signature}
 
 
+def unit_of(translator):
+    return "pieces" if translator.training.subwords else "words"
+
+
 def show_figures(figures):
-    print(f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} tokens, ends of sentence included")
+    what, per_word = "tokens", ""
+    if figures["unit"] == "pieces":
+        what, per_word = "pieces of words", f"; {figures['perplexity_word']:.2f} per word"
+    print(f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends of sentence included{per_word}")
     print(f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, {figures['bleu_greedy']:.2f} greedy; "
           f"{figures['bleu_signature']}")
     print(f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}")

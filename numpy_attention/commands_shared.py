@@ -17,6 +17,10 @@ def training_settings(options):
         settings["divisor"] = options.divisor or 2.0
     else:
         refuse(options, "it belongs to --schedule decay", "full_epochs", "divisor")
+    if options.schedule == "warmup":
+        settings["warmup"] = options.warmup or 400
+    else:
+        refuse(options, "it belongs to --schedule warmup", "warmup")
     return settings | {"learning_rate": rate}
 
 
@@ -33,7 +37,8 @@ def run_folder(options, trained, name):
 def refuse(options, reason, *names):
     """ValueError: one of these options is given, where it means nothing."""
     for name in names:
-        if getattr(options, name):
+        value = getattr(options, name)
+        if value is not None and value is not False:
             raise ValueError(f"--{name.replace('_', '-')} is given, but {reason}: leave it out")
 
 

@@ -211,8 +211,9 @@ def generate(options):
     print(form.text(prompt), end="", flush=True)
     words, fresh = [], not prompt
     with Threads(1):
-        for word in writer.generate(np.random.default_rng(options.seed), prompt, options.length, options.sentences,
-                                    options.temperature, options.top_k, options.top_p, options.unknown):
+        temperature = 1.0 if options.temperature is None else options.temperature
+        for word in writer.generate(np.random.default_rng(options.seed or 0), prompt, options.length, options.sentences,
+                                    temperature, options.top_k, options.top_p, options.unknown):
             ends = word.token == "</s>"
             print("\n" if ends else ("" if fresh else between) + word.token, end="", flush=True)
             words.append(word)

@@ -188,7 +188,7 @@ def _differences(saved, now):
     for name in sorted(fixed):
         before, after = saved.get(name), now.get(name)
         if before != after:
-            long = isinstance(before, list) or isinstance(after, list)
+            long = any(isinstance(one, list) or len(str(one)) > 200 for one in (before, after))
             yield f"other words in the {name}" if long else f"{name} {before} there, {after} now"
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
 from numpy_attention.training import checkpoint
 from numpy_attention.training.optimizers import SGD, Adadelta, Adam
-from numpy_attention.training.schedules import Constant, Decay, LinearDecay
+from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.trainer import Trainer
 
 OPTIMIZERS = {"sgd": SGD, "adam": Adam, "adadelta": Adadelta}
-SCHEDULES = ("constant", "decay", "linear")
+SCHEDULES = ("constant", "decay", "linear", "warmup")
 CHECKPOINT = "checkpoint.npz"
 
 
@@ -23,7 +23,8 @@ class Training:
     """How a model is trained: everything that a run's result depends on besides the data and the model.
 
     schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`; "linear", straight
-    down to 0 at the end of the last epoch. keep: the parameters of the "best" epoch on the validation text, or the "last".
+    down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and down with 1 / √step. keep: the parameters
+    of the "best" epoch on the validation text, or the "last".
     """
 
     epochs: int = 10
@@ -34,6 +35,7 @@ class Training:
     schedule: str = "constant"
     full_epochs: int = 0
     divisor: float = 2.0
+    warmup: int = 400
     clip: float = 1.0
     average: str = "sentence"
     patience: int | None = None
@@ -53,7 +55,7 @@ class Training:
     def schedule_of(self, steps):
         """The schedule of a training of so many steps in all."""
         return {"constant": lambda: Constant(), "decay": lambda: Decay(self.full_epochs, self.divisor),
-                "linear": lambda: LinearDecay(steps)}[self.schedule]()
+                "linear": lambda: LinearDecay(steps), "warmup": lambda: Warmup(self.warmup)}[self.schedule]()
 
 
 class Trained:
@@ -89,7 +91,7 @@ class Trained:
         """All but the parameters, as a dict that JSON can hold."""
         return {"kind": self.KIND, "name": self.name, "settings": self.settings, "corpus": self.corpus,
                 "training": dataclasses.asdict(self.training),
-                **{name: getattr(self, name).tokens for name in self.VOCABULARIES}}
+                **{name: getattr(self, name).saved() for name in self.VOCABULARIES}}
 
     @classmethod
     def load(cls, folder):
@@ -104,7 +106,7 @@ class Trained:
             raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {known.get('kind', 'plain model')}'s: "
                              "name the folder of a run that `numpy-attention train` made")
         training = cls.TRAINING(**known["training"])
-        vocabularies = [Vocabulary(known[name]) for name in cls.VOCABULARIES]
+        vocabularies = [restored(known[name]) for name in cls.VOCABULARIES]
         model = build(known["name"], np.random.default_rng(0), *vocabularies, **known["settings"])
         checkpoint.restore(model, arrays)
         if "best" in arrays and training.keep == "best":

@@ -7,21 +7,26 @@ import numpy as np
 
 from numpy_attention import metrics
 from numpy_attention.data.batching import PairBatches, pair_batch
-from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.data.subwords import Subwords
+from numpy_attention.data.vocabulary import BOS, UNK, Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
+from numpy_attention.decoding.hypothesis import Hypothesis, longest
+from numpy_attention.decoding.sampling import Reading, sample
 from numpy_attention.models.registry import TRANSLATORS, build
 from numpy_attention.module import Array, Module
 from numpy_attention.trained import Trained, Training
-from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.threads import Threads, available
 
 
 @dataclass
 class TranslatorTraining(Training):
-    """How a translator is trained; reverse_source: the source is read from its end (Sutskever et al. 2014)."""
+    """How a translator is trained; reverse_source: the source is read from its end (Sutskever et al. 2014). subwords:
+    both sides are cut into pieces, so many ids each, in place of words (then min_count means nothing)."""
 
     reverse_source: bool = False
+    subwords: int | None = None
 
 
 @dataclass
@@ -33,6 +38,12 @@ class Translation:
     log_probability: float
     weights: Array
 
+    def unknown_replaced(self):
+        """The target with each <unk> replaced by the source word that its largest weight is on (Luong et al. 2015,
+        section 4.1, without their dictionary): names and numbers are copied."""
+        return [self.source[int(row[:-1].argmax())] if word == "<unk>" else word
+                for word, row in zip(self.target, self.weights)]
+
 
 @dataclass
 class Translator(Trained):
@@ -42,8 +53,8 @@ class Translator(Trained):
     TRAINING = TranslatorTraining
 
     model: Module
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
+    source_vocabulary: Vocabulary | Subwords
+    target_vocabulary: Vocabulary | Subwords
     name: str
     settings: dict
     training: TranslatorTraining
@@ -60,7 +71,8 @@ class Translator(Trained):
         if name not in TRANSLATORS:
             raise ValueError(f"unknown translator {name!r}: expected one of {', '.join(sorted(TRANSLATORS))}")
         training = training or TranslatorTraining()
-        vocabularies = [Vocabulary.build(sentences, min_count=training.min_count)
+        vocabularies = [Subwords.build(sentences, training.subwords) if training.subwords else
+                        Vocabulary.build(sentences, min_count=training.min_count)
                         for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs])]
         model = build(name, np.random.default_rng(training.seed), *vocabularies, **(settings or {}))
         return cls(model, *vocabularies, name, settings or {}, training, corpus or {})
@@ -91,12 +103,28 @@ class Translator(Trained):
                 hypotheses = [best[0] for best in
                               beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)]
             for i, hypothesis in zip(group, hypotheses):
-                found[i] = Translation(list(sentences[i]), self.target_vocabulary.decode(hypothesis.ids),
-                                       hypothesis.log_probability, self._source_order(hypothesis.weights))
+                found[i] = self._translation(sentences[i], hypothesis)
 
         with Threads(threads) as pool:
             pool.map(lambda k: [search(group) for group in groups[k::threads]])
         return found
+
+    def sample(self, sentence, rng, temperature=1.0, top_k=None, top_p=None):
+        """One translation drawn at random, as `numpy_attention.decoding.sampling.sample` does; <unk> is not drawn."""
+        if not len(sentence):
+            raise ValueError("an empty sentence: expected at least one token")
+        batch = pair_batch([self.source_vocabulary.encode(sentence)], [[0]], self.training.reverse_source)
+        log_probs, weights, state = self.model.next(np.array([BOS]), self.model.start(batch.source, batch.source_mask))
+        start, limit = Reading(log_probs[0], [weights[0]], state), int(longest(batch.source_mask, None)[0])
+        choices = list(sample(self.model, start, rng, limit, 1, temperature, top_k, top_p, [UNK]))
+        return self._translation(sentence, Hypothesis([choice.id for choice in choices],
+                                                      sum(choice.log_probability for choice in choices),
+                                                      np.array([choice.weights for choice in choices])))
+
+    def _translation(self, sentence, hypothesis):
+        words, places = self.target_vocabulary.read(hypothesis.ids)
+        return Translation(list(sentence), words, hypothesis.log_probability,
+                           self._in_words(hypothesis.weights, sentence, places, len(words)))
 
     def attend(self, pairs):
         """Attention weights under teacher forcing: (target + 1, source + 1) for each Pair, </s> last."""
@@ -104,25 +132,37 @@ class Translator(Trained):
         for indices in batches.order():
             weights = self.model.weights(batches.batch(indices))
             for b, i in enumerate(indices):
-                rows = weights[:len(pairs[i].target) + 1, b, :len(pairs[i].source) + 1]
-                found[i] = self._source_order(rows)
+                rows = weights[:len(batches.targets[i]) + 1, b, :len(batches.sources[i]) + 1]
+                found[i] = self._in_words(rows, pairs[i].source, self.target_vocabulary.places(pairs[i].target),
+                                          len(pairs[i].target))
         return found
 
-    def _source_order(self, weights):
-        """Columns in the order of the sentence, where the model read it reversed."""
-        if not self.training.reverse_source:
+    def _in_words(self, weights, sentence, rows, words):
+        """Weights of ids as weights of words, in the sentence's order: sums over a source word's pieces, means over a
+        target word's.   rows: which of so many target words each id belongs to; what comes after them is </s>."""
+        if self.training.reverse_source:
+            weights = np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
+        if not self.training.subwords:
             return weights
-        return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
+        columns = self.source_vocabulary.places(sentence) + [len(sentence)]
+        source = np.eye(len(sentence) + 1, dtype=weights.dtype)[columns]                    # (S, words and </s>)
+        rows = (list(rows) + [words])[:len(weights)]
+        target = np.eye(max(rows) + 1, dtype=weights.dtype)[rows]
+        return target.T @ weights[:len(rows)] @ source / target.sum(0)[:, None]
 
     def measure(self, pairs, beam=5, threads=None):
         """→ {metric: value} on Pairs.
 
-        perplexity; bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam), chrf; and where
-        there are gold links pointing, near (within one position), diagonal (what pointing along it would give) and aer.
+        perplexity over so many tokens, and per word where these are subwords (perplexity_word); bleu_greedy, exact (share
+        of greedy translations equal to the reference), bleu (beam), chrf; and where there are gold links pointing, near
+        (within one position), diagonal (what pointing along it would give) and aer.
         """
         threads = threads or available()
         references = [pair.target for pair in pairs]
-        result = {"perplexity": evaluate(self.model, self.batches(pairs), threads).perplexity}
+        loss = evaluate(self.model, self.batches(pairs), threads)
+        words = sum(len(pair.target) + 1 for pair in pairs)
+        result = {"perplexity": loss.perplexity, "tokens": loss.tokens,
+                  "perplexity_word": Evaluation(loss.loss, words).perplexity}
         sources = [pair.source for pair in pairs]
         greedy_words, words = ([t.target for t in self.translate(sources, k, threads=threads)] for k in (1, beam))
         result["bleu_greedy"] = metrics.bleu(greedy_words, references).score

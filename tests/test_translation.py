@@ -75,8 +75,8 @@ def test_refused(trained, tmp_path):
         trained[0].translate([["1"], []])
     with pytest.raises(ValueError, match="no sentence pairs"):
         Translator.create([])
-    with pytest.raises(ValueError, match="unknown translator 'transformer'"):
-        Translator.create(reverse("train", 5), "transformer")
+    with pytest.raises(ValueError, match="unknown translator 'perceptron'"):
+        Translator.create(reverse("train", 5), "perceptron")
     with pytest.raises(ValueError, match="cannot be built"):
         Translator.create(reverse("train", 5), settings={"size": 3})
     with pytest.raises(ValueError, match="optimizer 'lion'"):

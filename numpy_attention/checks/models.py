@@ -123,6 +123,7 @@ CASES = {
     "LuongTranslator GRU": partial(translation, model=LuongTranslator, create=luong, cell="gru", bidirectional=True),
     "LuongTranslator loss": partial(loss, create=luong, batch=PAIRS, attention="concat", window="local-p"),
     "LuongTranslator location loss": partial(loss, create=luong, batch=PAIRS, attention="location", input_feeding=False),
+    "LuongTranslator multi-head loss": partial(loss, create=luong, batch=PAIRS, attention="multi-head", heads=2),
     "LuongTranslator both loss": partial(loss, create=luong, batch=PAIRS, attention="scaled-dot", window="local-m",
                                          bidirectional=True, layers=1, bias=True),
     "Transformer": partial(translation, model=Transformer, create=transformer),

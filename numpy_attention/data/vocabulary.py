@@ -106,6 +106,23 @@ class Vocabulary:
                 tokens.append(self.token(id))
         return tokens
 
+    # ---- what a vocabulary of subwords does in another way (`numpy_attention.data.subwords`) ----------------------------
+
+    def saved(self):
+        """All that a checkpoint has to keep."""
+        return self.tokens
+
+    def places(self, tokens):
+        """For each id of `encode(tokens)`, which of the tokens it belongs to."""
+        return list(range(len(tokens)))
+
+    def read(self, ids):
+        """→ `decode(ids)`; for each id that it reads, which of the tokens it belongs to."""
+        tokens = self.decode(ids)
+        return tokens, self.places(tokens)
+
+    # ---------------------------------------------------------------------------------------------------------------------
+
     def unknown_share(self, sentences):
         """The share of the sentences' tokens that this vocabulary does not know, from 0 to 1.
 

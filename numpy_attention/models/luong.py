@@ -10,6 +10,7 @@ from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.memory import Memory
+from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.initializers import uniform
@@ -21,7 +22,7 @@ from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect_mask, flat
 from numpy_attention.trees import tree_map
 
-SCORES = ("dot", "general", "concat", "location", "scaled-dot")
+SCORES = ("dot", "general", "concat", "location", "scaled-dot", "multi-head")
 WINDOWS = ("global", "local-m", "local-p")
 
 
@@ -68,13 +69,14 @@ class LuongTranslator(Module):
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000, layers=4, cell="lstm",
                bidirectional=False, attention="dot", window="global", D=10, backwards=False, input_feeding=True,
-               bias=False, alignment=None, longest=64, dropout=0.0, init=0.1, dtype=np.float32):
+               bias=False, alignment=None, longest=64, heads=4, dropout=0.0, init=0.1, dtype=np.float32):
         """A new model; every weight from U(−init, init); the sizes are the paper's.
 
-        attention: "dot", "general", "concat" (additive), "location" or "scaled-dot"; window: "global", "local-m" or
-        "local-p", 2D + 1 positions wide; backwards: the batches' sources are reversed, so local-m starts at their end;
-        alignment: size of concat's and local-p's hidden layer (default `hidden`); longest: source positions that location
-        knows, </s> included; bias: textbooks' b in h̃. ValueError: names or sizes that do not fit together.
+        attention: "dot", "general", "concat" (additive), "location", "scaled-dot" or "multi-head" of so many heads; window:
+        "global", "local-m" or "local-p", 2D + 1 positions wide; backwards: the batches' sources are reversed, so local-m
+        starts at their end; alignment: size of concat's and local-p's hidden layer (default `hidden`); longest: source
+        positions that location knows, </s> included; bias: textbooks' b in h̃. ValueError: names or sizes that do not fit
+        together.
         """
         if cell not in CELLS:
             raise ValueError(f"cell {cell!r}: expected one of {', '.join(CELLS)}")
@@ -97,7 +99,8 @@ class LuongTranslator(Module):
         return cls(Embedding.create(rng, source_vocabulary, embedding, bound, dtype), stack(both if bidirectional else one),
                    Embedding.create(rng, target_vocabulary, embedding, bound, dtype), decoder,
                    bound(rng, (hidden, gates), dtype) if input_feeding else None,
-                   attention_of(rng, attention, window, hidden, alignment or hidden, D, backwards, longest, bound, dtype),
+                   attention_of(rng, attention, window, hidden, alignment or hidden, D, backwards, longest, heads, bound,
+                                dtype),
                    bound(rng, (hidden, hidden), dtype), bound(rng, (hidden, hidden), dtype),
                    np.zeros(hidden, dtype) if bias else None,
                    Output.create(rng, hidden, target_vocabulary, bound, dtype), Dropout(dropout))
@@ -260,7 +263,7 @@ class LuongTranslator(Module):
         return self.output.log_probabilities(fed), weights, DecoderState(state.memory, cells, fed, state.t + 1)
 
 
-def attention_of(rng, score, window, size, alignment, D, backwards, longest, init, dtype):
+def attention_of(rng, score, window, size, alignment, D, backwards, longest, heads, init, dtype):
     """The attention of a score and a window over annotations as large as the decoder's states."""
     if score not in SCORES or window not in WINDOWS:
         raise ValueError(f"attention {score!r} with window {window!r}: expected one of {', '.join(SCORES)} with one of "
@@ -269,10 +272,15 @@ def attention_of(rng, score, window, size, alignment, D, backwards, longest, ini
         raise ValueError(f"location with {window}: location scores absolute places and does not look at the words, so there "
                          "is nothing for a window to choose from (Luong et al. 2015 pair local windows with dot and "
                          "general): choose window 'global', or another score")
+    if score == "multi-head" and window == "local-p":
+        raise ValueError("multi-head with local-p: the Gaussian multiplies the weights of one sum, and multi-head attention "
+                         "mixes several: choose window 'global' or 'local-m', or another score")
     attention = {"dot": lambda: DotAttention(), "scaled-dot": lambda: DotAttention(scaled=True),
                  "general": lambda: GeneralAttention.create(rng, size, size, init, dtype),
                  "concat": lambda: AdditiveAttention.create(rng, size, size, alignment, init, dtype=dtype),
-                 "location": lambda: LocationAttention.create(rng, size, longest, init, dtype)}[score]()
+                 "location": lambda: LocationAttention.create(rng, size, longest, init, dtype),
+                 "multi-head": lambda: MultiHeadAttention.create(rng, size, size, heads=heads, init=init,
+                                                                 dtype=dtype)}[score]()
     if window == "local-m":
         return LocalMonotonic(attention, D, backwards)
     if window == "local-p":

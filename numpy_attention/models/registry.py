@@ -3,9 +3,12 @@
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.models.transformer import Transformer
 
-TRANSLATORS = {"rnnsearch": RNNSearch, "encoder-decoder": EncoderDecoder}
+TRANSLATORS = {"rnnsearch": RNNSearch, "encoder-decoder": EncoderDecoder, "luong": LuongTranslator,
+               "transformer": Transformer}
 LANGUAGE_MODELS = {"language-model": LanguageModel, "attentive-language-model": AttentiveLanguageModel}
 MODELS = TRANSLATORS | LANGUAGE_MODELS
 

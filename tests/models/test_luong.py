@@ -14,7 +14,8 @@ from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.models.luong import SCORES, WINDOWS, LuongTranslator
 
-ALLOWED = [(score, window) for score in SCORES for window in WINDOWS if score != "location" or window == "global"]
+ALLOWED = [(score, window) for score in SCORES for window in WINDOWS
+           if window == "global" or (score, window) == ("multi-head", "local-m") or score not in ("location", "multi-head")]
 
 
 @pytest.mark.parametrize("score, window", ALLOWED)
@@ -79,6 +80,7 @@ def test_local_p_by_its_equations(rng):
 def test_refusals(rng):
     for settings, message in ((dict(attention="cosine"), "expected one of dot"), (dict(window="wide"), "one of global"),
                               (dict(attention="location", window="local-p"), "nothing for a window to choose"),
+                              (dict(attention="multi-head", window="local-p"), "the weights of one sum"),
                               (dict(cell="elman"), "expected one of rnn"), (dict(bidirectional=True, hidden=5), "even number"),
                               (dict(window="local-m", D=0), "D = 0")):
         with pytest.raises(ValueError, match=message):

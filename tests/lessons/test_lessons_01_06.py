@@ -7,7 +7,12 @@ import pytest
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 FILES = sorted(LESSONS.glob("[0-9][0-9]_*.py"))
-PAPERS = {"01_gradients_by_hand.py": (), "04_gru.py": ("Cho et al. 2014", "Bahdanau et al. 2015, A.1.1")}
+PAPERS = {"01_gradients_by_hand.py": (),
+          "02_recurrent_network.py": ("Elman 1990", "Werbos 1990", "Pascanu et al. 2013"),
+          "03_lstm.py": ("Hochreiter & Schmidhuber 1997", "Gers et al. 2000", "Zaremba et al. 2014, section 3"),
+          "04_gru.py": ("Cho et al. 2014", "Bahdanau et al. 2015, A.1.1"),
+          "05_attentive_language_model.py": ("Salton, Ross & Kelleher (2017)",),
+          "06_key_value_predict.py": ("Daniluk, Rocktäschel, Welbl & Riedel (2017)", "section 2.4, equation 13")}
 
 
 def cells(text):
