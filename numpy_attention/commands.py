@@ -206,7 +206,8 @@ def show_figures(figures):
     what, per_word = "tokens", ""
     if figures["unit"] == "pieces":
         what, per_word = "pieces of words", f"; {figures['perplexity_word']:.2f} per word"
-    print(f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends of sentence included{per_word}")
+    print(f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends of sentence included"
+          f"{per_word}")
     print(f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, {figures['bleu_greedy']:.2f} greedy; "
           f"{figures['bleu_signature']}")
     print(f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}")
