@@ -4,6 +4,7 @@ import numpy as np
 
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel, roles_of
 from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.registry import build
 
 
 def within_budget(parameters, vocabulary, attention=None, **settings):
@@ -26,13 +27,39 @@ def within_budget(parameters, vocabulary, attention=None, **settings):
             return LanguageModel.create(rng, vocabulary, **sizes(n), **settings).size
         return AttentiveLanguageModel.create(rng, vocabulary, attention, **sizes(n), **settings).size
 
+    n = largest(count, parameters)
+    if not n:
+        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the smallest model has "
+                         f"{count(1):,}")
+    return sizes(n), count(n)
+
+
+def translator_within_budget(parameters, source, target, name, **settings):
+    """The largest sizes of a translator that has at most so many parameters → {"hidden": …, "embedding": …}, count.
+
+    One number sets both, a multiple of 8, so that two directions and several heads can share it; a Transformer has it as
+    {"size": …}, and four times as much within its feed-forward. source, target: ids in the vocabularies; name: a model of
+    `numpy_attention.models.registry`; settings: what else its `create` takes. ValueError: too small a budget.
+    """
+    def sizes(n):
+        return {"size": 8 * n} if name == "transformer" else {"hidden": 8 * n, "embedding": 8 * n}
+
+    def count(n):
+        return build(name, np.random.default_rng(0), range(source), range(target), **sizes(n), **settings).size
+
+    n = largest(count, parameters)
+    if not n:
+        raise ValueError(f"{parameters:,} parameters are too few for {source:,} and {target:,} words: the smallest {name} "
+                         f"has {count(1):,}")
+    return sizes(n), count(n)
+
+
+def largest(count, parameters):
+    """The largest n with count(n) ≤ parameters, 0 if there is none; count rises."""
     low, high = 0, 1
     while count(high) <= parameters:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if count(middle) <= parameters else (low, middle)
-    if not low:
-        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the smallest model has "
-                         f"{count(1):,}")
-    return sizes(low), count(low)
+    return low

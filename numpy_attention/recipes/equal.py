@@ -5,7 +5,7 @@ from numpy_attention.writing import WriterTraining
 
 BUDGET = 2_000_000      # parameters; `within_budget` finds the sizes below, and a test holds them to it
 SHARED = dict(layers=1, tied=True, dropout=0.3, init=0.1, forget_bias=1.0)
-TRAIN = WriterTraining(epochs=6, batch_size=32, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear", clip=5.0,
+TRAIN = WriterTraining(epochs=4, batch_size=20, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear", clip=5.0,
                        frequencies=True)
 
 
@@ -17,5 +17,5 @@ def equal(name, attention, hidden, embedding, corpus="ptb", **settings):
         settings["attention"] = attention
     if "window" in settings:
         what += f", window {settings['window']}"
-    return LanguageRecipe(name, f"{what}, 2 million parameters, 6 epochs, {corpus}", {"name": corpus},
+    return LanguageRecipe(name, f"{what}, 2 million parameters, 4 epochs, {corpus}", {"name": corpus},
                           "language-model" if attention is None else "attentive-language-model", settings, TRAIN)
