@@ -54,6 +54,8 @@ COMMANDS = {
     "corpora": (cli_options.corpora, "list, show and fetch corpora", "numpy-attention corpora show bible-en-es"),
     "reproduce": (cli_options.reproduce, "run a recorded experiment and append its figures to results/",
                   "numpy-attention reproduce rnnsearch-bible --seed 1"),
+    "compare": (cli_options.compare, "train several recipes on one corpus with one budget, into one table",
+                "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1"),
 }
 
 

@@ -138,3 +138,14 @@ def reproduce(command):
     command.add_argument("--seed", type=whole(0), default=0, help="of the run")
     command.add_argument("--threads", type=whole(1), help="chosen by the size of a step unless given")
     command.add_argument("--results", metavar="FOLDER", default="results", help="where the figures are recorded")
+
+
+def compare(command):
+    command.add_argument("names", nargs="+", metavar="NAME", help="translators' recipes of `reproduce --list`, or patterns: "
+                         "'clauses-*'")
+    command.add_argument("--epochs", type=whole(1), help="passes through the text; the recipes' own unless given")
+    command.add_argument("--minutes", type=positive, help="stop each after so many minutes of training")
+    command.add_argument("--seed", type=whole(0), default=0, help="of the runs")
+    command.add_argument("--threads", type=whole(1), help="chosen by the size of a step unless given")
+    command.add_argument("--index", type=whole(0), default=0, help="number of the test pair whose heatmaps are drawn")
+    command.add_argument("--output", metavar="FOLDER", default="runs/compare", help="where the figures go")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention import catalogue, commands_text, metrics, plotting, runs
+from numpy_attention import catalogue, commands_text, comparison, metrics, plotting, runs
 from numpy_attention.cli_translators import settings_of
 from numpy_attention.commands_shared import refuse, run_folder, training_settings, warn_of_unknown_words
 from numpy_attention.data.batching import pair_batch
@@ -249,4 +249,5 @@ def heatmap(options):
 
 COMMANDS = {"train": train, "train lm": commands_text.train, "translate": translate, "generate": commands_text.generate,
             "evaluate": evaluate, "heatmap": heatmap, "gradcheck": catalogue.gradcheck,
-            "corpora": catalogue.corpora_command, "reproduce": catalogue.reproduce}
+            "corpora": catalogue.corpora_command, "reproduce": catalogue.reproduce,
+            "compare": comparison.compare}

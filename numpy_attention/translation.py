@@ -150,8 +150,8 @@ class Translator(Trained):
         target = np.eye(max(rows) + 1, dtype=weights.dtype)[rows]
         return target.T @ weights[:len(rows)] @ source / target.sum(0)[:, None]
 
-    def measure(self, pairs, beam=5, threads=None):
-        """→ {metric: value} on Pairs.
+    def measure(self, pairs, beam=5, threads=None, found=None):
+        """→ {metric: value} on Pairs; found: their translations by this beam, if they are made already.
 
         perplexity over so many tokens, and per word where these are subwords (perplexity_word); bleu_greedy, exact (share
         of greedy translations equal to the reference), bleu (beam), chrf; and where there are gold links pointing, near
@@ -164,7 +164,8 @@ class Translator(Trained):
         result = {"perplexity": loss.perplexity, "tokens": loss.tokens,
                   "perplexity_word": Evaluation(loss.loss, words).perplexity}
         sources = [pair.source for pair in pairs]
-        greedy_words, words = ([t.target for t in self.translate(sources, k, threads=threads)] for k in (1, beam))
+        found = found or self.translate(sources, beam, threads=threads)
+        words, greedy_words = ([t.target for t in some] for some in (found, self.translate(sources, 1, threads=threads)))
         result["bleu_greedy"] = metrics.bleu(greedy_words, references).score
         result["exact"] = metrics.exact_match(map(tuple, greedy_words), references)
         result["bleu"] = metrics.bleu(words, references).score

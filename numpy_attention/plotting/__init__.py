@@ -9,8 +9,9 @@ Colours are chosen to be told apart by the colour-blind and in print.
 from numpy_attention.plotting.base import COLOURS, FALLBACK_FONTS, MARKERS, save
 from numpy_attention.plotting.curves import bleu_by_length_plot, learning_curves
 from numpy_attention.plotting.distance import attention_span, gradient_flow
+from numpy_attention.plotting.grid import heatmap_grid
 from numpy_attention.plotting.heatmap import attention_heatmap
 from numpy_attention.plotting.history import history_heatmap
 
 __all__ = ["COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span", "bleu_by_length_plot",
-           "gradient_flow", "history_heatmap", "learning_curves", "save"]
+           "gradient_flow", "heatmap_grid", "history_heatmap", "learning_curves", "save"]

@@ -55,15 +55,21 @@ def save(ax_or_figure, path):
 
 
 def new_axes(width, height):
+    """Axes of a new figure of so many inches."""
+    return new_figure(width, height).add_subplot()
+
+
+def new_figure(width, height):
+    """A figure of so many inches; pyplot's own where it is in use."""
     if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
         from matplotlib import pyplot
         try:
-            return pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
+            return pyplot.figure(figsize=(width, height), layout="constrained")
         except ImportError:                      # its backend is not installed, or needs a display
             pass
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure.add_subplot()
+    return figure
 
 
 def as_written():

@@ -10,13 +10,15 @@ from matplotlib.patches import Rectangle
 from numpy_attention.plotting.base import as_written, label_of, label_width, new_axes
 
 
-def attention_heatmap(weights, source_tokens, target_tokens, gold=None, possible=None, ax=None, title=None, vmax=None):
+def attention_heatmap(weights, source_tokens, target_tokens, gold=None, possible=None, ax=None, title=None, vmax=None,
+                      bar=True):
     """Attention weights as a picture: source words on top, target words at the left, one cell a weight → Axes.
 
     weights (target tokens, source tokens); where they have a row and a column for `</s>`, so must the token lists.
     gold, possible: links (source position, target position) from 0; gold (sure) cells get a solid outline, those that
-    are only possible a dashed one. The colour scale runs from 0 to 1, so that pictures can be compared (further where
-    weights lie outside); `vmax=weights.max()` brings out weights spread thinly over a long sentence.
+    are only possible a dashed one. bar: draw a colour bar, and name the outlines below. The colour scale runs from 0 to
+    1, so that pictures can be compared (further where weights lie outside); `vmax=weights.max()` brings out weights
+    spread thinly over a long sentence.
     Tokens appear letter for letter in any script ($, _ and \\ mean nothing special), white space as ␣, control
     characters escaped, and more than 24 characters shortened. matplotlib before 3.11 does not join Arabic letters.
     Raises ValueError for a shape that does not match the tokens, weights that are not finite, links outside.
@@ -35,11 +37,11 @@ def attention_heatmap(weights, source_tokens, target_tokens, gold=None, possible
     sure = _links("gold", gold, S, T)
     dashed = _links("possible", possible, S, T) - sure
 
-    ax, cell = draw_cells(weights, source_tokens, target_tokens, ax, title, vmax)
+    ax, cell = draw_cells(weights, source_tokens, target_tokens, ax, title, vmax, bar)
     for links, style, name in ((sure, "solid", "sure link"), (dashed, (0, (2, 1.5)), "possible link")):
         for i, j in sorted(links):
             ax.add_patch(_outline(i, j, style, name, max(0.8, min(2, cell * 4.5))))
-    if sure or dashed:
+    if bar and (sure or dashed):
         shown = [_outline(0, 0, "solid", "sure link", 1.5)] * bool(sure)
         shown += [_outline(0, 0, (0, (2, 1.5)), "possible link", 1.5)] * bool(dashed)
         for patch in shown:
@@ -48,8 +50,8 @@ def attention_heatmap(weights, source_tokens, target_tokens, gold=None, possible
     return ax
 
 
-def draw_cells(weights, columns, rows, ax, title, vmax):
-    """The cells, their colour bar, and the tokens above and at the left → (Axes, width of a cell in inches).
+def draw_cells(weights, columns, rows, ax, title, vmax, bar=True):
+    """The cells, their colour bar if wanted, and the tokens above and at the left → (Axes, width of a cell in inches).
 
     weights (rows, columns), finite, or masked where the background of the Axes is to show. Without `ax` a new figure
     is made whose size grows with the number of tokens.
@@ -69,8 +71,8 @@ def draw_cells(weights, columns, rows, ax, title, vmax):
     low, high = min(0, values.min(initial=0)), vmax or max(1, values.max(initial=0))
     image = ax.imshow(weights, cmap="cividis", vmin=low, vmax=high, aspect="equal", interpolation="nearest")
     beyond = "max" if values.max(initial=0) > high else "neither"
-    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, extend=beyond)
-    bar.set_label("attention weight")
+    if bar:
+        ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, extend=beyond).set_label("attention weight")
     upright = across * size * 0.62 > cell * 72 * 0.95                                     # too wide side by side
     ax.set_xticks(range(S), columns, rotation=90 if upright else 0, fontsize=size, **as_written())
     ax.set_yticks(range(T), rows, fontsize=size, **as_written())

@@ -66,17 +66,22 @@ class LanguageRecipe(Recipe):
         return trained.measure(data, trained.threads)
 
 
+def fit(recipe, seed=0, threads=None, folder=None, progress=True):
+    """Train, or resume, in `folder`; → (what was trained, what it was validated on). Errors as `run` has them."""
+    train, valid = map(recipe.load, ("train", "valid"))
+    trained = recipe.create(train, replace(recipe.training, seed=seed))
+    if folder is not None:
+        check_same(folder, trained, threads)
+    return trained.fit(train, valid, folder, threads, progress), valid
+
+
 def run(recipe, seed=0, threads=None, folder=None, progress=True):
     """Train, or resume, in `folder` and measure; → the figures, dicts with the fields of `numpy_attention.results`.
 
     threads: None chooses by the size of a step; a resumed run keeps its own. ValueError: the folder holds a run with
     other settings, or a metric that this corpus cannot give.
     """
-    train, valid = map(recipe.load, ("train", "valid"))
-    trained = recipe.create(train, replace(recipe.training, seed=seed))
-    if folder is not None:
-        check_same(folder, trained, threads)
-    trained.fit(train, valid, folder, threads, progress)
+    trained, valid = fit(recipe, seed, threads, folder, progress)
     found = {}
     for split in dict.fromkeys(split for split, _ in recipe.metrics):
         wanted = {metric for where, metric in recipe.metrics if where == split}
