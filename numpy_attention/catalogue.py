@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention import results, runs
+from numpy_attention import metrics, results, runs
 from numpy_attention.checks import CHECKS
 from numpy_attention.data import corpora, downloads
 from numpy_attention.gradcheck import TOLERANCE, GradientError
@@ -115,4 +115,7 @@ def reproduce(options):
             value, source = recipe.yardsticks[line["split"], line["metric"]]
             yardstick = f"   yardstick {value:g} ({source})"
         print(ours + yardstick)
+    for tokenize in [form for metric, form in (("bleu", "none"), ("bleu_13a", "13a"))
+                     if metric in {line["metric"] for line in lines}]:
+        print(f"signature  {metrics.bleu(['a'], ['a'], tokenize).signature}")
     print(f"{len(added)} figures appended to {file}" if added else f"{file} holds these figures already")

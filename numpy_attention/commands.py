@@ -210,6 +210,7 @@ def show_figures(figures):
           f"{per_word}")
     print(f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, {figures['bleu_greedy']:.2f} greedy; "
           f"{figures['bleu_signature']}")
+    print(f"  BLEU 13a    {figures['bleu_13a']:8.2f}   the same, cut by sacreBLEU's own tokeniser")
     print(f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}")
     print(f"  exact       {figures['exact']:8.3f}   of the greedy translations equal the reference")
     if "pointing" in figures:

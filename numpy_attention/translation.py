@@ -154,8 +154,9 @@ class Translator(Trained):
         """→ {metric: value} on Pairs; found: their translations by this beam, if they are made already.
 
         perplexity over so many tokens, and per word where these are subwords (perplexity_word); bleu_greedy, exact (share
-        of greedy translations equal to the reference), bleu (beam), chrf; and where there are gold links pointing, near
-        (within one position), diagonal (what pointing along it would give) and aer.
+        of greedy translations equal to the reference), bleu (beam), bleu_13a (the same, cut anew by sacreBLEU's own
+        tokeniser), chrf; and where there are gold links pointing, near (within one position), diagonal (what pointing along
+        it would give) and aer.
         """
         threads = threads or available()
         references = [pair.target for pair in pairs]
@@ -169,6 +170,7 @@ class Translator(Trained):
         result["bleu_greedy"] = metrics.bleu(greedy_words, references).score
         result["exact"] = metrics.exact_match(map(tuple, greedy_words), references)
         result["bleu"] = metrics.bleu(words, references).score
+        result["bleu_13a"] = metrics.bleu([" ".join(t) for t in words], [" ".join(t) for t in references], "13a").score
         result["chrf"] = metrics.chrf(words, references).score
         if any(pair.sure for pair in pairs):
             weights = self.attend(pairs)

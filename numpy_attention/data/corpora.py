@@ -118,7 +118,8 @@ def fetch(name, progress=True):
 def load_parallel(name, split, rng=None, count=None, min_length=None, max_length=None, part=None, **options):
     """Sentence pairs of a corpus: list of `Pair`.
 
-    split: "train", "valid" or "test". min_length, max_length: least and largest number of tokens on both sides.
+    split: "train", "valid" or "test", which may be called "test_2016_flickr" of Multi30k. min_length, max_length: least and
+    largest number of tokens on both sides.
     count: at most so many pairs, the first ones; for generated corpora exactly so many (else 20,000 / 1,000 / 1,000).
     part: "clauses" (unless given) or "verses" of bible-en-es; "raw" for Multi30k's text as written, split by
     `word_tokens`, in place of its own lowercased tokens.
@@ -128,6 +129,8 @@ def load_parallel(name, split, rng=None, count=None, min_length=None, max_length
     Raises ValueError for unknown names, splits and options, or when no pair is left.
     """
     corpus = find_corpus(name, "parallel")
+    if name.startswith("multi30k") and split == MULTI30K_NAMES["test"]:
+        split = "test"
     check_split(split)
     parts = {"bible": (None, "clauses", "verses"), "multi30k": (None, "raw")}.get(name.split("-")[0], (None,))
     if part not in parts:

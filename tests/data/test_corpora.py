@@ -121,6 +121,7 @@ def test_multi30k(folder):
         words["en"], words[target] = (sum(len(getattr(p, side)) for p in pairs) for side in ("source", "target"))
     assert words == {"en": 377_534, "de": 360_706, "fr": 409_845}
     assert [len(load_parallel("multi30k-de-en", split)) for split in SPLITS[1:]] == [1_014, 1_000]
+    assert load_parallel("multi30k-de-en", "test_2016_flickr", count=9) == load_parallel("multi30k-de-en", "test", count=9)
     there, back = load_parallel("multi30k-en-fr", "test"), load_parallel("multi30k-fr-en", "test")
     assert [pair.reversed() for pair in there] == back
     raw = load_parallel("multi30k-en-fr", "test", part="raw")
