@@ -1,8 +1,7 @@
-"""The two sides of versus_pytorch.py, and the floor: functions that run one training step of a model.
+"""The two sides of versus_pytorch.py: functions that run one training step of a model.
 
     step = ours(size, threads, built)         built() is called when model and batch stand, before anything is trained
     step = theirs(size, threads, built)
-    step = floor(size, threads, built)        the matrix products alone
 
 step() → loss per token. A size is one of MODELS.
 """
@@ -22,10 +21,12 @@ MODELS = {
     "b20": dict(ZAREMBA, attention="combined"),
     "b35": dict(ZAREMBA, attention="combined", steps=35),
     # (c) RNNsearch: GRU 256, V 8,000, batch 64, lengths 8 to 15
-    "c": dict(vocabulary=8000, hidden=256, embedding=256, alignment=256, maxout=128, batch=64, low=8, high=15),
+    # V 8,000, batch 64, length 15: (d) Luong's LSTM with dot attention and input feeding, (f) a Transformer
+    # V 8,000, batch 64, length 15: (d) Luong's LSTM with dot attention and input feeding, (f) a Transformer of two layers
+    "d": dict(model="luong", vocabulary=8000, hidden=256, embedding=256, batch=64, low=15, high=15),
+    "f": dict(model="transformer", vocabulary=8000, hidden=256, layers=2, heads=4, inner=1024, batch=64, low=15, high=15),
     "e": dict(vocabulary=65, hidden=128, layers=1, cell="gru", steps=50, batch=32, attention=None),
 }
-GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 def is_text(size):
@@ -57,11 +58,16 @@ def batch_of(size, rng):
 def our_model(size, rng):
     from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
     from numpy_attention.models.language_model import LanguageModel
+    from numpy_attention.models.luong import LuongTranslator
     from numpy_attention.models.rnnsearch import RNNSearch
+    from numpy_attention.models.transformer import Transformer
     V, H = size["vocabulary"], size["hidden"]
     if not is_text(size):
-        return RNNSearch.create(rng, V, V, size["embedding"], H, size["alignment"], size["maxout"],
-                                readout="current", reset="after", update="old", init="modern")
+        return {"rnnsearch": lambda: RNNSearch.create(rng, V, V, size["embedding"], H, size["alignment"], size["maxout"],
+                                                      readout="current", reset="after", update="old", init="modern"),
+                "luong": lambda: LuongTranslator.create(rng, V, V, size["embedding"], H, layers=1, attention="dot"),
+                "transformer": lambda: Transformer.create(rng, V, V, H, size["layers"], size["heads"], size["inner"],
+                                                          first=True, dropout=0.0, smoothing=0.0)}[size["model"]]()
     if size["attention"]:
         return AttentiveLanguageModel.create(rng, V, size["attention"], H, size["layers"], size["cell"], tied=False)
     return LanguageModel.create(rng, V, H, size["layers"], size["cell"])
@@ -93,8 +99,14 @@ def ours(size, threads, built):
 def their_model(size):
     import torch
     from torch_language_model import TorchLanguageModel, TorchReader
+    from torch_luong import TorchLuong
     from torch_rnnsearch import TorchRNNSearch
+    from torch_transformer import TorchTransformer
     V, H = size["vocabulary"], size["hidden"]
+    if size.get("model") == "transformer":
+        return TorchTransformer(V, V, H, size["layers"], size["heads"], size["inner"])
+    if size.get("model") == "luong":
+        return TorchLuong(V, V, size["embedding"], H)
     if not is_text(size):
         model = TorchRNNSearch(V, V, size["embedding"], H, size["alignment"], size["maxout"])
         torch.nn.init.normal_(model.v_a, std=0.1)
@@ -131,52 +143,3 @@ def theirs(size, threads, built):
         optimizer.step()
         return loss.item() / batch.tokens
     return step
-
-
-# ---- the matrix products of a step ----------------------------------------------------------------------------------------
-
-def translator_products(size, threads):
-    """(rows, inner, columns) of the products made once a step, of those made every time step, and of the weight
-    gradients of the latter, made once; for the words that are no padding, the rows shared out among threads."""
-    batch = batch_of(size, np.random.default_rng(0))
-    H, E, A, L, V = (size[name] for name in ("hidden", "embedding", "alignment", "maxout", "vocabulary"))
-    S, T, B = len(batch.source), len(batch.target_in), batch.size // threads
-    read, written = int(batch.source_mask.sum()) // threads, batch.tokens // threads
-    once = 2 * [(read, E, 3 * H)] + [(read, 2 * H, A), (written, E, 3 * H), (written, L, V)]
-    once += [(written, rows, 2 * L) for rows in (H, E, 2 * H)]
-    steps = S * 2 * [(B, H, 3 * H)] + T * [(B, H, 3 * H), (B, 2 * H, 3 * H), (B, H, A)]
-    return once, steps, 2 * [(read, H, 3 * H)] + [(written, H, 3 * H), (written, 2 * H, 3 * H), (written, H, A)]
-
-
-def text_products(size, threads):
-    """The same for a language model; (B, T, T, H) are B products, the weights of each row by its states."""
-    T, B, H, V, layers = (size[name] for name in ("steps", "batch", "hidden", "vocabulary", "layers"))
-    B, gates = B // threads, GATES[size["cell"]] * H
-    once = layers * [(T * B, H, gates)] + [(T * B, H, V)]
-    if size["attention"]:
-        once += 4 * [(T * B, H, H)] + [(B, T, T, H)]                  # W_s, W_q, W_x, W_r
-    return once, T * layers * [(B, H, gates)], layers * [(T * B, H, gates)]
-
-
-def floor(size, threads, built):
-    from numpy_attention.training.threads import Threads
-    once, steps, hoisted = (text_products if is_text(size) else translator_products)(size, threads)
-
-    def pair(*shapes):
-        return tuple(np.ones(shape, np.float32) for shape in shapes)
-
-    forward = {(*b, n, k, m): pair((*b, n, k), (*b, k, m)) for *b, n, k, m in once + steps}
-    back = {(*b, n, k, m): pair((*b, n, m), (*b, m, k)) for *b, n, k, m in once + steps}
-    weight = {(*b, n, k, m): pair((*b, k, n), (*b, n, m)) for *b, n, k, m in once + hoisted}
-    built()
-
-    def products(k):
-        for pairs, shapes in ((forward, once + steps), (back, once + steps), (weight, once + hoisted)):
-            for shape in shapes:
-                np.matmul(*pairs[shape])
-
-    pool = Threads(threads).__enter__()
-    return lambda: pool.map(products) and 0.0
-
-
-SIDES = {"ours": ours, "theirs": theirs, "floor": floor}

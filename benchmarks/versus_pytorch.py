@@ -1,6 +1,6 @@
 """Training steps against PyTorch eager: the same model, batch, threads and precision, in turn, as ratios.
 
-    python benchmarks/versus_pytorch.py --models a,b,c,e [--json FILE] [--rounds 15] [--threads 2] [--untuned] [--memory]
+    python benchmarks/versus_pytorch.py --models a,b,c,d,e,f [--json FILE] [--rounds 15] [--threads 2] [--untuned] [--memory]
 
 One step is forward, backward, clipping and the optimizer's update. Each library runs in a process of its own, because
 they bring different thread pools; the two take turns, one step each, and the ratio of a round is ours / PyTorch's.
@@ -23,9 +23,11 @@ import sys
 import time
 
 import numpy as np
-from sides import MODELS, SIDES
+from floor import floor
+from sides import MODELS, ours, theirs
 
 TUNED = {"MALLOC_TRIM_THRESHOLD_": "4294967296", "MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TOP_PAD_": "67108864"}
+SIDES = {"ours": ours, "theirs": theirs, "floor": floor}
 GROUPS = {"b": ["b20", "b35"]}
 
 
@@ -108,7 +110,7 @@ def measure_memory(size, threads, tuned):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default="a,b,c,e", help="comma-separated: " + ", ".join([*MODELS, *GROUPS]))
+    parser.add_argument("--models", default="a,b,c,d,e,f", help="comma-separated: " + ", ".join([*MODELS, *GROUPS]))
     parser.add_argument("--json", help="append one JSON line a model to this file")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)

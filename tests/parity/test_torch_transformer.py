@@ -6,12 +6,15 @@ import pytest
 
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import scaled_dot_product, scaled_dot_product_backward
+from numpy_attention.checks.models import PAIRS
 from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.layer_norm import LayerNorm
+from numpy_attention.models.transformer import Transformer
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[parity]'")
 from torch import nn  # noqa: E402
+from torch_transformer import TorchTransformer  # noqa: E402
 
 B, T, S, D, HEADS, INNER = 3, 4, 5, 6, 2, 7
 PRECISIONS = pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-8), (np.float32, 1e-5)])
@@ -158,3 +161,44 @@ def test_decoder_layer(rng, dtype, tolerance, first):
     laws.assert_close(dict(grad.attention.named_parameters()), gradients(theirs.self_attn), tolerance)
     laws.assert_close(dict(grad.source_attention.named_parameters()), gradients(theirs.multihead_attn), tolerance)
     check_rest(theirs, grad, (grad.around_attention, grad.around_source, grad.around_feed_forward), tolerance)
+
+
+def parts(ours, theirs):
+    """(ours, theirs) of every array outside of the layers."""
+    yield ours.source_embedding.E, theirs.source_embedding.weight
+    yield ours.target_embedding.E, theirs.target_embedding.weight
+    yield ours.output.b, theirs.bias
+    for norm, other in ((ours.encoder_norm, theirs.stack.encoder.norm), (ours.decoder_norm, theirs.stack.decoder.norm)):
+        yield norm.g, other.weight
+        yield norm.b, other.bias
+
+
+@PRECISIONS
+def test_whole_model(rng, dtype, tolerance):
+    model = Transformer.create(rng, 9, 9, size=8, layers=2, heads=HEADS, inner=INNER, first=True, dropout=0.0, smoothing=0.0,
+                               dtype=dtype)
+    ours, theirs = randomize(model, rng), TorchTransformer(9, 9, 8, 2, HEADS, INNER).to(torch.from_numpy(model.vector).dtype)
+    for layer, other in (*zip(ours.encoder, theirs.stack.encoder.layers), *zip(ours.decoder, theirs.stack.decoder.layers)):
+        fill(other.self_attn, layer.attention)
+        norms = [layer.around_attention, layer.around_feed_forward]
+        if isinstance(layer, DecoderLayer):
+            fill(other.multihead_attn, layer.source_attention)
+            norms.insert(1, layer.around_source)
+        fill_rest(other, layer, norms)
+    with torch.no_grad():
+        for mine, tensor in parts(ours, theirs):
+            tensor.copy_(torch.from_numpy(mine))
+    grad = ours.zeros_like()
+    loss, _ = ours.loss_and_grad(PAIRS, None, 0.5, grad)
+    wanted = theirs.loss(*(torch.from_numpy(array) for array in (PAIRS.source, PAIRS.target_in, PAIRS.target_out)))
+    (0.5 * wanted).backward()
+    assert loss == pytest.approx(wanted.item(), rel=tolerance)
+    laws.assert_close([mine for mine, _ in parts(grad, theirs)], [tensor.grad.numpy() for _, tensor in parts(grad, theirs)],
+                      tolerance)
+    for layer, other in (*zip(grad.encoder, theirs.stack.encoder.layers), *zip(grad.decoder, theirs.stack.decoder.layers)):
+        laws.assert_close(dict(layer.attention.named_parameters()), gradients(other.self_attn), tolerance)
+        norms = [layer.around_attention, layer.around_feed_forward]
+        if isinstance(layer, DecoderLayer):
+            laws.assert_close(dict(layer.source_attention.named_parameters()), gradients(other.multihead_attn), tolerance)
+            norms.insert(1, layer.around_source)
+        check_rest(other, layer, norms, tolerance)
