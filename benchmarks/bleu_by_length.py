@@ -1,11 +1,11 @@
-"""Does the fixed vector fail with length? RNNsearch against EncoderDecoder, BLEU by source length, on bible-en-es.
+"""Does the fixed vector fail with length, and attention not? BLEU by source length of four models, on bible-en-es.
 
-    python benchmarks/bleu_by_length.py train rnnsearch
-    python benchmarks/bleu_by_length.py train encoder-decoder
+    python benchmarks/bleu_by_length.py train rnnsearch|encoder-decoder|luong|transformer
     python benchmarks/bleu_by_length.py figure FILE.png
 
-Both learn from clauses and whole verses of up to 50 tokens, with equal parameter count and the same number of epochs;
-runs lie in runs/length-NAME and resume. The test sentences are the clauses and verses of the test split.
+All learn from clauses and whole verses of up to 50 tokens, with as many parameters as RNNsearch and the same number of
+epochs; runs lie in runs/length-NAME and resume. The test sentences are the clauses and verses of the test split. The
+figure shows the models that are trained.
 """
 
 import argparse
@@ -16,12 +16,16 @@ import numpy as np
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.corpora import load_parallel
+from numpy_attention.models.budget import translator_within_budget
 from numpy_attention.models.registry import build
 from numpy_attention.translation import Translator, TranslatorTraining
 
 RUNS = Path(__file__).resolve().parents[1] / "runs"
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)
 HOW = TranslatorTraining(epochs=3, batch_size=64, learning_rate=2e-3, clip=1.0, min_count=5, seed=0)
+SYSTEMS = ("rnnsearch", "encoder-decoder", "luong", "transformer")
+LUONG = dict(attention="general", cell="gru", bidirectional=True, layers=1, dropout=0.2)
+TRANSFORMER = dict(layers=2, heads=4, first=True, dropout=0.1, smoothing=0.1)
 COMMON = dict(readout="current", reset="after", update="old", init="modern", dropout=0.2, embedding=128)
 
 
@@ -41,18 +45,22 @@ def train(name, threads):
     pairs = corpus("train")
     settings = dict(COMMON, hidden=128, maxout=64)
     translator = Translator.create(pairs, "rnnsearch", settings, HOW, {"name": "bible-en-es"})
-    if name == "encoder-decoder":
-        sizes = len(translator.source_vocabulary), len(translator.target_vocabulary)
-        settings["hidden"] = equal_hidden(*sizes, translator.model.size)
+    if name != "rnnsearch":
+        sizes, size = (len(translator.source_vocabulary), len(translator.target_vocabulary)), translator.model.size
+        if name == "encoder-decoder":
+            settings["hidden"] = equal_hidden(*sizes, size)
+        else:
+            settings = LUONG if name == "luong" else TRANSFORMER
+            settings = settings | translator_within_budget(size, *sizes, name, **settings)[0]
         translator = Translator.create(pairs, name, settings, HOW, {"name": "bible-en-es"})
-    print(f"{name}: {translator.model.size:,} parameters, hidden {settings['hidden']}, {len(pairs):,} pairs", flush=True)
+    print(f"{name}: {translator.model.size:,} parameters, {settings}, {len(pairs):,} pairs", flush=True)
     translator.fit(pairs, corpus("valid"), RUNS / f"length-{name}", threads)
 
 
 def figure(path, beam):
     pairs = corpus("test")
     lengths, systems = [len(pair.source) for pair in pairs], {}
-    for name in ("rnnsearch", "encoder-decoder"):
+    for name in (name for name in SYSTEMS if (RUNS / f"length-{name}").exists()):
         translator = Translator.load(RUNS / f"length-{name}")
         found = [t.target for t in translator.translate([pair.source for pair in pairs], beam, threads=2)]
         label = f"{name}, {translator.model.size / 1e6:.1f} M parameters"
@@ -71,7 +79,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("train")
-    one.add_argument("name", choices=("rnnsearch", "encoder-decoder"))
+    one.add_argument("name", choices=SYSTEMS)
     one.add_argument("--threads", type=int, default=2)
     other = commands.add_parser("figure")
     other.add_argument("file")
