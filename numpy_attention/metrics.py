@@ -55,13 +55,16 @@ def bleu(hypotheses, references, tokenize="none"):
     """Corpus BLEU (Papineni et al. 2002) by sacreBLEU, one reference a sentence → `Score`.
 
     Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are (strings: split at white
-    space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, for untokenised strings. The figure is only
-    comparable with others of the same signature. Where no sentence has four tokens BLEU is 0, however good they are.
+    space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, for untokenised strings, or to cut tokens,
+    joined by spaces, once more. The figure is only comparable with others of the same signature. Where no sentence has
+    four tokens BLEU is 0, however good they are.
     """
     if tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"unknown tokeniser {tokenize!r} for BLEU: choose one of {', '.join(BLEU.TOKENIZERS)}")
+    hypotheses = hypotheses if isinstance(hypotheses, str) else list(hypotheses)
+    tokenised = tokenize == "none" or not all(isinstance(sentence, str) for sentence in hypotheses)
     hypotheses, references = _texts(hypotheses, references)
-    metric = BLEU(tokenize=tokenize, force=tokenize == "none")     # force: we know that the text is tokenised
+    metric = BLEU(tokenize=tokenize, force=tokenised)              # force: we know that, and want no warning
     score = metric.corpus_score(hypotheses, [references]).score
     return Score("BLEU", float(score), str(metric.get_signature()))
 

@@ -170,7 +170,7 @@ class Translator(Trained):
         result["bleu_greedy"] = metrics.bleu(greedy_words, references).score
         result["exact"] = metrics.exact_match(map(tuple, greedy_words), references)
         result["bleu"] = metrics.bleu(words, references).score
-        result["bleu_13a"] = metrics.bleu([" ".join(t) for t in words], [" ".join(t) for t in references], "13a").score
+        result["bleu_13a"] = metrics.bleu(words, references, "13a").score
         result["chrf"] = metrics.chrf(words, references).score
         if any(pair.sure for pair in pairs):
             weights = self.attend(pairs)

@@ -1,0 +1,74 @@
+"""Where attention points when French moves a word or says it twice, and where it points instead, on grammar-en-fr.
+
+    for seed in 0 1 2; do for name in additive dot scaled-dot; do
+        numpy-attention reproduce grammar-$name --seed $seed
+    done; done
+    python benchmarks/grammar_pointing.py runs/grammar-*-seed* [--output runs]
+
+For each run and phenomenon: the share of gold links whose target word has its largest weight on the right source word
+(the pair's second phenomenon word counts as its own link), and of the others, what that largest weight is on: the source
+word of the target word before or after, </s>, or another. Saves grammar_attention.png, one sentence under every run.
+"""
+
+import argparse
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention import plotting
+from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.grammar import phenomena
+from numpy_attention.translation import Translator
+
+SHOWN = ("swapped adjective", "negation", "object pronoun", "moved adverb")
+EOS = ["</s>"]
+
+
+def looked_at(pair, weights, i, j):
+    """What the largest weight of target word j, whose gold source word is i, is on."""
+    place = int(weights[j].argmax())
+    partners = defaultdict(set)
+    for s, t in pair.sure:
+        partners[t].add(s)
+    if place == i:
+        return "right"
+    if place == len(pair.source):
+        return "</s>"
+    for shift, name in ((-1, "word before's"), (1, "word after's")):
+        if place in partners[j + shift]:
+            return name
+    return "another"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    parser.add_argument("--output", type=Path, default=Path("runs"), metavar="FOLDER")
+    options = parser.parse_args(arguments)
+    pairs = load_parallel("grammar-en-fr", "test")
+    found = [phenomena(pair) for pair in pairs]
+    example = next(n for n, one in enumerate(found) if one["swapped adjective"] and one["negation"])
+    shown, shares = {}, defaultdict(lambda: defaultdict(list))
+    for folder in options.runs:
+        weights = Translator.load(folder).attend(pairs)
+        name = Path(folder).name
+        shown[name] = weights[example]
+        print(name)
+        for phenomenon in SHOWN:
+            counts = Counter(looked_at(pair, rows, i, j) for pair, rows, one in zip(pairs, weights, found)
+                             for i, j in one[phenomenon])
+            total = counts.total()
+            shares[name.rsplit("-seed", 1)[0]][phenomenon].append(counts["right"] / total)
+            instead = ", ".join(f"{what} {count / total:.3f}" for what, count in counts.most_common() if what != "right")
+            print(f"    {phenomenon:<18} {counts['right'] / total:.3f} of {total:,} links; else {instead}")
+    print("median over seeds")
+    for name, by in shares.items():
+        print(f"    {name:<20} " + ", ".join(f"{phenomenon} {np.median(values):.3f}" for phenomenon, values in by.items()))
+    pair = pairs[example]
+    grid = plotting.heatmap_grid(shown, [*pair.source, *EOS], [*pair.target, *EOS], pair.sure, pair.possible, columns=3)
+    print("saved", plotting.save(grid, options.output / "grammar_attention.png"))
+
+
+if __name__ == "__main__":
+    main()
