@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.memory import Memory
-from numpy_attention.attention.scaled_dot import scaled_dot_product, scaled_dot_product_backward
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect, flat
@@ -30,8 +30,8 @@ class MultiHeadAttention(Module):
     b_v: Array  # (A,)
     W_o: Array  # (A, O)
     b_o: Array  # (O,)
+    attention: ScaledDotProductAttention
     heads: int = 4
-    scaled: bool = True
 
     @classmethod
     def create(cls, rng, query_size, memory_size, size=None, outputs=None, heads=4, scaled=True, init=glorot,
@@ -43,7 +43,7 @@ class MultiHeadAttention(Module):
         zero = lambda n: np.zeros(n, dtype)
         return cls(init(rng, (query_size, size), dtype), zero(size), init(rng, (memory_size, size), dtype),
                    init(rng, (memory_size, size), dtype), zero(size), init(rng, (size, outputs), dtype), zero(outputs),
-                   heads, scaled)
+                   ScaledDotProductAttention(scaled), heads)
 
     # ---- all queries at once --------------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class MultiHeadAttention(Module):
         expect("queries", queries, (len(keys), None, len(self.W_q)), "(B, T, Q)")
         q = (flat(queries) @ self.W_q + self.b_q).reshape(queries.shape[:2] + self.b_q.shape)
         k, v = np.split(keys, 2, axis=2)
-        parts, weights, attended = scaled_dot_product(*map(self._heads, (q, k, v)), visible[:, None], self.scaled)
+        parts, weights, attended = self.attention.forward(*map(self._heads, (q, k, v)), visible[:, None])
         joined = parts.transpose(0, 2, 1, 3).reshape(q.shape)                          # (B, T, A)
         y = (flat(joined) @ self.W_o + self.b_o).reshape(q.shape[:2] + self.b_o.shape)
         return y, weights.mean(1), (queries, joined, attended)
@@ -93,7 +93,7 @@ class MultiHeadAttention(Module):
         grad.b_o += rows.sum(0)
         djoined = self._heads((rows @ self.W_o.T).reshape(joined.shape))
         shared = None if dweights is None else dweights[:, None] / dweights.dtype.type(self.heads)
-        dq, dk, dv = scaled_dot_product_backward(djoined, shared, attended)
+        dq, dk, dv = self.attention.backward(djoined, shared, attended)
         dq, dk, dv = (part.transpose(0, 2, 1, 3).reshape(len(part), part.shape[2], -1) for part in (dq, dk, dv))
         grad.W_q += flat(queries).T @ flat(dq)
         grad.b_q += flat(dq).sum(0)

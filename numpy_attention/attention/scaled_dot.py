@@ -1,43 +1,53 @@
 """Scaled dot-product attention over queries, keys and values (Vaswani et al. 2017, section 3.2.1)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
+from numpy_attention.module import Module
 from numpy_attention.shapes import flat
 
 
-def scaled_dot_product(q, k, v, visible, scaled=True):
-    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V   (equation 1), for all queries at once.
+@dataclass(eq=False)
+class ScaledDotProductAttention(Module):
+    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V   (equation 1), for all queries at once; it has no parameters.
 
-    q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible (B, …, T, S) boolean, its middle axes 1 or the others' →
-    (B, …, T, d_v), weights (B, …, T, S), cache. If the components of q and k are independent with mean 0 and variance 1,
-    q · k has variance d_k: without the division the softmax saturates as d_k grows, and its gradient vanishes (footnote
-    4); scaled=False leaves it out, to see that. A query that sees nothing gets weights and output 0.
+    If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k: without the division
+    the softmax saturates as d_k grows, and its gradient vanishes (footnote 4); scaled=False leaves it out, to see that.
+
+    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible (B, …, T, S) boolean, its middle axes 1 or the
+    others' → (B, …, T, d_v), weights (B, …, T, S). A query that sees nothing gets weights and output 0. ValueError: shapes
+    that do not fit.
     """
-    if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
-        raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: expected (B, …, T, d_k), "
-                         "(B, …, S, d_k) and (B, …, S, d_v)")
-    scores = np.matmul(q, np.swapaxes(k, -1, -2))
-    if scaled:
-        scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
-    seen = np.ascontiguousarray(np.broadcast_to(visible, scores.shape))
-    weights = np.empty_like(scores)
-    kernels.masked_softmax(flat(scores), flat(seen), flat(weights))
-    return np.matmul(weights, v), weights, (q, k, v, weights, scaled)
 
+    scaled: bool = True
 
-def scaled_dot_product_backward(doutput, dweights, cache):
-    """From ∂L/∂output and ∂L/∂weights (or None) → dq, dk, dv."""
-    q, k, v, weights, scaled = cache
-    # output = α V
-    dv = np.matmul(np.swapaxes(weights, -1, -2), doutput)
-    total = np.matmul(doutput, np.swapaxes(v, -1, -2))
-    if dweights is not None:
-        total += dweights
-    # α = softmax(e)
-    dscores = np.empty_like(weights)
-    kernels.masked_softmax_backward(flat(total), flat(weights), flat(dscores))
-    # e = Q Kᵀ / √d_k
-    if scaled:
-        dscores *= dscores.dtype.type(1 / np.sqrt(q.shape[-1]))
-    return np.matmul(dscores, k), np.matmul(np.swapaxes(dscores, -1, -2), q), dv
+    def forward(self, q, k, v, visible):
+        """→ (B, …, T, d_v), weights (B, …, T, S), cache."""
+        if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
+            raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: expected (B, …, T, d_k), "
+                             "(B, …, S, d_k) and (B, …, S, d_v)")
+        scores = np.matmul(q, np.swapaxes(k, -1, -2))
+        if self.scaled:
+            scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
+        seen = np.ascontiguousarray(np.broadcast_to(visible, scores.shape))
+        weights = np.empty_like(scores)
+        kernels.masked_softmax(flat(scores), flat(seen), flat(weights))
+        return np.matmul(weights, v), weights, (q, k, v, weights)
+
+    def backward(self, doutput, dweights, cache, grad=None):
+        """From ∂L/∂output and ∂L/∂weights (or None) → dq, dk, dv."""
+        q, k, v, weights = cache
+        # output = α V
+        dv = np.matmul(np.swapaxes(weights, -1, -2), doutput)
+        total = np.matmul(doutput, np.swapaxes(v, -1, -2))
+        if dweights is not None:
+            total += dweights
+        # α = softmax(e)
+        dscores = np.empty_like(weights)
+        kernels.masked_softmax_backward(flat(total), flat(weights), flat(dscores))
+        # e = Q Kᵀ / √d_k
+        if self.scaled:
+            dscores *= dscores.dtype.type(1 / np.sqrt(q.shape[-1]))
+        return np.matmul(dscores, k), np.matmul(np.swapaxes(dscores, -1, -2), q), dv

@@ -1,6 +1,5 @@
 """Gradient checks of the attention mechanisms."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,10 +14,9 @@ from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReader
-from numpy_attention.attention.scaled_dot import scaled_dot_product, scaled_dot_product_backward
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.checks.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
-from numpy_attention.module import Module
 
 
 def attention(rng, dtype, create, queries=Q):
@@ -66,16 +64,10 @@ def multi_head_at_once(rng, dtype):
                 lambda queries, memory: layer.forward(queries, memory, visible), layer.backward)
 
 
-@dataclass(eq=False)
-class Nothing(Module):
-    """A module without parameters, for functions."""
-
-
 def scaled_dot(rng, dtype):
-    visible = rng.random((B, 1, T, S)) < 0.6
-    return Case(Nothing(), tuple(array(rng, dtype, B, 2, n, size) for n, size in ((T, D), (S, D), (S, Q))),
-                lambda q, k, v: scaled_dot_product(q, k, v, visible),
-                lambda dy, dweights, cache, grad: scaled_dot_product_backward(dy, dweights, cache))
+    layer, visible = ScaledDotProductAttention(), rng.random((B, 1, T, S)) < 0.6
+    return Case(layer, tuple(array(rng, dtype, B, 2, n, size) for n, size in ((T, D), (S, D), (S, Q))),
+                lambda q, k, v: layer.forward(q, k, v, visible), layer.backward)
 
 
 # ---- attention over history ---------------------------------------------------------------------------------------
@@ -132,7 +124,7 @@ CASES = {
     "LocalPredictive": partial(attention, create=local_p),
     "LocalPredictive additive": partial(attention, create=partial(local_p, inner=additive)),
     "LocalPredictive contexts": partial(contexts_only, create=local_p),
-    "scaled_dot_product": scaled_dot,
+    "ScaledDotProductAttention": scaled_dot,
     "MultiHeadAttention": multi_head_at_once,
     "MultiHeadAttention steps": partial(attention, create=multi_head),
     "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),

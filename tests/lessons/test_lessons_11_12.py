@@ -1,4 +1,4 @@
-"""Lessons 11 and 12 as files: cells, prose, derivation. (Run by hand; their own asserts check the rest.)"""
+"""Lessons 11 and 12 as files: cells, prose, derivation. (Their own asserts check the rest.)"""
 
 import ast
 import re

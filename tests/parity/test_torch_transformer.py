@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.attention.scaled_dot import scaled_dot_product, scaled_dot_product_backward
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.checks.models import PAIRS
 from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.layer_norm import LayerNorm
@@ -36,8 +36,9 @@ def test_scaled_dot_product(rng, dtype, tolerance):
     q, k, v = tensors(*arrays[:3])
     theirs = nn.functional.scaled_dot_product_attention(q, k, v, torch.from_numpy(visible))
     theirs.backward(torch.from_numpy(arrays[3]))
-    y, _, cache = scaled_dot_product(*arrays[:3], visible)
-    found = y, *scaled_dot_product_backward(arrays[3], None, cache)
+    attention = ScaledDotProductAttention()
+    y, _, cache = attention.forward(*arrays[:3], visible)
+    found = y, *attention.backward(arrays[3], None, cache)
     laws.assert_close(list(found), [t.detach().numpy() for t in (theirs, q.grad, k.grad, v.grad)], tolerance)
 
 
