@@ -1,4 +1,4 @@
-"""A second opinion on the seven language models at equal parameters: the King James Version, which ships (`bible-en`)."""
+"""A second opinion on the seven language models at equal parameters: the World English Bible, which ships (`bible-en`)."""
 
 from numpy_attention.recipes.daniluk import WINDOW
 from numpy_attention.recipes.equal import equal
