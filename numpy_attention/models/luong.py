@@ -18,6 +18,7 @@ from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import CELLS
+from numpy_attention.models.translator import TeacherForced
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect_mask, flat
 from numpy_attention.trees import tree_map
@@ -40,7 +41,7 @@ class DecoderState:
 
 
 @dataclass(eq=False)
-class LuongTranslator(Module):
+class LuongTranslator(TeacherForced):
     """Encoder, decoder and attention of Luong et al. 2015, section 3.
 
         h_t = cells(E y_{t−1}; h_{t−1}),  with input feeding cells([E y_{t−1}; h̃_{t−1}]; h_{t−1})
@@ -224,24 +225,6 @@ class LuongTranslator(Module):
     def _attentional(self, context, h):
         mixed = context @ self.C + h @ self.W
         return np.tanh(mixed if self.b is None else mixed + self.b)
-
-    # ---- training ---------------------------------------------------------------------------------------------------
-
-    def loss_and_grad(self, batch, state, scale, grad, rng=None):
-        """Σ −log p(y_t) over the batch's target words, and None for the state; grad += ∂(scale · loss)/∂parameters."""
-        read_out, _, cache = self.forward(batch, rng)
-        loss, dread_out = self.output.loss_and_grad(read_out, batch.target_out[batch.target_mask], scale, grad.output)
-        self.backward(dread_out, None, cache, grad)
-        return loss, None
-
-    def loss(self, batch, state=None):
-        """Σ −log p(y_t) without dropout, and None for the state."""
-        read_out, _, _ = self.forward(batch)
-        return float(self.output.loss(read_out, batch.target_out[batch.target_mask])), None
-
-    def weights(self, batch):
-        """Attention weights under teacher forcing (T, B, S)."""
-        return self.forward(batch)[1]
 
     # ---- decoding ---------------------------------------------------------------------------------------------------
 

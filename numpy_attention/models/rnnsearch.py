@@ -13,6 +13,7 @@ from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
+from numpy_attention.models.translator import TeacherForced
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect_mask, flat
 
@@ -29,7 +30,7 @@ class DecoderState:
 
 
 @dataclass(eq=False)
-class RNNSearch(Module):
+class RNNSearch(TeacherForced):
     """Encoder, attention and decoder of Bahdanau et al. 2015, section 3 and appendix A.
 
         h_j  = [→h_j; ←h_j]                                annotations, one embedding for both directions
@@ -164,25 +165,6 @@ class RNNSearch(Module):
         dy += self.decoder.project_backward(da, y, grad.decoder)
         self.target_embedding.backward(self.dropout.backward(dy, y_dropped), ids, grad.target_embedding)
         self.encode_backward(dmemory, ds, encoded, grad)
-
-    # ---- training ---------------------------------------------------------------------------------------------------
-
-    def loss_and_grad(self, batch, state, scale, grad, rng=None):
-        """Σ −log p(y_i) over the batch's target words, and None for the state; grad += ∂(scale · loss)/∂parameters."""
-        t, _, cache = self.forward(batch, rng)
-        targets = batch.target_out[batch.target_mask]
-        loss, dt = self.output.loss_and_grad(t, targets, scale, grad.output)
-        self.backward(dt, None, cache, grad)
-        return loss, None
-
-    def loss(self, batch, state=None):
-        """Σ −log p(y_i) without dropout, and None for the state."""
-        t, _, _ = self.forward(batch)
-        return float(self.output.loss(t, batch.target_out[batch.target_mask])), None
-
-    def weights(self, batch):
-        """Attention weights under teacher forcing (T, B, S)."""
-        return self.forward(batch)[1]
 
     # ---- decoding ---------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.output import Output
 from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
-from numpy_attention.module import Array, Module
+from numpy_attention.models.translator import TeacherForced
+from numpy_attention.module import Array
 from numpy_attention.shapes import expect_mask, flat
 
 
@@ -29,7 +30,7 @@ class DecoderState:
 
 
 @dataclass(eq=False)
-class Transformer(Module):
+class Transformer(TeacherForced):
     """Encoder and decoder of Vaswani et al. 2017, section 3.
 
         x_j = √D E x_j + PE(j),  N encoder layers → memory
@@ -142,24 +143,6 @@ class Transformer(Module):
             dlooked = None
         self._embed_backward(dy, self.target_embedding, embedded, grad.target_embedding)
         self.encode_backward(dmemory, encoded, grad)
-
-    # ---- training ---------------------------------------------------------------------------------------------------
-
-    def loss_and_grad(self, batch, state, scale, grad, rng=None):
-        """Σ of the loss over the batch's target words, smoothed if so set, and None; grad += ∂(scale · loss)/∂parameters."""
-        y, _, cache = self.forward(batch, rng)
-        loss, dy = self.output.loss_and_grad(y, batch.target_out[batch.target_mask], scale, grad.output, self.smoothing)
-        self.backward(dy, None, cache, grad)
-        return loss, None
-
-    def loss(self, batch, state=None):
-        """Σ −log p(y_t) without dropout and smoothing, and None for the state."""
-        y, _, _ = self.forward(batch)
-        return float(self.output.loss(y, batch.target_out[batch.target_mask])), None
-
-    def weights(self, batch):
-        """Attention weights under teacher forcing (T, B, S)."""
-        return self.forward(batch)[1]
 
     # ---- decoding ---------------------------------------------------------------------------------------------------
 
