@@ -1,4 +1,5 @@
-"""The command line: help, what is refused and how, gradient checks, corpora."""
+"""The command line: help of every command (cli_options.py, cli_writing.py), what is refused and how (commands_shared.py),
+gradient checks, corpora."""
 
 import os
 import subprocess
