@@ -37,7 +37,8 @@ def main(arguments=None):
     for folder in options.runs:
         writer = Writer.load(folder)
         ids = texts.load(writer.corpus["name"], "test").stream(writer.vocabulary)
-        name, batches = label(writer), TextBatches(ids, STREAMS, writer.training.steps)
+        name = label(writer) if label(writer) not in flows else Path(folder).name
+        batches = TextBatches(ids, STREAMS, writer.training.steps)
         flows[name] = gradient_flow(writer.model, batches.batch(0))
         print(f"{name}: {writer.model.size:,} parameters; ‖∂L_T/∂h_t‖ falls to {flows[name][10] / flows[name][0]:.1e} of its "
               f"first value 10 positions back, {flows[name][-1] / flows[name][0]:.1e} {len(flows[name]) - 1} back")
