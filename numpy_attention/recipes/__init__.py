@@ -1,11 +1,11 @@
 """Recipes: experiments by name, each a small file that says what was trained and what its figures stand beside."""
 
-from numpy_attention.recipes import (bible_text, daniluk, dates, grammar, mechanisms, multi30k, reverse, rnnsearch_bible,
-                                     salton, zaremba)
+from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, mechanisms, multi30k, reverse,
+                                     rnnsearch_bible, salton, zaremba)
 
 RECIPES = {recipe.name: recipe for recipe in (
     rnnsearch_bible.RECIPE, multi30k.RECIPE, reverse.RECIPE, dates.RECIPE, *grammar.RECIPES, *mechanisms.RECIPES,
-    *zaremba.RECIPES, *salton.RECIPES, *daniluk.RECIPES, *bible_text.RECIPES)}
+    *zaremba.RECIPES, *salton.RECIPES, *daniluk.RECIPES, *equal.RECIPES, *bible_text.RECIPES)}
 
 
 def find_recipe(name):

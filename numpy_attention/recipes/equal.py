@@ -12,10 +12,13 @@ TRAIN = WriterTraining(epochs=4, batch_size=20, steps=35, optimizer="adam", lear
 def equal(name, attention, hidden, embedding, corpus="ptb", **settings):
     """The recipe of one model on PTB, or on `bible-en` as a second opinion; attention None: the LSTM alone."""
     settings = SHARED | dict(hidden=hidden, embedding=embedding) | settings
-    what = "LSTM" if attention is None else f"LSTM with {attention}"
+    what = settings.get("cell", "lstm").upper() if attention is None else f"LSTM with {attention}"
     if attention is not None:
         settings["attention"] = attention
     if "window" in settings:
         what += f", window {settings['window']}"
     return LanguageRecipe(name, f"{what}, 2 million parameters, 4 epochs, {corpus}", {"name": corpus},
                           "language-model" if attention is None else "attentive-language-model", settings, TRAIN)
+
+
+RECIPES = (equal("equal-rnn", None, 191, 191, cell="rnn"),)      # beside the LSTM: how far back a gradient reaches
