@@ -1,5 +1,7 @@
 """What all tests share: a Generator of their own, seeded by nothing but this file."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -7,3 +9,11 @@ import pytest
 @pytest.fixture
 def rng():
     return np.random.default_rng(20150909)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Figures belong to pyplot where a test has imported it, and pyplot keeps them."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
