@@ -36,7 +36,7 @@ def train(command):
     group.add_argument("--subwords", type=whole(5), metavar="N", help="cut words into N different pieces on each side, which "
                        "spell every word (needs sentencepiece: pip install 'numpy_attention[subwords]')")
     cli_translators.add(command)
-    group = training(command, "sentence pairs", batch_size=64, clip=1.0, run="runs/CORPUS-MODEL")
+    group = training(command, "sentence pairs", batch_size=64, clip=1.0, run="runs/CORPUS-MODEL (and attention, window)")
     group.add_argument("--reverse-source", action="store_true", help="read the source from its end")
 
 
@@ -69,7 +69,7 @@ def translate(command):
     command.add_argument("run", metavar="RUN", help=A_RUN)
     command.add_argument("sentence", nargs="*", help="what to translate; without any, lines are read from the input")
     command.add_argument("--beam", type=whole(1), help="hypotheses kept in search, 5 unless given; 1 is greedy")
-    command.add_argument("--length-penalty", type=not_negative, default=1.0, help="0 prefers short translations")
+    command.add_argument("--length-penalty", type=not_negative, help="0 prefers short translations; 1 unless given")
     command.add_argument("--all", action="store_true", help="print every hypothesis: score, log p, length, translation")
     command.add_argument("--heatmap", metavar="FILE", type=picture,
                          help="save the attention weights as .png, .pdf or .svg")

@@ -21,7 +21,7 @@ def add(command):
     """The group of options that describe the model; each is None unless given, for another model may not have it."""
     group = command.add_argument_group("the model")
     group.add_argument("--model", choices=tuple(MODELS), default="rnnsearch", help="GRUs with additive attention (Bahdanau), "
-                       "the same with one fixed vector, Luong's family, or a Transformer")
+                       "the same with one fixed vector, Luong's family, or a Transformer (normalisation first)")
     group.add_argument("--hidden", type=whole(2), help="size of the states; 256 unless given")
     group.add_argument("--embedding", type=whole(1), help="size of the word vectors; 256 unless given")
     group.add_argument("--dropout", type=share, help="share of values set to 0 in training; 0.2, of a transformer 0.1, "
@@ -48,8 +48,9 @@ def add(command):
     group = command.add_argument_group("--model luong and transformer")
     group.add_argument("--layers", type=whole(1), help="of encoder and of decoder; 1, of a transformer 3, unless given")
     group.add_argument("--heads", type=whole(1), help="of multi-head attention; 4 unless given")
-    group.add_argument("--inner", type=whole(1), help="of a transformer: size within feed-forward; 1024 unless given")
-    group.add_argument("--smoothing", type=share, help="of a transformer: label smoothing; 0.1 unless given")
+    group = command.add_argument_group("--model transformer")
+    group.add_argument("--inner", type=whole(1), help="size within feed-forward; 1024 unless given")
+    group.add_argument("--smoothing", type=share, help="label smoothing; 0.1 unless given")
 
 
 def settings_of(options, longest):
@@ -79,6 +80,9 @@ def settings_of_luong(settings, options, longest):
                          "or local-p")
     if attention != "multi-head" and options.heads is not None:
         raise ValueError(f"--heads is given, but --attention {attention} has one: leave it out, or choose multi-head")
+    if attention == "multi-head" and settings["hidden"] % settings["heads"]:
+        raise ValueError(f"--hidden {settings['hidden']} and --heads {settings['heads']}: expected a --hidden that --heads "
+                         "divides")
     if attention == "location":
         settings["longest"] = longest + 1           # and its </s>
     if window == "local-m" and options.reverse_source:
@@ -87,5 +91,8 @@ def settings_of_luong(settings, options, longest):
 
 
 def settings_of_transformer(settings):
+    hidden, heads = settings["hidden"], settings["heads"]
+    if hidden % 2 or hidden % heads:
+        raise ValueError(f"--hidden {hidden} and --heads {heads}: expected an even --hidden that --heads divides")
     settings["size"] = settings.pop("hidden")
     return settings | {"first": True}

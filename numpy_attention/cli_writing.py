@@ -24,7 +24,8 @@ def train(command):
                        choices=("none", "single", "combined", "attention", "key-value", "key-value-predict", "ngram"),
                        help="how the model looks at its own past: Salton's single and combined score, Daniluk's attention "
                        "with one, two or three vectors, or their N-gram without attention")
-    model.add_argument("--window", type=whole(1), help="how many positions back attention may look; all unless given")
+    model.add_argument("--window", type=whole(1), help="how many positions back attention may look; all of a chunk unless "
+                       "given")
     model.add_argument("--carried", type=whole(1), help="states that attention remembers from the steps before; none "
                        "unless given")
     model.add_argument("--order", type=whole(2), help="N of ngram; 4 unless given")
@@ -44,7 +45,7 @@ def train(command):
                        "as the logarithm of each word's frequency, else as 0")
     model.add_argument("--forget-bias", type=not_negative, help="initial bias of an LSTM's forget gate; 1 unless given")
     group = training(command, "streams of text, or sentences or articles,", batch_size=20, clip=5.0,
-                     run="runs/CORPUS-ATTENTION")
+                     run="runs/CORPUS-ATTENTION, or -CELL without attention,")
     group.add_argument("--state", choices=("carried", "sentence", "article"), default="carried", help="of the cells: "
                        "carried through the whole text, or empty at the start of every sentence or article")
     group.add_argument("--steps", type=whole(1), help="tokens that back-propagation goes through at a time; 35 unless "

@@ -4,6 +4,7 @@ The options come from `cli.py`; `commands_text.py` is for language models.
 """
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,10 +13,8 @@ import numpy as np
 from numpy_attention import catalogue, commands_text, comparison, metrics, plotting, runs
 from numpy_attention.cli_translators import settings_of
 from numpy_attention.commands_shared import refuse, run_folder, training_settings, warn_of_unknown_words
-from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.pairs import Pair
-from numpy_attention.decoding.beam import beam_search
 from numpy_attention.training.threads import Threads
 from numpy_attention.trained import kind_of
 from numpy_attention.translation import Translator, TranslatorTraining
@@ -31,6 +30,8 @@ def train(options):
     corpus = corpus_to_train_on(options)
     if options.subwords:
         refuse(options, "subwords spell every word", "min_count")
+        if runs.text_form(corpus).cut == "characters":
+            raise ValueError(f"--subwords cuts words, and {corpus['name']} consists of characters: leave it out")
     training = TranslatorTraining(**training_settings(options), min_count=options.min_count or 2,
                                   reverse_source=options.reverse_source, subwords=options.subwords)
     splits = runs.splits_of(corpus)
@@ -51,7 +52,7 @@ def train(options):
           f"measures {len(pairs):,} pairs ({split})", flush=True)
     show_figures(measure(translator, pairs, 5, translator.threads))
     example = runs.text_form(corpus).text(pairs[0].source)
-    print(f'next: numpy-attention translate {folder} "{example}"')
+    print(f"next: numpy-attention translate {shlex.quote(str(folder))} {shlex.quote(example)}")
 
 
 def corpus_to_train_on(options):
@@ -92,34 +93,35 @@ def translate(options):
     warn_of_unknown_words(translator.source_vocabulary, sentences)
     found = translations_of(translator, sentences, options)
     if options.heatmap:
-        best = found[0]
+        best = found[0][0]
         target = best.target + EOS * (len(best.weights) - len(best.target))
         plotting.save(plotting.attention_heatmap(best.weights, best.source + EOS, target), options.heatmap)
-    for sentence, translation in zip(sentences, found):
-        if not options.all:
-            print(form.text(translation.unknown_replaced() if options.replace_unknown else translation.target))
-            continue
-        for hypothesis in hypotheses_of(translator, sentence, options.beam or 5, options.length_penalty):
-            words = form.text(translator.target_vocabulary.decode(hypothesis.ids))
-            print(f"{hypothesis.score(options.length_penalty):8.3f}  log p {hypothesis.log_probability:8.3f}  "
-                  f"{len(hypothesis.words):3d} {unit_of(translator)}  {words}")
+    for hypotheses in found:
+        for one in hypotheses:
+            if options.all:
+                print(f"{one.score:8.3f}  log p {one.log_probability:8.3f}  {len(one.target):3d} words  ", end="")
+            print(form.text(one.unknown_replaced() if options.replace_unknown else one.target))
     if options.heatmap:
         print(f"saved {options.heatmap}", file=sys.stderr)
 
 
 def translations_of(translator, sentences, options):
-    """A Translation of each sentence: found by search, or drawn at random."""
+    """Translations of each sentence, best first: the one that search finds, or all of them, or one drawn at random."""
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word that attention looks at, and this run's model has no attention: "
                          "leave it out")
     if not options.sample:
         refuse(options, "it belongs to --sample", "temperature", "top_k", "top_p", "seed")
-        return translator.translate(sentences, options.beam or 5, options.length_penalty)
-    refuse(options, "--sample does not search", "beam", "all")
+        penalty = 1.0 if options.length_penalty is None else options.length_penalty
+        if options.all:
+            with Threads(1):
+                return [translator.hypotheses(sentence, options.beam or 5, penalty) for sentence in sentences]
+        return [[one] for one in translator.translate(sentences, options.beam or 5, penalty)]
+    refuse(options, "--sample does not search", "beam", "all", "length_penalty")
     rng = np.random.default_rng(options.seed or 0)
     temperature = 1.0 if options.temperature is None else options.temperature
     with Threads(1):
-        return [translator.sample(sentence, rng, temperature, options.top_k, options.top_p) for sentence in sentences]
+        return [[translator.sample(sentence, rng, temperature, options.top_k, options.top_p)] for sentence in sentences]
 
 
 def lines_of_input():
@@ -127,14 +129,6 @@ def lines_of_input():
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence a line; end with Ctrl-D", file=sys.stderr)
     return sys.stdin.read().splitlines()
-
-
-def hypotheses_of(translator, sentence, beam, length_penalty):
-    """All hypotheses that beam search ends with, best first."""
-    ids = translator.source_vocabulary.encode(sentence)
-    batch = pair_batch([ids], [[0]], translator.training.reverse_source)
-    with Threads(1):
-        return beam_search(translator.model, batch.source, batch.source_mask, beam, length_penalty)[0]
 
 
 # ---- evaluate -------------------------------------------------------------------------------------------------------
@@ -235,6 +229,7 @@ def heatmap(options):
         if not (pair.source and pair.target):
             raise ValueError("an empty sentence: expected at least one token in both")
         warn_of_unknown_words(translator.source_vocabulary, [pair.source])
+        warn_of_unknown_words(translator.target_vocabulary, [pair.target])
     else:
         pairs, split = pairs_of(translator.corpus, options.split)
         index = options.index or 0

@@ -47,10 +47,9 @@ def train(options):
     for split in runs.splits_of(corpus)[1:]:
         text = valid if split == "valid" else running_text.load(corpus, split)[0]
         show_figures(split, measure(writer, text, writer.threads))
-    first = next(sentence for sentence in valid.sentences if len(sentence) > 1 or valid.unit == "words" and sentence)
-    form = runs.text_form(corpus)
+    form, first = runs.text_form(corpus), next((sentence for sentence in valid.sentences if sentence), [])
     prompt = form.text(first[:20]).split("\n")[0] if form.cut == "characters" else form.text(first[:3])
-    print(f"next: numpy-attention generate {folder} --prompt {shlex.quote(prompt)}")
+    print(f"next: numpy-attention generate {shlex.quote(str(folder))} --prompt {shlex.quote(prompt)}")
 
 
 def corpus_to_train_on(options):
@@ -89,10 +88,12 @@ def model_of(options, text, training):
     if attention == "ngram":
         refuse(options, "an N-gram model looks back --order − 1 states", "window")
         settings["order"] = options.order or 4
+        if options.carried:
+            settings["carried"] = settings["order"] - 2                 # all that it looks back to
     else:
         refuse(options, "it belongs to --attention ngram", "order")
     if attention is not None:
-        settings |= {name: getattr(options, name) for name in ("window", "carried") if getattr(options, name)}
+        settings = {name: getattr(options, name) for name in ("window", "carried") if getattr(options, name)} | settings
     parts = roles_of(attention, options.order or 4) if attention else 1
     if options.parameters:
         refuse(options, "--parameters chooses the sizes", "hidden", "embedding")

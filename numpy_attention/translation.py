@@ -37,11 +37,12 @@ class Translation:
     target: list
     log_probability: float
     weights: Array
+    score: float | None = None          # what search ranks by
 
     def unknown_replaced(self):
         """The target with each <unk> replaced by the source word that its largest weight is on (Luong et al. 2015,
         section 4.1, without their dictionary): names and numbers are copied."""
-        return [self.source[int(row[:-1].argmax())] if word == "<unk>" else word
+        return [self.source[int(row[:-1].argmax())] if "<unk>" in word else word
                 for word, row in zip(self.target, self.weights)]
 
 
@@ -71,9 +72,10 @@ class Translator(Trained):
         if name not in TRANSLATORS:
             raise ValueError(f"unknown translator {name!r}: expected one of {', '.join(sorted(TRANSLATORS))}")
         training = training or TranslatorTraining()
-        vocabularies = [Subwords.build(sentences, training.subwords) if training.subwords else
+        vocabularies = [Subwords.build(sentences, training.subwords, f"the {side}'s ") if training.subwords else
                         Vocabulary.build(sentences, min_count=training.min_count)
-                        for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs])]
+                        for side, sentences in (("source", [pair.source for pair in pairs]),
+                                                ("target", [pair.target for pair in pairs]))]
         model = build(name, np.random.default_rng(training.seed), *vocabularies, **(settings or {}))
         return cls(model, *vocabularies, name, settings or {}, training, corpus or {})
 
@@ -109,11 +111,15 @@ class Translator(Trained):
             pool.map(lambda k: [search(group) for group in groups[k::threads]])
         return found
 
+    def hypotheses(self, sentence, beam=5, length_penalty=1.0):
+        """All Translations of a sentence that beam search ends with, best first."""
+        batch = self._source_batch(sentence)
+        return [self._translation(sentence, hypothesis, length_penalty) for hypothesis in
+                beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)[0]]
+
     def sample(self, sentence, rng, temperature=1.0, top_k=None, top_p=None):
         """One translation drawn at random, as `numpy_attention.decoding.sampling.sample` does; <unk> is not drawn."""
-        if not len(sentence):
-            raise ValueError("an empty sentence: expected at least one token")
-        batch = pair_batch([self.source_vocabulary.encode(sentence)], [[0]], self.training.reverse_source)
+        batch = self._source_batch(sentence)
         log_probs, weights, state = self.model.next(np.array([BOS]), self.model.start(batch.source, batch.source_mask))
         start, limit = Reading(log_probs[0], [weights[0]], state), int(longest(batch.source_mask, None)[0])
         choices = list(sample(self.model, start, rng, limit, 1, temperature, top_k, top_p, [UNK]))
@@ -121,10 +127,15 @@ class Translator(Trained):
                                                       sum(choice.log_probability for choice in choices),
                                                       np.array([choice.weights for choice in choices])))
 
-    def _translation(self, sentence, hypothesis):
+    def _source_batch(self, sentence):
+        if not len(sentence):
+            raise ValueError("an empty sentence: expected at least one token")
+        return pair_batch([self.source_vocabulary.encode(sentence)], [[0]], self.training.reverse_source)
+
+    def _translation(self, sentence, hypothesis, length_penalty=1.0):
         words, places = self.target_vocabulary.read(hypothesis.ids)
         return Translation(list(sentence), words, hypothesis.log_probability,
-                           self._in_words(hypothesis.weights, sentence, places, len(words)))
+                           self._in_words(hypothesis.weights, sentence, places, len(words)), hypothesis.score(length_penalty))
 
     def attend(self, pairs):
         """Attention weights under teacher forcing: (target + 1, source + 1) for each Pair, </s> last."""
@@ -161,12 +172,13 @@ class Translator(Trained):
         threads = threads or available()
         references = [pair.target for pair in pairs]
         loss = evaluate(self.model, self.batches(pairs), threads)
-        words = sum(len(pair.target) + 1 for pair in pairs)
+        ends = sum(len(pair.target) + 1 for pair in pairs)
         result = {"perplexity": loss.perplexity, "tokens": loss.tokens,
-                  "perplexity_word": Evaluation(loss.loss, words).perplexity}
+                  "perplexity_word": Evaluation(loss.loss, ends).perplexity}
         sources = [pair.source for pair in pairs]
         found = found or self.translate(sources, beam, threads=threads)
-        words, greedy_words = ([t.target for t in some] for some in (found, self.translate(sources, 1, threads=threads)))
+        plain = found if beam == 1 else self.translate(sources, 1, threads=threads)
+        words, greedy_words = ([one.target for one in some] for some in (found, plain))
         result["bleu_greedy"] = metrics.bleu(greedy_words, references).score
         result["exact"] = metrics.exact_match(map(tuple, greedy_words), references)
         result["bleu"] = metrics.bleu(words, references).score

@@ -50,7 +50,8 @@ def test_options_reach_the_model(words, wanted):
     ("--model luong --heads 2", "--heads is given, but --attention dot has one"),
     ("--model luong --attention location --window local-p", "nothing for a window to choose from"),
     ("--model luong --attention multi-head --window local-p", "the weights of one sum"),
-    ("--model transformer --heads 3", "3 heads of 256"),
+    ("--model transformer --heads 3", "--hidden 256 and --heads 3: expected an even --hidden"),
+    ("--model luong --attention multi-head --heads 3", "--hidden 256 and --heads 3: expected a --hidden"),
     ("--warmup 3", "--warmup is given, but it belongs to --schedule warmup"),
     ("--subwords 40 --min-count 2", "--min-count is given, but subwords spell every word"),
 ])
@@ -77,7 +78,13 @@ def test_runs(words, name, capsys, tmp_path, monkeypatch):
     one, other = ([main(["translate", run, "4 5 6", "--sample", "--seed", seed]), capsys.readouterr().out][1] for seed in "11")
     assert one == other
     assert "--seed is given, but it belongs to --sample" in told(capsys, "translate", run, "4", "--seed", "0")
-    assert "--sample does not search" in told(capsys, "translate", run, "4", "--sample", "--beam", "2")
+    for option in ("--beam", "--length-penalty"):
+        assert "--sample does not search" in told(capsys, "translate", run, "4", "--sample", option, "2")
+
+
+def test_characters_are_not_cut(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "dates consists of characters" in told(capsys, "train", "--corpus", "dates", "--pairs", "50", "--subwords", "60")
 
 
 def test_replace_unknown(capsys, tmp_path, monkeypatch):
@@ -92,3 +99,7 @@ def test_replace_unknown(capsys, tmp_path, monkeypatch):
         Translation(sentence, ["<unk>", "c"], -1.0, weights) for sentence in sentences])
     assert main(["translate", "r", "a zebra", "--replace-unknown"]) == 0 and capsys.readouterr().out == "zebra c\n"
     assert main(["translate", "r", "a zebra"]) == 0 and capsys.readouterr().out == "<unk> c\n"
+    monkeypatch.setattr(Translator, "hypotheses", lambda self, sentence, *how: [
+        Translation(sentence, target, -1.0, weights, -0.5) for target in (["<unk>", "c"], ["x<unk>", "c"])])
+    assert main(["translate", "r", "a zebra", "--all", "--replace-unknown"]) == 0
+    assert [line.split("words  ")[1] for line in capsys.readouterr().out.splitlines()] == ["zebra c", "zebra c"]

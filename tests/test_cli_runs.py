@@ -10,7 +10,7 @@ from cli_runs import COPY, SMALL, told
 
 from numpy_attention import plotting
 from numpy_attention.cli import main, parser
-from numpy_attention.commands import corpus_to_measure_on, hypotheses_of
+from numpy_attention.commands import corpus_to_measure_on
 from numpy_attention.translation import Translator
 
 
@@ -60,9 +60,10 @@ def test_options_reach_the_search(run, monkeypatch, tmp_path):
 def test_the_first_hypothesis_is_the_translation(run, backwards):
     translator, sentence = Translator.load(run), ["3", "1", "4"]
     translator.training.reverse_source = backwards
-    best, found = hypotheses_of(translator, sentence, 3, 0.5)[0], translator.translate([sentence], 3, 0.5)[0]
-    assert translator.target_vocabulary.decode(best.ids) == found.target
-    assert best.log_probability == pytest.approx(found.log_probability, abs=1e-5)
+    hypotheses, found = translator.hypotheses(sentence, 3, 0.5), translator.translate([sentence], 3, 0.5)[0]
+    assert hypotheses[0].target == found.target and [one.score for one in hypotheses] == sorted(
+        (one.score for one in hypotheses), reverse=True)
+    assert hypotheses[0].log_probability == pytest.approx(found.log_probability, abs=1e-5)
 
 
 def test_translate_reads_the_input(run, capsys, monkeypatch):

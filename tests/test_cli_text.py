@@ -182,3 +182,16 @@ def test_refused(words, message, own, capsys):
     (own / "one.txt").write_text("a b c\n")
     assert message in told(capsys, "train", "lm", *words.split())
     assert not (own / "runs").exists()
+
+
+def test_a_text_too_short_to_prompt_with(own, capsys):
+    (own / "short.txt").write_text("abcabcabcabcabcabc\n")
+    command = "train lm --text short.txt --characters --batch-size 1 --embedding 4 --epochs 1 --threads 1".split()
+    assert main(command) == 0
+    assert "next: numpy-attention generate runs/short-lstm --prompt ''" in capsys.readouterr().out
+
+
+def test_the_memory_of_an_ngram_is_what_it_looks_back_to(own, capsys):
+    assert main([*OWN, "--attention", "ngram", "--order", "3", "--carried", "9"]) == 0
+    assert "memory of 1 states carried on" in capsys.readouterr().out
+    assert Writer.load("runs/own-ngram").settings["carried"] == 1

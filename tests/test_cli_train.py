@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 
 import numpy as np
@@ -45,8 +46,19 @@ def test_train_says_what_it_does(tmp_path, capsys, monkeypatch):
     assert "saves to runs/copy-rnnsearch" in out and "120 pairs (test)" in out and "pointing" in out
     files = {path.name for path in (tmp_path / "runs/copy-rnnsearch").iterdir()}
     assert files == {"checkpoint.npz", "learning_curves.png"}
-    next_command = re.search(r'^next: numpy-attention (translate runs/copy-rnnsearch) "(.*)"$', out, re.MULTILINE)
-    assert main([*next_command[1].split(), next_command[2]]) == 0
+    assert main(shlex.split(re.search("^next: numpy-attention (translate runs/copy-rnnsearch .*)$", out, re.M)[1])) == 0
+
+
+def test_what_comes_next_may_be_pasted(own, capsys):
+    """The folder and the sentence are quoted for the shell, whatever stands in them."""
+    (own / "a.txt").write_text('say "it" for $5 `now`\n' * 30)
+    (own / "b.txt").write_text("x\n" * 30)
+    (own / "c.txt").write_text('say "it" for $5 `now`\n')
+    (own / "d.txt").write_text("x\n")
+    assert main(["train", "--source", "a.txt", "--target", "b.txt", "--valid-source", "c.txt", "--valid-target", "d.txt",
+                 *SMALL, "--run", "my $run"]) == 0
+    command = shlex.split(capsys.readouterr().out.split("next: numpy-attention ")[1])
+    assert command == ["translate", "my $run", 'say "it" for $5 `now`'] and main(command) == 0
 
 
 def test_resumes_and_goes_on(run, capsys, tmp_path):

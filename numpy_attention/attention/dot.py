@@ -19,7 +19,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class DotAttention(Module):
-    """Dot-product attention (Luong et al. 2015, equation 8); scaled: Vaswani et al. 2017, equation 1, with K = V.
+    """Dot-product attention (Luong et al. 2015, section 3.1); scaled: Vaswani et al. 2017, equation 1, with K = V.
 
         e_j = q · h_j,  or q · h_j / √D where scaled
         α   = softmax(e)        over the unmasked positions

@@ -21,7 +21,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class GeneralAttention(Module):
-    """General attention (Luong et al. 2015, equation 8).
+    """General attention (Luong et al. 2015, section 3.1).
 
         e_j = qᵀ W_a h_j
         α   = softmax(e)        over the unmasked positions

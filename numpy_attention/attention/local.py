@@ -103,7 +103,7 @@ class LocalPredictive(Module):
         dalpha = dot_scores(np.ascontiguousarray(dcontext), memory)
         if dweights is not None:
             dalpha += dweights
-        # α_s = a_s g_s,  g_s = exp(−2 (s − p)² / D²)
+        # α_s = a_s g_s,  g_s = exp(−2 (s − p)² / D²); the inner attention's own context is not used, so its gradient is 0
         dquery = self.attention.step_backward(np.zeros_like(dcontext), dalpha * gauss, looked, dmemory.inner,
                                               grad.attention)
         dp = (dalpha * weights * distance).sum(1) * query.dtype.type(4 / self.D**2)

@@ -19,7 +19,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class LocationAttention(Module):
-    """Location-based attention (Luong et al. 2015, equation 9).
+    """Location-based attention (Luong et al. 2015, equation 8).
 
         α = softmax(q W_a)      a column for each position; the first S of them, over the unmasked positions
         c = Σ_j α_j h_j

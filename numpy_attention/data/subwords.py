@@ -28,10 +28,10 @@ class Subwords:
             raise ValueError("a vocabulary of subwords that sentencepiece cannot read: is the file damaged?") from None
 
     @classmethod
-    def build(cls, sentences, size):
+    def build(cls, sentences, size, whose=""):
         """Byte-pair pieces, `size` ids in all, of an iterable of lists of words; the same text gives the same pieces.
 
-        ValueError: no text, or a size that it cannot give; sentencepiece is not installed.
+        ValueError: no text, or a size that it cannot give (of `whose` text is said); sentencepiece is not installed.
         """
         library, file = _sentencepiece(), io.BytesIO()
         lines = [" ".join(words) for words in sentences]
@@ -43,8 +43,8 @@ class Subwords:
                 normalization_rule_name="identity", pad_id=PAD, bos_id=BOS, eos_id=EOS, unk_id=UNK,
                 pad_piece=SPECIAL_TOKENS[PAD], unk_surface=SPECIAL_TOKENS[UNK], num_threads=1, minloglevel=2)
         except (RuntimeError, OSError) as error:
-            reason = str(error).strip().split("\n")[-1].split("] ")[-1]
-            raise ValueError(f"{size} subwords cannot be made of {len(lines):,} sentences: {reason}") from None
+            reason = str(error).strip().split("\n")[-1].split("] ")[-1].split(" Increase vocab_size")[0]
+            raise ValueError(f"{size} subwords cannot be made of {whose}{len(lines):,} sentences: {reason}") from None
         return cls(base64.b64encode(file.getvalue()).decode())
 
     def saved(self):

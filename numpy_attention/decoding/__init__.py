@@ -1,1 +1,1 @@
-"""From a trained translator to words: greedy search and beam search."""
+"""From a trained model to words: greedy search, beam search, sampling."""

@@ -1,4 +1,4 @@
-"""Sampling: a language model writes on, one token after another."""
+"""Sampling: a language model writes on, or a translator writes, one token after another drawn at random."""
 
 import math
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class Reading(NamedTuple):
     """Where a model stands after a text: log p of what follows (V,), each step's attention weights, the state."""
 
     log_probabilities: Array
-    weights: list       # of arrays (M,) over the M states remembered, oldest first; None for a model without attention
+    weights: list       # of arrays (M,) over the M states remembered, oldest first, or the source; None without attention
     state: object
 
 

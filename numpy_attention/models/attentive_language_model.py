@@ -85,7 +85,8 @@ class AttentiveLanguageModel(LanguageModel):
     def next(self, tokens, state=None):
         """Previous tokens (B,) → log p of the next (B, V), α (B, M) over the states remembered, oldest first, state.
 
-        While a text is written word by word the memory holds as many states as the reader may look back to.
+        While a text is written word by word the memory holds as many states as the reader may look back to, 64 where
+        it has no window.
         """
         states, memory = state or (None, None)
         x, _ = self.embedding.forward(tokens[None])

@@ -27,11 +27,10 @@ def within_budget(parameters, vocabulary, attention=None, **settings):
             return LanguageModel.create(rng, vocabulary, **sizes(n), **settings).size
         return AttentiveLanguageModel.create(rng, vocabulary, attention, **sizes(n), **settings).size
 
-    n = largest(count, parameters)
+    n, size = largest(count, parameters)
     if not n:
-        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the smallest model has "
-                         f"{count(1):,}")
-    return sizes(n), count(n)
+        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the smallest model has {size:,}")
+    return sizes(n), size
 
 
 def translator_within_budget(parameters, source, target, name, **settings):
@@ -47,19 +46,25 @@ def translator_within_budget(parameters, source, target, name, **settings):
     def count(n):
         return build(name, np.random.default_rng(0), range(source), range(target), **sizes(n), **settings).size
 
-    n = largest(count, parameters)
+    n, size = largest(count, parameters)
     if not n:
         raise ValueError(f"{parameters:,} parameters are too few for {source:,} and {target:,} words: the smallest {name} "
-                         f"has {count(1):,}")
-    return sizes(n), count(n)
+                         f"has {size:,}")
+    return sizes(n), size
 
 
 def largest(count, parameters):
-    """The largest n with count(n) ≤ parameters, 0 if there is none; count rises."""
+    """→ the largest n with count(n) ≤ parameters, and count(n); or 0 and count(1).
+
+    A model's matrices are at most n by n, so that count is a polynomial of degree 2: three small models tell it, and no
+    large one is built.
+    """
+    one, two, three = map(count, (1, 2, 3))
+    polynomial = lambda n: one + (n - 1) * (two - one) + (n - 1) * (n - 2) // 2 * (three - 2 * two + one)
     low, high = 0, 1
-    while count(high) <= parameters:
+    while polynomial(high) <= parameters:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if count(middle) <= parameters else (low, middle)
-    return low
+        low, high = (middle, high) if polynomial(middle) <= parameters else (low, middle)
+    return low, polynomial(low) if low else one

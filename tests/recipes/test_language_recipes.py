@@ -1,11 +1,13 @@
 """Recipes of language models: run on a small text, and equal in size as they say."""
 
+import numpy as np
 import pytest
 
 from numpy_attention import results
 from numpy_attention.data import texts
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
+from numpy_attention.models.registry import build
 from numpy_attention.recipes import RECIPES, bible_text, daniluk, equal, salton
 from numpy_attention.recipes.recipe import LanguageRecipe, run
 from numpy_attention.writing import Writer, WriterTraining
@@ -38,6 +40,8 @@ def test_equal_recipes_are_the_largest_within_the_budget():
         sizes, count = within_budget(equal.BUDGET, WORDS[recipe.corpus["name"]], **settings)
         assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
         assert 0.985 * equal.BUDGET < count <= equal.BUDGET
+        words = range(WORDS[recipe.corpus["name"]])
+        assert build(recipe.model, np.random.default_rng(0), words, **recipe.settings).size == count
 
 
 def test_words_of_bible_en():

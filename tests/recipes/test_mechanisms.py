@@ -1,7 +1,10 @@
 """Recipes of translators at equal parameters: as large as the budget allows, on the words that the corpus has."""
 
+import numpy as np
+
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import translator_within_budget
+from numpy_attention.models.registry import build
 from numpy_attention.recipes.mechanisms import BUDGET, RECIPES, TRAIN
 
 WORDS = 5_767, 8_497
@@ -21,3 +24,4 @@ def test_sizes_are_the_largest_within_the_budget():
         sizes, count = translator_within_budget(BUDGET, *WORDS, recipe.model, **settings)
         assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
         assert 0.95 * BUDGET < count <= BUDGET
+        assert build(recipe.model, np.random.default_rng(0), *map(range, WORDS), **recipe.settings).size == count
