@@ -21,4 +21,8 @@ def equal(name, attention, hidden, embedding, corpus="ptb", **settings):
                           "language-model" if attention is None else "attentive-language-model", settings, TRAIN)
 
 
-RECIPES = (equal("equal-rnn", None, 191, 191, cell="rnn"),)      # beside the LSTM: how far back a gradient reaches
+RECIPES = (
+    equal("equal-rnn", None, 191, 191, cell="rnn"),             # beside the LSTM: how far back a gradient reaches
+    # tanh(h_t W) and no past at all: what of attention's gain is one more layer between state and softmax?
+    equal("equal-readout", "ngram", 172, 172, order=2),
+)
