@@ -28,7 +28,7 @@ from numpy_attention.trained import CHECKPOINT
 HELD_OUT = 0.05
 FILES = ("source", "target", "valid_source", "valid_target")
 TEXTS = ("text", "valid_text")
-CHANGEABLE = ("epochs", "save_steps", "keep")      # these leave every step as it was
+CHANGEABLE = ("epochs", "minutes", "save_steps", "keep")      # these leave every step that was made as it was
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def test_more_epochs_are_no_other_settings(capsys, tmp_path):
     ("--optimizer sgd", "optimizer adam there, sgd now"), ("--clip 5", "clip 1.0 there, 5.0 now"),
     ("--max-length 3", "corpus max_length 4 there, 3 now"), ("--model encoder-decoder", "model rnnsearch there"),
     ("--min-count 15", "min_count 2 there, 15 now"), ("--reverse-source", "reverse_source False there"),
-    ("--threads 2", "threads 1 there, 2 now"), ("--minutes 3", "minutes None there, 3.0 now"),
+    ("--threads 2", "threads 1 there, 2 now"), ("--clip 3", "clip 1.0 there, 3.0 now"),
 ])
 def test_other_settings_are_refused(run, change, message, capsys):
     before = open(f"{run}/checkpoint.npz", "rb").read()

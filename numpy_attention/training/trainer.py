@@ -73,20 +73,23 @@ class Trainer:
     def fit(self, epochs, minutes=None):
         """Train up to `epochs` epochs in all, or until `minutes` of training time are over; → history, a list of dicts.
 
+        Time that runs out ends the epoch where it is; with more minutes a resumed run goes on with the next one.
+
         Ctrl-C ends the step, saves and raises KeyboardInterrupt. NonFiniteError: a loss or gradient that is not finite.
         """
         with Threads(self.threads) as pool, _Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(self.threads)]
-            while self.epoch < epochs and not self.stopped:
+            while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
                 order = self.train.order(np.random.default_rng([self.seed, self.epoch]))
                 self._run_epoch(order, pool, twins, interrupt, minutes)
                 self._end_epoch(pool)
-                if minutes is not None and self.seconds >= 60 * minutes:
-                    self.stopped = True
                 self.save()
                 if interrupt.asked and self.epoch < epochs:
                     self._stop()
         return self.history
+
+    def _out_of_time(self, minutes):
+        return minutes is not None and self.seconds >= 60 * minutes
 
     def _stop(self):
         """Save, and end the run as Ctrl-C does."""
@@ -118,7 +121,7 @@ class Trainer:
                     self._stop()
                 if self.save_steps and self.step % self.save_steps == 0:
                     self.save()
-                if minutes is not None and self.seconds >= 60 * minutes:
+                if self._out_of_time(minutes):
                     break
 
     def train_step(self, batch, pool, twins):

@@ -93,7 +93,12 @@ def test_patience_stops_and_the_best_epoch_is_kept():
 def test_minutes_end_the_run():
     run = trainer()
     run.fit(1000, minutes=0.01)
-    assert run.stopped and 0.6 <= run.seconds < 30 and len(run.history) < 1000
+    assert 0.6 <= run.seconds < 30 and len(run.history) < 1000
+    epochs, vector = run.epoch, run.model.vector.copy()
+    run.fit(1000, minutes=0.01)                         # the time is over already
+    assert run.epoch == epochs and np.array_equal(run.model.vector, vector)
+    run.fit(epochs + 1, minutes=10)                     # more of it goes on
+    assert run.epoch == epochs + 1 and not np.array_equal(run.model.vector, vector)
 
 
 def test_clipping_bounds_the_step():
