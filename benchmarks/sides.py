@@ -21,8 +21,9 @@ MODELS = {
     "b20": dict(ZAREMBA, attention="combined"),
     "b35": dict(ZAREMBA, attention="combined", steps=35),
     # (c) RNNsearch: GRU 256, V 8,000, batch 64, lengths 8 to 15
+    "c": dict(model="rnnsearch", vocabulary=8000, hidden=256, embedding=256, alignment=256, maxout=128, batch=64, low=8,
+              high=15),
     # V 8,000, batch 64, length 15: (d) Luong's LSTM with dot attention and input feeding, (f) a Transformer
-    # V 8,000, batch 64, length 15: (d) Luong's LSTM with dot attention and input feeding, (f) a Transformer of two layers
     "d": dict(model="luong", vocabulary=8000, hidden=256, embedding=256, batch=64, low=15, high=15),
     "f": dict(model="transformer", vocabulary=8000, hidden=256, layers=2, heads=4, inner=1024, batch=64, low=15, high=15),
     "e": dict(vocabulary=65, hidden=128, layers=1, cell="gru", steps=50, batch=32, attention=None),
