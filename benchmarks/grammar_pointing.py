@@ -5,9 +5,10 @@
     done; done
     python benchmarks/grammar_pointing.py runs/grammar-*-seed* [--output runs]
 
-For each run and phenomenon: the share of gold links whose target word has its largest weight on the right source word
-(the pair's second phenomenon word counts as its own link), and of the others, what that largest weight is on: the source
-word of the target word before or after, </s>, or another. Saves grammar_attention.png, one sentence under every run.
+For each run and phenomenon: the share of its sure links whose target word has its largest weight on the right source word,
+and of the others, what that largest weight is on: a word with a possible link ("does"), the source word of the target word
+before or after, </s>, or another. Both halves of the negation are told together and apart. Saves grammar_attention.png,
+one sentence under every run.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.grammar import phenomena
 from numpy_attention.translation import Translator
 
-SHOWN = ("swapped adjective", "negation", "object pronoun", "moved adverb")
+SHOWN = ("swapped adjective", "negation", "ne", "pas", "object pronoun", "moved adverb")
 EOS = ["</s>"]
 
 
@@ -35,10 +36,20 @@ def looked_at(pair, weights, i, j):
         return "right"
     if place == len(pair.source):
         return "</s>"
+    if (place, j) in pair.possible:
+        return "a possible link"
     for shift, name in ((-1, "word before's"), (1, "word after's")):
         if place in partners[j + shift]:
             return name
     return "another"
+
+
+def phenomena_and_halves(pair):
+    """`phenomena`, and the negation's links to ne or n', and to pas, by themselves."""
+    found = phenomena(pair)
+    for half in ("ne", "pas"):
+        found[half] = [(i, j) for i, j in found["negation"] if (pair.target[j] == "pas") == (half == "pas")]
+    return found
 
 
 def main(arguments=None):
@@ -47,7 +58,7 @@ def main(arguments=None):
     parser.add_argument("--output", type=Path, default=Path("runs"), metavar="FOLDER")
     options = parser.parse_args(arguments)
     pairs = load_parallel("grammar-en-fr", "test")
-    found = [phenomena(pair) for pair in pairs]
+    found = [phenomena_and_halves(pair) for pair in pairs]
     example = next(n for n, one in enumerate(found) if one["swapped adjective"] and one["negation"])
     shown, shares = {}, defaultdict(lambda: defaultdict(list))
     for folder in options.runs:

@@ -1,4 +1,4 @@
-"""Seven language models, one budget: 2 million parameters, the same text, training and time."""
+"""One budget for language models: 2 million parameters, the same text, training and time; and two controls."""
 
 from numpy_attention.recipes.recipe import LanguageRecipe
 from numpy_attention.writing import WriterTraining
