@@ -1,10 +1,10 @@
-"""Recorded figures: results/*.jsonl, one JSON object a line and figure, and the table that README shows of them.
+"""Recorded figures: results/*.jsonl, one JSON object a line and figure, and the tables that README shows of them.
 
     {"recipe": "rnnsearch-bible", "seed": 0, "metric": "bleu", "split": "test", "value": 28.1,
      "parameters": 7000000, "minutes": 12.5, "threads": 2}
 
 minutes: training time alone. A figure recorded again for the same recipe, seed, metric and split replaces the earlier
-one in the table; the file keeps both.
+one in the tables; the file keeps both.
 """
 
 import json
@@ -75,32 +75,54 @@ def append(path, lines):
     return new
 
 
-def table(lines):
-    """A Markdown table: for each recipe, metric and split the mean over seeds, ± the standard deviation of several."""
+def tables(lines, recipes=None):
+    """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the standard deviation.
+
+    recipes: {name: Recipe}; they order the rows, and their yardsticks are listed beneath.
+    """
     if not lines:
         return "No figures are recorded yet; `numpy-attention reproduce NAME` records them."
-    groups = {}
+    recipes, groups = recipes or {}, {}
     for line in lines:
-        group = groups.setdefault((line["recipe"], line["metric"], line["split"]), {})
-        group[line["seed"]] = line                                          # of the same seed the last one stands
-    rows = ["| recipe | metric | split | mean over seeds | seeds | parameters | minutes | threads |",
-            "|---|---|---|---:|---:|---:|---:|---:|"]
-    for (recipe, metric, split), seeds in groups.items():
-        values = [line["value"] for line in seeds.values()]
-        digits = 3 if max(map(abs, values)) <= 1 else 2
-        spread = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
-        minutes = mean(line["minutes"] for line in seeds.values())
-        parameters, threads = (_all_of(line[name] for line in seeds.values()) for name in ("parameters", "threads"))
-        rows.append(f"| {recipe} | {metric.replace('_', ' ')} | {split} | {mean(values):.{digits}f}{spread} | "
-                    f"{len(values)} | {parameters} | {minutes:.1f} | {threads} |")
-    return "\n".join(rows)
+        figure = groups.setdefault(line["recipe"], {}).setdefault((line["split"], line["metric"]), {})
+        figure[line["seed"]] = line                                         # of the same seed the last one stands
+    same = {}
+    for name in [*(name for name in recipes if name in groups), *(name for name in groups if name not in recipes)]:
+        same.setdefault(tuple(groups[name]), []).append(name)
+    return "\n\n".join(_table(figures, {name: groups[name] for name in names}, recipes) for figures, names in same.items())
 
 
-def put_table(text, table):
-    """A document with the table between its markers. ValueError: it has not each marker once, in order."""
+def _table(figures, groups, recipes):
+    heads = [f"{metric.replace('_', ' ')}, {split}" for split, metric in figures]
+    rows = [f"| {' | '.join(['recipe', *heads, 'seeds', 'parameters', 'minutes', 'threads'])} |",
+            "|---|" + "---:|" * (len(heads) + 4)]
+    for name, measured in groups.items():
+        runs = [line for seeds in measured.values() for line in seeds.values()]
+        parameters, threads = (_all_of(line[key] for line in runs) for key in ("parameters", "threads"))
+        rows.append(f"| {' | '.join([name, *map(_mean, measured.values()), _all_of(map(len, measured.values())), parameters])}"
+                    f" | {mean(line['minutes'] for line in runs):.1f} | {threads} |")
+    beside = [f"- {name}: {text}" for name in groups if name in recipes for text in _beside(recipes[name].yardsticks)]
+    return "\n".join(rows + (["", "Yardsticks:", "", *beside] if beside else []))
+
+
+def _beside(yardsticks):
+    sources = {}
+    for (split, metric), (value, source) in yardsticks.items():
+        sources.setdefault(source, []).append(f"{metric.replace('_', ' ')}, {split}, {value:g}")
+    return [f"{'; '.join(figures)} ({source})" for source, figures in sources.items()]
+
+
+def _mean(seeds):
+    values = [line["value"] for line in seeds.values()]
+    digits = 3 if max(map(abs, values)) <= 1 else 2
+    return f"{mean(values):.{digits}f}" + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
+
+
+def put_tables(text, tables):
+    """A document with the tables between its markers. ValueError: it has not each marker once, in order."""
     if text.count(START) != 1 or text.count(END) != 1 or text.index(START) > text.index(END):
-        raise ValueError(f"expected {START} and then {END}, each once: the table stands between them")
-    return f"{text[:text.index(START)]}{START}\n{table}\n{text[text.index(END):]}"
+        raise ValueError(f"expected {START} and then {END}, each once: the tables stand between them")
+    return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"
 
 
 def _all_of(values):

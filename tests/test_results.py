@@ -1,10 +1,11 @@
-"""Recorded figures: what a line must be, how lines are appended, and README's table of them."""
+"""Recorded figures: what a line must be, how lines are appended, and README's tables of them."""
 
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,17 +80,27 @@ def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):
     assert (tmp_path / "r.jsonl").read_text() == json.dumps(LINE)
 
 
-def test_table():
-    rows = results.table([line(), line(seed=1, value=22.0, minutes=5.0, threads=1),
-                          line(metric="bleu_greedy", value=19.0), line(split="valid"),
-                          line(metric="aer", value=0.25), line(metric="aer", value=0.125)])
-    assert rows.splitlines()[2:] == [
-        "| r | bleu | test | 21.00 ± 1.41 | 2 | 1,234,567 | 4.0 | 1, 2 |",
-        "| r | bleu greedy | test | 19.00 | 1 | 1,234,567 | 3.0 | 2 |",
-        "| r | bleu | valid | 20.00 | 1 | 1,234,567 | 3.0 | 2 |",
-        "| r | aer | test | 0.125 | 1 | 1,234,567 | 3.0 | 2 |",       # the same seed again: the last stands
-    ]
-    assert len({row.count("|") for row in rows.splitlines()}) == 1
+def test_a_table_of_the_recipes_that_record_the_same_figures():
+    other = [line(recipe="s"), line(recipe="s", metric="aer", value=0.5)]
+    text = results.tables([line(), line(metric="aer", value=0.25), line(seed=1, value=22.0, minutes=5.0, threads=1),
+                           line(metric="aer", value=0.125), line(seed=1, metric="aer", value=0.25, minutes=5.0, threads=1),
+                           line(recipe="other", metric="bleu_greedy", split="valid", value=19.0), *other])
+    first, second = text.split("\n\n")
+    assert first.splitlines() == [
+        "| recipe | bleu, test | aer, test | seeds | parameters | minutes | threads |", "|---|---:|---:|---:|---:|---:|---:|",
+        "| r | 21.00 ± 1.41 | 0.188 ± 0.088 | 2 | 1,234,567 | 4.0 | 1, 2 |",        # the same seed again: the last stands
+        "| s | 20.00 | 0.500 | 1 | 1,234,567 | 3.0 | 2 |"]
+    assert second.splitlines()[0] == "| recipe | bleu greedy, valid | seeds | parameters | minutes | threads |"
+    assert second.splitlines()[2:] == ["| other | 19.00 | 1 | 1,234,567 | 3.0 | 2 |"]
+
+
+def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
+    recipes = {name: SimpleNamespace(yardsticks=yardsticks) for name, yardsticks in (
+        ("s", {("test", "bleu"): (28.5, "Someone 2015"), ("valid", "bleu_greedy"): (27, "Someone 2015")}),
+        ("absent", {("test", "bleu"): (1.0, "no run")}), ("r", {}))}
+    rows = results.tables([line(recipe=name) for name in "xrs"], recipes).splitlines()
+    assert [row[:4] for row in rows[2:5]] == ["| s ", "| r ", "| x "]
+    assert rows[5:] == ["", "Yardsticks:", "", "- s: bleu, test, 28.5; bleu greedy, valid, 27 (Someone 2015)"]
 
 
 def test_the_tool_writes_and_checks(tmp_path):
@@ -102,7 +113,7 @@ def test_the_tool_writes_and_checks(tmp_path):
     readme.write_text("# Title\n\n<!-- results -->\nold\n<!-- /results -->\nend\n")
     results.append(folder / "r.jsonl", [line()])
     done = tool("--check", *there)
-    assert done.returncode == 1 and "differs" in done.stderr and "old" in readme.read_text()
+    assert done.returncode == 1 and "differ from" in done.stderr and "old" in readme.read_text()
     assert tool(*there).returncode == tool("--check", *there).returncode == 0
     text = readme.read_text()
     assert text.startswith("# Title\n\n<!-- results -->\n| recipe |") and text.endswith("|\n<!-- /results -->\nend\n")
@@ -117,7 +128,7 @@ def test_the_tool_writes_and_checks(tmp_path):
                                   "<!-- results --><!-- results --><!-- /results -->"])
 def test_markers_must_stand_once_and_in_order(text):
     with pytest.raises(ValueError, match="each once"):
-        results.put_table(text, "table")
+        results.put_tables(text, "table")
 
 
 def test_the_readme_holds_the_recorded_figures():
