@@ -174,7 +174,8 @@ else:
 #
 # Embedding, RNN, softmax: `LanguageModel` reads `bible-en` as characters, 16 streams side by side, in windows of 50 steps.
 # `TextBatches` hands the windows over in the text's order, so that the state can be carried on. *Bits per character* are
-# log2 of the perplexity; the best bigram model by counting is the bar, as in lesson 01.
+# log2 of the perplexity; the best bigram model by counting is the bar, as in lesson 01. The steps are *Adam*'s (Kingma & Ba
+# 2015), w −= rate · m / (√v + ε), m and v running means of g and g²: each parameter moves on a scale of its own.
 
 # %%
 train, valid = ("\n".join(" ".join(verse) for verse in load_text("bible-en", split)) for split in ("train", "valid"))
@@ -201,7 +202,7 @@ assert bits < bigram and bits < blind
 #
 # Put a loss on the last step only. Between h_t and h_T lie T − t steps, each of which multiplies by its Jacobian:
 #
-#     ∂L/∂h_t = ∂L/∂h_T · J_T · J_{T−1} … J_{t+1}        J_s = diag(1 − h_s²) Uᵀ
+#     ∂L/∂h_t = ∂L/∂h_T · J_T · J_{T−1} … J_{t+1}        J_k = diag(1 − h_k²) Uᵀ
 #
 # A product of many matrices shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). As 1 − h² ≤ 1, no step
 # lengthens the gradient by more than U's largest singular value s: ‖∂L/∂h_{T−d}‖ ≤ s^d ‖∂L/∂h_T‖, and s < 1 is enough to

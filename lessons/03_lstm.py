@@ -228,8 +228,9 @@ print("saved", plotting.save(figure, OUTPUTS / "03_gradient_flow.png").name)
 
 # %% [markdown]
 # The bias is the point. With b_f = 0 a gate is about one half open, and one half to the power of 60 is nothing: the gate
-# that was to help the cell forget has made it forget the gradient. A bias of 1 or more at the start, Gers et al.'s own
-# advice, keeps the carousel turning until the gates have learnt when to stop it.
+# that was to help the cell forget has made it forget the gradient. A positive bias, Gers et al.'s own advice, opens it: with 1
+# far more arrives, though much of that through (2), as σ(1)^60 is nothing either; with 5 the carousel hardly slows, and (2)
+# even makes the gradient grow. Recall asks which of them is enough.
 #
 # ## Recall
 #
@@ -296,7 +297,7 @@ print("saved", plotting.save(figure, OUTPUTS / "03_recall.png").name)
 # remembers at every step. Zaremba et al. 2014 put it on the *non-recurrent* connections alone: between the embedding
 # and the first layer, between layers, and before the softmax,
 #
-#     layer l reads D(h_t^{l−1}) and its own h_{t−1}^l, whole       (section 3.1)
+#     layer l reads D(h_t^{l−1}) and its own h_{t−1}^l, whole       (section 3.2)
 #
 # so what a word leaves behind passes D as often as there are connections upwards, however long ago it was read.
 
@@ -341,9 +342,9 @@ assert last[0.5] < last[0.0]
 #
 # ## Questions
 #
-# 1. Set f = 1 in PlainLSTM's forward, as in 1997. Which lines of backward vanish? Run the recall task: is it still solved?
+# 1. Set f = 1 in PlainLSTM, as in 1997: which lines of backward vanish? `recall(n, "LSTM, b_f = 100")` does it: still solved?
 # 2. What does h_t = o ∘ tanh(c_t) do to the gradient when c is large? Plot how large c becomes with b_f = 5 over 60 steps.
 # 3. Lesson 04's GRU has h' = (1 − z) ∘ n + z ∘ h. Where is its carousel, and what plays b_f's part?
 # 4. In the gradient-flow figure, scale U of the LSTM with b_f = 5 by 0.5 and by 2. Which of (1) and (2) makes it grow?
-# 5. Put the dropout along time after all: multiply h in PlainLSTM.forward by a fresh mask at every step. What happens to
-#    recall? And with one mask for all steps of a sequence (Gal & Ghahramani 2016)?
+# 5. Put the dropout along time after all: multiply h by a fresh mask at every step of PlainLSTM, forward and backward, and
+#    check it. How much of a loss on h_T is left after 60 steps? And with one mask for all (Gal & Ghahramani 2016)?

@@ -62,7 +62,7 @@ OUTPUTS.mkdir(exist_ok=True)
 #                                        dh_t += da_t W_xᵀ                                    (1) it predicts
 #     c_t = Σ_s α_ts h_s                 dα_ts += dc_t · h_s
 #                                        dh_s += Σ_t α_ts dc_t                                (2) it is a value
-#     α_t = softmax(e_t)                 de_ts = α_ts (dα_ts − Σ_r α_tr dα_tr)                derived in lesson 08
+#     α_t = softmax(e_t)                 de_ts = α_ts (dα_ts − Σ_r α_tr dα_tr)    as ∂α_tr/∂e_ts = α_tr (1[r = s] − α_ts)
 #     e_ts = v · x_ts                    dv += Σ de_ts x_ts,  dx_ts = de_ts v
 #     x_ts = tanh(k_s + q_t)             dz_ts = dx_ts ∘ (1 − x_ts²),  dk_s = Σ_t dz_ts,  dq_t = Σ_s dz_ts
 #     k_s = h_s W_s                      dW_s += h_sᵀ dk_s,   dh_s += dk_s W_sᵀ               (3) it is a key
@@ -343,7 +343,8 @@ print("saved", plotting.save(figure, OUTPUTS / "05_span_and_flow.png").name)
 #
 # ## Questions
 #
-# 1. Put h_t into its own memory (s ≤ t) in all places. Which test must change, and does perplexity? Why leave it out?
+# 1. Put h_t into its own memory (s ≤ t; for training: `causal` in attention/history.py). Which test changes? Does perplexity?
 # 2. Why can `single` not point at the word that agrees with *this* one? Why can no column of its heatmap brighten downwards?
-# 3. Remove the tanh around W_c. With tied weights, what else does y_t now have to be? Train it: is 1 − y² missed?
+# 3. Both attentive models have a layer more than the LSTM, y = tanh(…). Train "ngram" with order=2, which is that layer and no
+#    past at all: how much of the gain was the layer's? (`numpy-attention reproduce equal-readout` asks on the Penn Treebank.)
 # 4. Train with seeds 9 and 10. Is the difference between two seeds smaller than that between two models?

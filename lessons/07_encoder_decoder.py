@@ -48,6 +48,8 @@ OUTPUTS.mkdir(exist_ok=True)
 #     p_i = softmax(t_i Oᵀ + b_O)                    (V,)   probabilities of the next word
 #     L   = −Σ_i log p_i[y_i]
 #
+# In training step i reads the true y_{i−1}, whatever the model would have written: *teacher forcing*.
+#
 # The GRU's step, apart from the product of its input, a = x W + b (+ c C in the decoder), all three gates side by side:
 
 
@@ -102,8 +104,9 @@ def forward(source, target, model):
 #
 #     p = softmax(t Oᵀ + b_O)       dscores = p − onehot(y)      dt = dscores O,  dO += dscoresᵀ t,  db_O += dscores
 #     t = max of pairs              do: dt where the larger of the pair stands, 0 beside it
-#     o = s U_o + F[y] V_o + c C_o + b       ds += do U_oᵀ,  dword = do V_oᵀ,  **dc += do C_oᵀ**
-#     a = F[y] W + b + c C                   dword += da Wᵀ,  **dc += da Cᵀ**
+#     o = s U_o + w V_o + c C_o + b          ds += do U_oᵀ,  dw = do V_oᵀ,  **dc += do C_oᵀ**
+#     a = w W + b + c C                      dw += da Wᵀ,  **dc += da Cᵀ**
+#     w = F[y_{i−1}]                         dF[y_{i−1}] += dw
 #     s_0 = tanh(c W_s + b_s)                dc += (ds_0 ∘ (1 − s_0²)) W_sᵀ
 #     c = h_S                                dh_S = dc
 #
@@ -210,7 +213,8 @@ else:
 #
 # A sequence whose words are all different has one row of the embedding's gradient for each position: its norm says how
 # strongly the loss speaks to that word. We compare, untrained, 15 words long, the fixed vector and RNNsearch (lesson 08),
-# where each target word has a way of its own to each source word. Sizes are chosen for equal parameter counts.
+# where each target word has a way of its own to each source word (and ←h_1 starts the decoder). Sizes are
+# chosen for equal parameter counts.
 
 # %%
 TASK, LONGEST = "copy", 15
@@ -234,7 +238,8 @@ for name, norm in norms.items():
 #
 # The task: copy a sequence of 3 to 15 symbols out of 20. There is nothing to understand, only to remember. Both models
 # see the same 20,000 sequences the same number of times, with the same optimizer. Test sequences are new; some of them are
-# longer than any seen in training.
+# longer than any seen in training. BLEU (0 to 100) counts the words, pairs, triples and fours of words that a copy shares
+# with the original (lesson 08); `beam=1` writes the likeliest word each time (lesson 11).
 
 # %%
 EPOCHS, MINUTES = 6, 0.75

@@ -186,12 +186,12 @@ else:
 # %% [markdown]
 # ## Into the translator
 #
-# The whole model (`models/rnnsearch.py`): annotations from a bidirectional GRU; for each target word i the query s_{i−1}
-# gives c_i, and a GRU that reads the previous word and c_i gives s_i. Whatever speaks the protocol fits in. We swap our
-# plain form in, and loss and gradients stay what they were.
+# The whole model, equations in `models/rnnsearch.py`: annotations from a bidirectional GRU; for each target word i the query
+# s_{i−1} gives c_i, and a GRU that reads the previous word and c_i gives s_i. Unlike the paper, for small models: lesson 04's
+# after/old GRU, p(y_i) read from s_i (its appendix: from s_{i−1}), Glorot's weights. With our plain form nothing changes:
 
 # %%
-model = RNNSearch.create(rng, 12, 12, embedding=8, hidden=8, reset="after", update="old", init="modern")
+model = RNNSearch.create(rng, 12, 12, embedding=8, hidden=8, reset="after", update="old", readout="current", init="modern")
 batch = pair_batch([[4, 5, 6, 7], [8, 9]], [[7, 6, 5, 4], [9, 8]])
 swapped = model.copy()
 swapped.attention = PlainAttention(*(array.copy() for _, array in model.attention.named_parameters()))
@@ -344,7 +344,7 @@ print(f"saved the run in {os.path.relpath(run)}; translate with it:\n\n"
 # 2. With v_a = 0 at the start (as in the paper), which of dW_a, dU_a, dv_a, dq are zero in the first step?
 # 3. Leave out the tanh. Show that the query then no longer changes where the model looks.
 # 4. Write a bilinear attention, e_j = q W h_jᵀ, with the same four methods; check it, and train `reverse` with it.
-# 5. Exchange the bidirectional encoder for a GRU that reads from left to right, and repeat the toy. To which side may
-#    the largest weight stray now, and what does `neighbours` say?
+# 5. Let the toy read from left to right: `toy.model.encoder = GRU.create(rng, 64, 96)`, and a `toy.model.W_s` of (96, 48).
+#    To which side may the largest weight stray now, and what does `neighbours` say?
 # 6. In the book, `the holy ghost came on them ;` is `vino sobre ellos el espíritu santo ;`. Draw it. Why is it hard?
 # 7. A target word with two sure links can be right for one of them only: what is the best pointing accuracy possible?

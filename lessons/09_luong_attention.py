@@ -39,15 +39,15 @@ OUTPUTS.mkdir(exist_ok=True)
 # %% [markdown]
 # ## Forward
 #
-# The encoder has left annotations m_1 … m_S, the rows of M (S, D). Target word t:
+# The encoder has left annotations m_1 … m_S, the rows of M (S, N). Target word t:
 #
 #     h  = tanh(y W + h' U + b + f F)   the decoder's step: y the embedded word before, h' the state before (an Elman cell
 #                                       here, GRU or LSTM in earnest); f = h̃_{t−1} with *input feeding*, else no f F
 #     a  = softmax(e), e = score(h, M)  (S,)   the query is h, the state *after* the step; over the window's positions
 #     α  = a ∘ g                        (S,)   g = 1, except in local-p
-#     c  = α M                          (D,)   the context
+#     c  = α M                          (N,)   the context
 #     h̃  = tanh(c C + h W_h)            (K,)   the paper's tanh(W_c [c; h]), with W_c in two parts
-#     p(y) = softmax(h̃ Oᵀ + b_o)        (V,)
+#     P(y) = softmax(h̃ Oᵀ + b_o)        (V,)
 #
 #     score dot      e_j = h · m_j          no parameters: both sides must learn to use the same coordinates
 #           general  e_j = (h W_a) · m_j    a matrix translates the query into the annotations' coordinates
@@ -56,8 +56,8 @@ OUTPUTS.mkdir(exist_ok=True)
 #
 #     window global  the whole source
 #            local-m the positions within D of p = t (monotonic)
-#            local-p those within D of a place that the state predicts, p = S σ(x · v_p), x = tanh(h W_p), and the
-#                    weights fade with a Gaussian around it, g_s = exp(−(s − p)² / 2σ²), σ = D / 2. Nothing is normalised
+#            local-p those within D of a place that the state predicts, p = S sigmoid(x · v_p), x = tanh(h W_p), and
+#                    the weights fade with a Gaussian around it, g_s = exp(−(s − p)² / 2σ²), σ = D / 2. Nothing is normalised
 #                    again: Σ α ≤ 1, and a window that stands badly gives a small context
 #
 # ## Backward
@@ -68,13 +68,14 @@ OUTPUTS.mkdir(exist_ok=True)
 #     c = α M                        dα_s = m_s · dc,  dM = αᵀ dc
 #     α = a ∘ g                      da = dα ∘ g,  dg = dα ∘ a,  and since ∂g_s/∂p = g_s (s − p) / σ² and a_s g_s = α_s:
 #                                    dp = Σ_s dα_s α_s (s − p) / σ²
-#     p = S σ(z), z = x · v_p        dz = dp · p (1 − p/S)  since σ' = σ (1 − σ),  dv_p = dz x,  dx = dz v_p
+#     p = S sigmoid(z), z = x · v_p  dz = dp · p (1 − p/S)  (sigmoid' = sigmoid (1 − sigmoid)),  dv_p = dz x,  dx = dz v_p
 #     x = tanh(h W_p)                dW_p = hᵀ (dx ∘ (1 − x²)),  dh += (dx ∘ (1 − x²)) W_pᵀ                        (4)
 #     a = softmax(e)                 de = a ∘ (da − a · da)                                               lesson 08
 #     dot                            dh += de M (2),  dM += deᵀ h
 #     general, q = h W_a             dq = de M,  dM += deᵀ q,  dW_a = hᵀ dq,  dh += dq W_aᵀ                        (2)
+#     concat                         lesson 08's, with h for its query                                              (2)
 #     location                       dW_a = hᵀ de,  dh += de W_aᵀ                                                  (2)
-#     h = tanh(y W + h' U + b + f F) da = dh ∘ (1 − h²),  dh' = da Uᵀ (3),  df = da Fᵀ
+#     h = tanh(k), k = y W + … + f F dk = dh ∘ (1 − h²),  dh' = dk Uᵀ (3),  df = dk Fᵀ, the rest as in lesson 02
 #
 # Read dp aloud: a word that lowers the loss (dα_s < 0) draws p towards itself, by its weight and its distance; one outside
 # of the window has α_s = 0 and cannot call at all. And df is added to dh̃_{t−1}: with input feeding h̃ learns from two
@@ -97,7 +98,7 @@ def score(h, M, attention):
 
 
 def score_backward(de, h, M, attention, grad):
-    """→ dh (H,), dM (S, D)."""
+    """→ dh (H,), dM (S, N)."""
     if isinstance(attention, AdditiveAttention):
         x = np.tanh(h @ attention.W_a + M @ attention.U_a)
         grad.v_a += de @ x
@@ -115,7 +116,7 @@ def score_backward(de, h, M, attention, grad):
 
 
 def look(t, h, M, attention):
-    """Target word t asks: h (H,), M (S, D) → context (D,), weights (S,), cache."""
+    """Target word t asks: h (H,), M (S, N) → context (N,), weights (S,), cache."""
     S, s = len(M), np.arange(len(M))
     near, g, x, p, inner = s >= 0, np.ones(S), None, None, getattr(attention, "attention", attention)
     if isinstance(attention, LocalMonotonic):
@@ -129,7 +130,7 @@ def look(t, h, M, attention):
 
 
 def look_backward(dc, cache, attention, grad):
-    """→ dh (H,), dM (S, D)."""
+    """→ dh (H,), dM (S, N)."""
     h, M, a, g, x, p, inner = cache
     dalpha, dM, s = M @ dc, np.outer(a * g, dc), np.arange(len(M))
     da = dalpha * g
@@ -313,7 +314,8 @@ for name, settings in FAMILY.items():
     whole = trainer.step == EPOCHS * len(batches)
     words = [t.target for t in translator.translate([p.source for p in test], beam=1)]
     exact, weights = metrics.exact_match(words, [p.target for p in test]), translator.attend(test)
-    kinds = {kind: np.mean([matrix[j].argmax() == i for matrix, pair in zip(weights, test) for i, j in phenomena(pair)[kind]])
+    kinds = {kind: np.mean([matrix[j, :-1].argmax() == i for matrix, pair in zip(weights, test)
+                            for i, j in phenomena(pair)[kind]])
              for kind in ("swapped adjective", "negation")}
     found[name], pointed[name], complete = weights, metrics.pointing_accuracy(weights, test), complete and whole
     print(f"  {name:<18} {model.size:,} parameters{'' if whole else ' (cut off: a slow or busy machine)'}; exactly "
@@ -341,9 +343,9 @@ print(f"saved {plotting.save(figure, OUTPUTS / '09_attention.png').name}: {' '.j
 #
 # ## Questions
 #
-# 1. Which of the three parts of dh stays if the query is taken as given (a framework's `detach`)? Which test finds that?
+# 1. Take the query as given (a framework's `detach`): which of the three parts of dh is lost? Which test finds that?
 # 2. Train location with `bidirectional=False`. What happens to the translations, and to which of them first?
 # 3. Add general with local-p, D = 2, to `FAMILY`. Where does p stand for *ne* and *pas*, and what is Σ α there?
 # 4. Where does p start, before training? For which words is the right one outside of the window, and how can p get there?
 # 5. Normalise α again after the Gaussian: derive da and dp, change `look` and `look_backward`, and check.
-# 6. With dot, W_h = 0 makes h̃ depend on h through α alone. Does `reverse` still train? Does `grammar-en-fr`?
+# 6. With dot, hold W_h at 0: h̃ then depends on h through α alone. Does `reverse` still train? Does `grammar-en-fr`?

@@ -84,7 +84,7 @@ print("saved", plotting.save(figure, OUTPUTS / "10_gradient.png").name)
 # %% [markdown]
 # ## Forward
 #
-# X (T, Q) asks, M (S, D) is asked; in a translator decoder states and annotations, in self-attention the same matrix.
+# X (T, N) asks, M (S, D) is asked; in a translator decoder states and annotations, in self-attention the same matrix.
 #
 #     Q = X W_q + b_q   (T, d)      K = M W_k   (S, d)      V = M W_v + b_v   (S, d_v)
 #     E = Q Kᵀ / √d                 (T, S)   every query with every key
@@ -109,8 +109,8 @@ print("saved", plotting.save(figure, OUTPUTS / "10_gradient.png").name)
 # ## Many heads
 #
 # One softmax can look at one thing at a time, or at an average of two. So cut Q, K and V into h blocks of columns, d/h
-# wide, attend in each block by itself, put the h results side by side again and mix them: Y = [head_1 … head_h] W_o + b_o.
-# In code, with a batch of B sentences, *splitting* is
+# wide, attend in each block by itself (dividing by √(d/h), a block's width), put the h results side by side again and mix
+# them: Y = [head_1 … head_h] W_o + b_o. In code, with a batch of B sentences, *splitting* is
 #
 #     (B, T, d)  reshape→  (B, T, h, d/h)  transpose→  (B, h, T, d/h)        head before time: then one matmul does all
 #
@@ -158,7 +158,7 @@ class PlainMultiHead(Module):
         return attention(q, k, v, visible[:, None], 1 / np.sqrt(q.shape[-1]))
 
     def forward(self, X, M, visible):
-        """X (B, T, Q), M (B, S, D), visible (B, T, S) → (B, T, O), the heads' mean weights (B, T, S), cache."""
+        """X (B, T, N), M (B, S, D), visible (B, T, S) → (B, T, O), the heads' mean weights (B, T, S), cache."""
         y, weights, cache = self.look(X, M, visible)
         joined = self.join(y)
         return joined @ self.W_o + self.b_o, weights.mean(1), (X, M, joined, cache)
@@ -266,8 +266,8 @@ assert leak(plain) == 0 < 0.01 < leak(scrambled)
 # ## With and without the division
 #
 # Lesson 09's translator and task: GRU, bidirectional encoder, `grammar-en-fr`; the attention a `MultiHeadAttention` with d
-# numbers in all. The argument above asks for q and k of variance 1, which in a Transformer layer norm sees to. Here we
-# rescale W_q and W_k before training, until they measure 1.
+# numbers in all. The argument above asks for q and k of variance 1, as layer norm (lesson 12) makes them in a Transformer.
+# Here we rescale W_q and W_k before training, until they measure 1.
 
 # %%
 EPOCHS, MINUTES, SEED = 3, 0.7, 1
@@ -345,5 +345,5 @@ print(f"saved {plotting.save(figure, OUTPUTS / '10_heads.png').name}: {' '.join(
 # 1. q and k have variance 1, but all components of k share one mean μ. What is Var(q · k) over keys, for a given q?
 # 2. `scaled=False` with W_q divided by √d_k at the start computes the same α. Does it train the same, with Adam's steps?
 # 3. Move a *query* instead, in `leak`: why does that not give the scrambled form away? Does permuting the words?
-# 4. Set EPOCHS to 8. Does the model without the division catch up, at d_k = 8, at 256?
+# 4. Set EPOCHS to 8 and MINUTES to 2. Does the model without the division catch up, at d_k = 8, at 256?
 # 5. W_q, W_k of two heads exchanged: what changes? Find changes of W_q and W_k that leave every output as it is.

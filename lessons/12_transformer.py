@@ -42,8 +42,9 @@ OUTPUTS.mkdir(exist_ok=True)
 # %% [markdown]
 # ## Forward
 #
-# A block of the Transformer takes one vector x (D) for each word and adds something to it. f is attention, or the same small
-# network at every position, f(x) = max(0, x W_1 + b_1) W_2 + b_2, the *feed-forward* block. Around it stands, in two orders,
+# Each encoder layer is two blocks, self-attention and *feed-forward*, f(x) = max(0, x W_1 + b_1) W_2 + b_2 at every position.
+# Each decoder layer is three: attention to the words written so far, attention to the encoder's output, and feed-forward.
+# A block takes one vector x (D) for each word and adds something to it. Around its f stands, in two orders,
 #
 #     y = LN(x + f(x))        "post": the paper's. Each block ends at variance 1
 #     y = x + f(LN(x))        "pre" (Xiong et al. 2020): blocks only ever add, so one more LN stands after the last of them
@@ -154,7 +155,7 @@ else:
 # ## Where does a word stand?
 #
 # Attention is a sum over places, and a sum has no order: shuffled words give the same outputs, shuffled alike. So positions
-# must be written into the vectors. The paper adds PE(p), a sine and a cosine of each frequency ω_i = 10000^(−2i / D):
+# must be written into the vectors: the first x is √D E[word] + PE(p), with a sine and cosine of each ω_i = 10000^(−2i / D):
 #
 #     PE(p)_2i = sin(ω_i p),   PE(p)_2i+1 = cos(ω_i p),   so   PE(p) · PE(q) = Σ_i cos(ω_i (p − q))
 #
@@ -280,8 +281,8 @@ print(f"\n10 words: log p agree to {difference:.0e}; positions through a layer: 
 # %% [markdown]
 # ## A small Transformer
 #
-# `grammar-en-fr` ships with the library: adjectives change places, negation takes two words, ne … pas. The true links are
-# known, the model never sees them. Two layers, four heads, 64 numbers a word, post-norm.
+# `grammar-en-fr` is made up by the library: adjectives change places, negation takes two words, ne … pas. The true links
+# are known, the model never sees them. Two layers, four heads, 64 numbers a word, post-norm.
 
 # %%
 EPOCHS, MINUTES, WARMUP = 4, 0.9, 300
@@ -344,6 +345,6 @@ print("saved", plotting.save(figure, OUTPUTS / "12_heads.png").name, "for:", " "
 # ## Questions
 #
 # 1. Show that LN(a x + c) = LN(x) for any a > 0 and c, but for ε. To what then is the sum before a post-norm blind?
-# 2. Set `"first": True`; then exchange the warm-up for `Constant` under both orders. Which can do without?
+# 2. Set `"first": True`; then exchange `Warmup` for `Constant` (training/schedules.py), too. Which can do without?
 # 3. Set one head's columns of W_v and b_v to 0 after training, and measure `exact` again, head by head.
-# 4. Train with the off-by-one mask: what do training loss, validation loss and translations say?
+# 4. Train with the off-by-one mask (in `Transformer.forward`, `np.tri` with k=1): what do losses and translations say?

@@ -40,7 +40,8 @@ def gradient_flow(model, batch, state=None):
     """‖∂L_T/∂h_t‖ for every t, L_T the loss of the batch's last step alone → array over the distance T − t, 0 first.
 
     h_t is the top layer's state; what flows counts both its ways, through the recurrence and, in an attentive model,
-    through the memory that later steps read. Root mean square over the batch's sequences. ValueError: a last step
+    through the memory that later steps read. For an LSTM this is h_t with c_t held fixed: what comes back along the cell,
+    ∂L/∂c_t, is not in it. Root mean square over the batch's sequences. ValueError: a last step
     without a target in every sequence.
     """
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():

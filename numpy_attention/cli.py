@@ -13,7 +13,13 @@ class Parser(argparse.ArgumentParser):
     """Tells a wrong command line as any other error is told, in one line."""
 
     def error(self, message):
-        raise ValueError(f"{message}; see {self.prog} --help")
+        raise ValueError(f"{message}; see {help_of(self.prog)}")
+
+
+def help_of(command):
+    """Where a wrong command line is explained."""
+    other = ", or for a language model numpy-attention train lm --help" if command.endswith(" train") else ""
+    return f"{command} --help{other}"
 
 
 class Help(argparse.ArgumentDefaultsHelpFormatter):
@@ -36,7 +42,7 @@ def parser():
 
 RUN = "runs/bible-en-es-rnnsearch"
 COMMANDS = {
-    "train": (cli_options.train, "train a translator, or resume one; `train translator` is the same",
+    "train": (cli_options.train, "train a translator, or resume one; `train lm` trains a language model",
               "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5"),
     "train lm": (cli_writing.train, "train a language model, or resume one",
                  "numpy-attention train lm --corpus bible-en --attention combined --minutes 5"),
@@ -65,9 +71,13 @@ def parse(arguments=None):
     if arguments[:1] == ["train"] and arguments[1:] and not arguments[1].startswith("-"):
         kinds = {"lm": "train lm", "translator": "train"}
         if arguments[1] not in kinds:
-            raise ValueError(f"train {arguments[1]}: expected `train lm` for a language model, or `train` for a translator")
+            raise ValueError(f"train {arguments[1]}: expected `train lm` for a language model, or options, as in "
+                             "train --corpus NAME, for a translator")
         arguments[:2] = [kinds[arguments[1]]]
-    return parser().parse_args(arguments)
+    options, strange = parser().parse_known_args(arguments)
+    if strange:
+        raise ValueError(f"unrecognized arguments: {' '.join(strange)}; see {help_of('numpy-attention ' + options.command)}")
+    return options
 
 
 def main(arguments=None):

@@ -13,8 +13,9 @@ def text(command, what):
     """The options that name a text, shared by train, evaluate and heatmap."""
     group = command.add_argument_group(what)
     group.add_argument("--corpus", help="a corpus of `numpy-attention corpora list`")
-    group.add_argument("--part", help="a part of it: clauses or verses of bible-en-es")
-    group.add_argument("--max-length", type=whole(1), help="longest sentence, in tokens, on both sides")
+    group.add_argument("--part", help="a part of it: clauses (unless given) or verses of bible-en-es, raw of multi30k-*")
+    group.add_argument("--max-length", type=whole(1), help="longest sentence, in tokens, on both sides; of bible-en-es 12 for "
+                       "clauses and 50 for verses unless given")
     group.add_argument("--pairs", type=whole(1), help="at most so many sentence pairs of a split")
     return group
 
@@ -48,14 +49,14 @@ def training(command, rows, batch_size, clip, run):
     group.add_argument("--batch-size", type=whole(1), default=batch_size, help=f"{rows} of a step")
     group.add_argument("--optimizer", choices=("adam", "adadelta", "sgd"), default="adam",
                        help="how a gradient moves the parameters")
-    group.add_argument("--learning-rate", type=positive, help="the optimizer's own unless given")
+    group.add_argument("--learning-rate", type=positive, help="unless given 0.001 for adam, 1 for adadelta and sgd")
     group.add_argument("--schedule", choices=("constant", "decay", "linear", "warmup"), default="constant",
                        help="the learning rate over time: divided in every epoch after --full-epochs, straight down to 0 at "
                        "the end of the last, or up over --warmup steps and then down with 1 / √step")
     group.add_argument("--full-epochs", type=whole(0), help="of decay: epochs at the whole rate; 4 unless given")
     group.add_argument("--divisor", type=divisor, help="of decay: what divides the rate; 2 unless given")
     group.add_argument("--warmup", type=whole(1), help="of warmup: steps until the whole rate; 400 unless given")
-    group.add_argument("--clip", type=norm, default=clip, help="largest norm of the gradient")
+    group.add_argument("--clip", type=norm, default=clip, help="largest norm of the gradient; inf clips nothing")
     group.add_argument("--patience", type=whole(1), default=2, help="stop after so many epochs without a better "
                        "validation perplexity")
     group.add_argument("--seed", type=whole(0), default=0, help="of the initial values, the order, dropout")
@@ -69,7 +70,8 @@ def translate(command):
     command.add_argument("run", metavar="RUN", help=A_RUN)
     command.add_argument("sentence", nargs="*", help="what to translate; without any, lines are read from the input")
     command.add_argument("--beam", type=whole(1), help="hypotheses kept in search, 5 unless given; 1 is greedy")
-    command.add_argument("--length-penalty", type=not_negative, help="0 prefers short translations; 1 unless given")
+    command.add_argument("--length-penalty", type=not_negative, help="a: translations are ranked by "
+                         "log p / ((5 + length) / 6)^a; 0 favours short ones; 1 unless given")
     command.add_argument("--all", action="store_true", help="print every hypothesis: score, log p, length, translation")
     command.add_argument("--heatmap", metavar="FILE", type=picture,
                          help="save the attention weights as .png, .pdf or .svg")
@@ -100,7 +102,8 @@ def evaluate(command):
     group.add_argument("--text", metavar="FILE", help="your own text for a language model, one sentence a line")
     command.add_argument("--beam", type=whole(1), help="of a translator: hypotheses kept in search, 5 unless given; 1 is "
                          "greedy")
-    command.add_argument("--threads", type=whole(1), help="all processors unless given")
+    command.add_argument("--threads", type=whole(1), help="all processors unless given; one where a language model's state is "
+                         "carried")
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -26,8 +26,8 @@ def train(command):
                        "with one, two or three vectors, or their N-gram without attention")
     model.add_argument("--window", type=whole(1), help="how many positions back attention may look; all of a chunk unless "
                        "given")
-    model.add_argument("--carried", type=whole(1), help="states that attention remembers from the steps before; none "
-                       "unless given")
+    model.add_argument("--carried", type=whole(1), help="states of the chunk before (see --steps) that attention still sees; "
+                       "none unless given; an ngram keeps the order − 2 that it needs")
     model.add_argument("--order", type=whole(2), help="N of ngram; 4 unless given")
     model.add_argument("--cell", choices=("rnn", "lstm", "gru"), default="lstm", help="the recurrent cell")
     model.add_argument("--layers", type=whole(1), default=1, help="cells on top of each other")

@@ -173,10 +173,10 @@ def alignment_error_rate(links, pairs):
     _same_count("link sets", links, "pairs", pairs)
     hits, total = 0, 0
     for n, (A, pair) in enumerate(zip(links, pairs)):
-        S, T = len(pair.source), len(pair.target)
+        sources, targets = len(pair.source), len(pair.target)
         for i, j in A:
-            if not (0 <= i < S and 0 <= j < T):
-                raise ValueError(f"pair {n}: link ({i}, {j}) is outside of {S} source and {T} target words: "
+            if not (0 <= i < sources and 0 <= j < targets):
+                raise ValueError(f"pair {n}: link ({i}, {j}) is outside of {sources} source and {targets} target words: "
                                  "links are (source position, target position) from 0")
         hits += len(A & pair.sure) + len(A & pair.possible)
         total += len(A) + len(pair.sure)

@@ -41,7 +41,7 @@ class Translation:
 
     def unknown_replaced(self):
         """The target with each <unk> replaced by the source word that its largest weight is on (Luong et al. 2015,
-        section 4.1, without their dictionary): names and numbers are copied."""
+        section 4.2, without their dictionary): names and numbers are copied."""
         return [self.source[int(row[:-1].argmax())] if "<unk>" in word else word
                 for word, row in zip(self.target, self.weights)]
 

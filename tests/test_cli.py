@@ -88,6 +88,12 @@ def test_module_runs_and_help_waits_for_nothing_heavy():
     ("train --corpus bible-en-es --part psalms", "psalms"), ("train --corpus copy --part verses", "verses"),
     ("train --corpus copy --source a --target b", "choose one"),
     ("train --corpus copy --lowercase", "prepared already"),
+    ("train --text novel.txt", "unrecognized arguments: --text novel.txt; see numpy-attention train --help, or for a language "
+                               "model numpy-attention train lm --help"),
+    ("train --attention combined", "numpy-attention train lm --help"),
+    ("train lm --beam 3", "see numpy-attention train lm --help"),
+    ("train --corpus bible-en", "it is for numpy-attention train lm"), ("train copy", "as in train --corpus NAME"),
+    ("translate RUN a --hidden 3", "unrecognized arguments: --hidden 3; see numpy-attention translate --help"),
     ("train --source a --target b", "does not exist"), ("train --source a --target b --part x", "--part"),
     ("train --corpus dates --max-length 4", "max_length"),
     ("train --corpus copy --epochs 0", "at least 1"), ("train --corpus copy --epochs two", "'two'"),

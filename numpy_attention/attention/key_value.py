@@ -25,8 +25,8 @@ class KeyValueReader(Module):
     key-value-predict model (10 to 12), all without b. With b, no window, and either score, roles 1 is the attentive
     model of Salton et al. 2017: W_c [h_t; c_t] = W_x h_t + W_r c_t.
 
-    The memory holds the states of this window of the text alone, or, with carried > 0, up to so many from the windows
-    before. The gradient never leaves the window.
+    The memory holds the states of this chunk of the text (one batch's steps) alone, or, with carried > 0, up to so many from
+    the chunks before. The gradient never leaves the chunk.
     """
 
     attention: HistoryAttention

@@ -39,7 +39,7 @@ class LocalMonotonic(Module):
         return self.attention.read(values, mask)
 
     def step(self, query, memory, t):
-        """query (B, Q), t → context (B, D), weights (B, S), cache."""
+        """query (B, Q), t → context (B, V), V the values' size, weights (B, S), cache."""
         last = memory.mask.sum(1) - 1
         centre = np.minimum(t, last)
         if self.backwards:
@@ -84,7 +84,7 @@ class LocalPredictive(Module):
         return self.attention.read(values, mask)
 
     def step(self, query, memory):
-        """query (B, Q) → context (B, D), weights (B, S), cache."""
+        """query (B, Q) → context (B, V), V the values' size, weights (B, S), cache."""
         lengths = memory.mask.sum(1).astype(query.dtype)
         hidden = np.tanh(query @ self.W_p)
         share = 0.5 + 0.5 * np.tanh(0.5 * (hidden @ self.v_p))                                  # σ(v_p · hidden)

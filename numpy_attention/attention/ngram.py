@@ -13,8 +13,8 @@ from numpy_attention.shapes import expect, expect_mask, flat
 class NGramReader(Module):
     """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}]),  h = [h^1; …; h^{N−1}]   (equation 13).
 
-    Part i of a state is written for the step i − 1 places later. Parts of states before the window are 0, or with
-    carried=True come from the window before; the gradient never leaves the window.
+    Part i of a state is written for the step i − 1 places later. Parts of states before the chunk of text are 0, or
+    with carried=True come from the chunk before; the gradient never leaves the chunk.
     """
 
     W: Array  # (H, K), the rows in the order of the parts

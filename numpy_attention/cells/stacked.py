@@ -1,4 +1,4 @@
-"""Cells on top of each other, with dropout between them and never along time (Zaremba et al. 2014, section 3.1)."""
+"""Cells on top of each other, with dropout between them and never along time (Zaremba et al. 2014, section 3.2)."""
 
 from dataclasses import dataclass
 

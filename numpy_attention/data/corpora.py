@@ -91,12 +91,16 @@ _ALL = (
 CORPORA = {corpus.name: corpus for corpus in _ALL}
 
 
+USED_BY = {"text": "train lm", "parallel": "train"}
+
+
 def find_corpus(name, kind=None):
     """The `Corpus` of a name. Raises ValueError for an unknown name, or another kind, and lists those there are."""
     corpus = CORPORA.get(name)
     if corpus is None or kind not in (None, corpus.kind):
         known = ", ".join(c.name for c in _ALL if kind in (None, c.kind))
-        wrong = "is unknown" if corpus is None else f"is {corpus.kind}, not {kind}"
+        wrong = ("is unknown" if corpus is None else
+                 f"is {corpus.kind}, not {kind}: it is for numpy-attention {USED_BY[corpus.kind]}")
         raise ValueError(f"corpus {name!r} {wrong}; choose one of {known}")
     return corpus
 

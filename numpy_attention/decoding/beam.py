@@ -10,8 +10,8 @@ def beam_search(model, source, source_mask, beam=5, length_penalty=1.0, max_leng
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → for each sentence its hypotheses, best first.
 
     Keeps, for each sentence, the `beam` most probable prefixes; a prefix that ends in </s> leaves the beam and frees no
-    place. The search of a sentence ends when `beam` hypotheses have ended, or at max_length words (default: twice the
-    source's length and 10 more); the result is ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy
+    place. The search of a sentence ends when `beam` hypotheses have ended, at max_length words, and in any case at twice
+    the source's length and 10 more; the result is ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy
     search. A sentence's result does not depend on the others in the batch.
     """
     if beam < 1:

@@ -9,7 +9,7 @@ from numpy_attention.decoding.hypothesis import Hypothesis, longest
 def greedy(model, source, source_mask, max_length=None):
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → a Hypothesis for each sentence.
 
-    Stops at </s>, or after max_length words (default: twice the source's length and 10 more). <pad> and <s> are never
+    Stops at </s>, after max_length words, and in any case after twice the source's length and 10 more. <pad> and <s> are never
     chosen. Sentences that have ended leave the batch.
     """
     limit, lengths = longest(source_mask, max_length), source_mask.sum(0)

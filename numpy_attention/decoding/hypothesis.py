@@ -27,7 +27,7 @@ class Hypothesis:
 
 
 def longest(source_mask, max_length):
-    """Steps to allow each sentence (B,): max_length, or twice its source's length and 10 more."""
+    """Steps to allow each sentence (B,): twice its source's length and 10 more, and at most max_length where given."""
     lengths = source_mask.sum(0)
     if (lengths < 1).any():
         raise ValueError("an empty source sentence, expected at least its </s>: drop empty sentences")

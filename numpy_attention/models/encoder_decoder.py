@@ -18,10 +18,11 @@ from numpy_attention.models.rnnsearch import RNNSearch
 class EncoderDecoder(RNNSearch):
     """RNNenc, the baseline of Bahdanau et al. 2015: RNNsearch whose context is the same for every target word.
 
-        c_i = →h_T,  s_0 = tanh(W_s →h_T + b_s)
+        c_i = →h_S,  s_0 = tanh(W_s →h_S + b_s)
 
     The encoder is one GRU from left to right; decoder, deep output, training and decoding are RNNSearch's own, so that
-    a comparison changes one thing. Reversing the source (Sutskever et al. 2014) is an option of the batches.
+    a comparison changes the context and the encoder's directions alone. Reversing the source (Sutskever et al. 2014) is
+    an option of the batches.
     """
 
     @classmethod

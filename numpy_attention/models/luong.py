@@ -45,9 +45,9 @@ class LuongTranslator(TeacherForced):
     """Encoder, decoder and attention of Luong et al. 2015, section 3.
 
         h_t = cells(E y_{t−1}; h_{t−1}),  with input feeding cells([E y_{t−1}; h̃_{t−1}]; h_{t−1})
-        c_t = Σ_j α_tj h_j                       the current state h_t asks
+        c_t = Σ_s α_ts h̄_s                       the current state h_t asks the encoder's annotations h̄_s
         h̃_t = tanh(W_c [c_t; h_t] + b)           W_c in two parts, C for the context and W for the state
-        p(y_t) = softmax(W_s h̃_t)
+        p(y_t) = softmax(W_s h̃_t + b_s)          b_s is this project's
 
     h_t is the top of a stack; the encoder is a stack of as many layers, whose last states the decoder starts from, layer by
     layer; with two directions each has half the size, and both last states side by side start the decoder. The attention
@@ -61,7 +61,7 @@ class LuongTranslator(TeacherForced):
     decoder: Stacked
     F: Array | None  # (K, gates · H)
     attention: Module
-    C: Array  # (D, K)
+    C: Array  # (V, K), V the annotations' size
     W: Array  # (H, K)
     b: Array | None  # (K,)
     output: Output
@@ -71,7 +71,7 @@ class LuongTranslator(TeacherForced):
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000, layers=4, cell="lstm",
                bidirectional=False, attention="dot", window="global", D=10, backwards=False, input_feeding=True,
                bias=False, alignment=None, longest=64, heads=4, dropout=0.0, init=0.1, dtype=np.float32):
-        """A new model; every weight from U(−init, init); the sizes are the paper's.
+        """A new model; every matrix from U(−init, init), biases 0 but an LSTM's forget gate, 1; the sizes are the paper's.
 
         attention: "dot", "general", "concat" (additive), "location", "scaled-dot" or "multi-head" of so many heads; window:
         "global", "local-m" or "local-p", 2D + 1 positions wide; backwards: the batches' sources are reversed, so local-m

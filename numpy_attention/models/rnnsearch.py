@@ -41,8 +41,8 @@ class RNNSearch(TeacherForced):
                                                            s = s_i     (readout="current": section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    Departures, all optional: dropout on both embeddings and on t, biases, other initial values, the GRU's convention.
-    A source is (S, B) ids ending in </s>; an array over target words is (T, B, …).
+    Departures: biases throughout; and optional, dropout on both embeddings and on t, other initial values, the GRU's
+    convention. A source is (S, B) ids ending in </s>; an array over target words is (T, B, …).
     """
 
     source_embedding: Embedding

@@ -33,9 +33,9 @@ class DecoderState:
 class Transformer(TeacherForced):
     """Encoder and decoder of Vaswani et al. 2017, section 3.
 
-        x_j = √D E x_j + PE(j),  N encoder layers → memory
-        y_t = √D E y_{t−1} + PE(t),  N decoder layers, each sees the words before t and the memory
-        p(y_t) = softmax(W_o y_t + b)
+        u_j = √D E x_j + PE(j),  N encoder layers → memory                     j from 0
+        v_t = √D E y_{t−1} + PE(t),  N decoder layers → v'_t                   t from 0, y_{−1} = <s>
+        p(y_t) = softmax(W_o v'_t + b)                                         v'_t sees the words before t and the memory
 
     With first=True layer normalisation stands before each part, and once more after the last layer (Xiong et al. 2020).
     Dropout as the paper: on the sums with the positions and on each part's output. The weights returned are the last
@@ -55,7 +55,8 @@ class Transformer(TeacherForced):
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, size=512, layers=6, heads=8, inner=None, tied=True,
                first=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
-        """A new model; the defaults are the paper's base model. size: D; inner: the feed-forward's, 4 D unless given;
+        """A new model; the defaults are those of the paper's base model, which also shares the source's table (section 3.4)
+        and has no biases in its attention. size: D; inner: the feed-forward's, 4 D unless given;
         tied: the target's table serves as W_o. ValueError: sizes that do not divide, a smoothing outside [0, 1)."""
         if not 0 <= smoothing < 1:
             raise ValueError(f"smoothing = {smoothing}: expected a share in [0, 1)")

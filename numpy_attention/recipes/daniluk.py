@@ -1,12 +1,13 @@
 """Short attention spans (Daniluk et al. 2017): their four models and the LSTM at equal parameters, on the Penn Treebank.
 
-The paper's own corpus, of Wikipedia, is not public, so its figures cannot stand beside these; its differences can: on it
-attention gained 3.2 of perplexity on the LSTM, key-value 7.0, key-value-predict 9.4.
+The paper's own corpus, of Wikipedia, is not public, so its figures cannot stand beside these; the order of its models can: on
+it attention gained 3.2 of perplexity on the LSTM, key-value 7.0, key-value-predict 9.4. Ours train shorter and otherwise,
+`equal.py` says how.
 """
 
 from numpy_attention.recipes.equal import equal
 
-WINDOW = 5      # "attention falls mainly on the previous five outputs"
+WINDOW = 5      # attention falls mainly on the five states before, the paper finds
 
 RECIPES = (
     equal("daniluk-lstm", None, 174, 174),

@@ -1,4 +1,4 @@
-"""One budget for language models: 2 million parameters, the same text, training and time; and two controls."""
+"""One budget for language models: 2 million parameters, the same text and the same four epochs; and two controls."""
 
 from numpy_attention.recipes.recipe import LanguageRecipe
 from numpy_attention.writing import WriterTraining

@@ -1,7 +1,9 @@
 """One budget, thirteen mechanisms: translators of three million parameters on the clauses of bible-en-es.
 
-All but the Transformer read the source with one bidirectional GRU and write with another; only what lies between changes,
-and with it, at equal parameters, the size.
+All but the fixed vector (one GRU from left to right) and the Transformer read the source with a bidirectional GRU, and all but
+the Transformer write with a GRU. `fixed` and `additive` are RNNsearch: the context enters the GRU, and a maxout layer reads
+out; the others are Luong's decoder. Between rows of one decoder only the attention changes, or, where `-feeding` says so, the
+wire back; and with it, at equal parameters, the size.
 """
 
 from numpy_attention.recipes.recipe import Recipe

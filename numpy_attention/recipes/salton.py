@@ -1,5 +1,5 @@
 """Attentive language models on the Penn Treebank (Salton, Ross & Kelleher 2017): small ones for an equal comparison,
-and those of the paper."""
+and those of the paper. The memory holds the states of the current 35 steps alone, in evaluation too."""
 
 from numpy_attention.recipes.equal import equal
 from numpy_attention.recipes.recipe import LanguageRecipe

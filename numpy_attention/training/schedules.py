@@ -29,7 +29,7 @@ class Decay:
 
 @dataclass(frozen=True)
 class LinearDecay:
-    """From 1 at the first step straight down to `last` at step `steps`, and `last` from there on."""
+    """From 1 at the first step straight down to `last` after the last one, step `steps`, and `last` from there on."""
 
     steps: int
     last: float = 0.0

@@ -42,9 +42,11 @@ def test_names_and_descriptions():
 def test_unknown_requests():
     with pytest.raises(ValueError, match="corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
         describe("bible")
-    with pytest.raises(ValueError, match="corpus 'ptb' is text, not parallel; choose one of bible-en-es, copy"):
+    with pytest.raises(ValueError, match="corpus 'ptb' is text, not parallel: it is for numpy-attention train lm; "
+                                         "choose one of bible-en-es, copy"):
         load_parallel("ptb", "train")
-    with pytest.raises(ValueError, match="corpus 'copy' is parallel, not text; choose one of bible-en, ptb"):
+    with pytest.raises(ValueError, match="corpus 'copy' is parallel, not text: it is for numpy-attention train; "
+                                         "choose one of bible-en, ptb"):
         load_text("copy", "train")
     for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
         with pytest.raises(ValueError, match="split = 'dev'; expected one of train, valid, test"):
