@@ -314,8 +314,7 @@ for name, settings in FAMILY.items():
     whole = trainer.step == EPOCHS * len(batches)
     words = [t.target for t in translator.translate([p.source for p in test], beam=1)]
     exact, weights = metrics.exact_match(words, [p.target for p in test]), translator.attend(test)
-    kinds = {kind: np.mean([matrix[j, :-1].argmax() == i for matrix, pair in zip(weights, test)
-                            for i, j in phenomena(pair)[kind]])
+    kinds = {kind: np.mean([rows[j, :-1].argmax() == i for rows, pair in zip(weights, test) for i, j in phenomena(pair)[kind]])
              for kind in ("swapped adjective", "negation")}
     found[name], pointed[name], complete = weights, metrics.pointing_accuracy(weights, test), complete and whole
     print(f"  {name:<18} {model.size:,} parameters{'' if whole else ' (cut off: a slow or busy machine)'}; exactly "
