@@ -1,6 +1,5 @@
 """What `numpy-attention` knows by name: gradient checks, corpora, recipes; the options come from `cli.py`."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +57,7 @@ def corpora_command(options):
 
 def show_corpus(corpus, examples=3):
     print(corpora.describe(corpus.name))
-    if corpus.files and not all((downloads_folder() / path).is_file() for path in corpus.files):
+    if corpus.files and not all((downloads.folder() / path).is_file() for path in corpus.files):
         print(f"not here yet: numpy-attention corpora fetch {corpus.name}")
         return
     parallel = corpus.kind == "parallel"
@@ -82,15 +81,6 @@ def show_corpus(corpus, examples=3):
         for kind, links in (("sure", item.sure), ("possible", item.possible - item.sure)):
             if links:
                 print(f"    {kind}: " + " ".join(f"{item.source[i]}–{item.target[j]}" for i, j in sorted(links)))
-
-
-def downloads_folder():
-    """Where downloaded corpora are looked for."""
-    folder = os.environ.get(downloads.ENVIRONMENT)
-    if folder:
-        return Path(folder).expanduser()
-    import pooch
-    return Path(pooch.os_cache("numpy_attention"))
 
 
 def reproduce(options):

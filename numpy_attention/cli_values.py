@@ -18,46 +18,25 @@ def whole(low):
     return convert
 
 
-def positive(text):
-    value = _number(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a positive number")
-    return value
+def number(holds, expected):
+    """A converter to the numbers for which `holds` says so; `expected` puts it in words."""
+    def convert(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not holds(value):
+            raise argparse.ArgumentTypeError(f"{text!r}: expected {expected}")
+        return value
+    return convert
 
 
-def norm(text):
-    value = _number(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a positive number, or inf to clip nothing")
-    return value
-
-
-def share(text):
-    value = _number(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a share, 0 or more and below 1")
-    return value
-
-
-def not_negative(text):
-    value = _number(text)
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of at least 0")
-    return value
-
-
-def share_kept(text):
-    value = _number(text)
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a share, above 0 and at most 1")
-    return value
-
-
-def divisor(text):
-    value = _number(text)
-    if not 1 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of at least 1")
-    return value
+positive = number(lambda value: 0 < value < math.inf, "a positive number")
+not_negative = number(lambda value: 0 <= value < math.inf, "a number of at least 0")
+norm = number(lambda value: value > 0, "a positive number, or inf to clip nothing")
+share = number(lambda value: 0 <= value < 1, "a share, 0 or more and below 1")
+share_kept = number(lambda value: 0 < value <= 1, "a share, above 0 and at most 1")
+divisor = number(lambda value: 1 <= value < math.inf, "a number of at least 1")
 
 
 def picture(text):
@@ -68,10 +47,3 @@ def picture(text):
     if folder and not os.path.isdir(folder):
         raise argparse.ArgumentTypeError(f"{text!r}: there is no folder {folder}; make it first")
     return text
-
-
-def _number(text):
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -86,6 +86,15 @@ input.txt 86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed
 FILES = {file.path: file for file in _FILES}
 
 
+def folder():
+    """Where public files are looked for: the folder that NUMPY_ATTENTION_DATA names, else pooch's cache for this package."""
+    named = os.environ.get(ENVIRONMENT)
+    if named:
+        return Path(named).expanduser()
+    import pooch  # here, since it takes longer to import than the whole package
+    return Path(pooch.os_cache("numpy_attention"))
+
+
 def data_file(path, progress=True):
     """The local Path of a public file, named by its path in the layout above, downloaded if it must be.
 
@@ -102,12 +111,9 @@ def fetch_file(file, cache=None, progress=True):
     Raises FileNotFoundError or NotADirectoryError for what is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong
     checksum or a damaged archive, ConnectionError for a download that fails. None of them leaves a partial file behind.
     """
-    folder = os.environ.get(ENVIRONMENT)
-    if folder:
-        return _local_file(file, Path(folder).expanduser())
-    import pooch  # here, since it takes longer to import than the whole package
-
-    target = Path(cache or pooch.os_cache("numpy_attention")) / file.path
+    if os.environ.get(ENVIRONMENT):
+        return _local_file(file, folder())
+    target = Path(cache or folder()) / file.path
     if target.is_file() and (file.sha256 is None or _sha256(target) == file.sha256):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -12,5 +12,5 @@ RECIPES = tuple(
         ("attention", "attention", 141, 141, {"window": WINDOW}),
         ("key-value", "key-value", 250, 125, {"window": WINDOW}),
         ("key-value-predict", "key-value-predict", 327, 109, {"window": WINDOW}),
-        ("4gram", "ngram", 330, 110, {"order": 4}),
+        ("4gram", "ngram", 330, 110, {"order": 4, "what": "4-gram of an LSTM's states, no attention"}),
     ))

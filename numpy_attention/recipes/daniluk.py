@@ -14,6 +14,6 @@ RECIPES = (
     equal("daniluk-attention", "attention", 165, 165, window=WINDOW),
     equal("daniluk-key-value", "key-value", 284, 142, window=WINDOW),
     equal("daniluk-key-value-predict", "key-value-predict", 363, 121, window=WINDOW),
-    equal("daniluk-4gram", "ngram", 366, 122, order=4),
+    equal("daniluk-4gram", "ngram", 366, 122, what="4-gram of an LSTM's states, no attention", order=4),
     *(equal(f"daniluk-key-value-predict-{window}", "key-value-predict", 363, 121, window=window) for window in (1, 10, 15)),
 )

@@ -9,20 +9,22 @@ TRAIN = WriterTraining(epochs=4, batch_size=20, steps=35, optimizer="adam", lear
                        frequencies=True)
 
 
-def equal(name, attention, hidden, embedding, corpus="ptb", **settings):
-    """The recipe of one model on PTB, or on `bible-en` as a second opinion; attention None: the LSTM alone."""
+def equal(name, attention, hidden, embedding, corpus="ptb", what=None, **settings):
+    """The recipe of one model on PTB, or on `bible-en` as a second opinion; attention None: the LSTM alone. what: the model in
+    words, where its attention's name does not tell."""
     settings = SHARED | dict(hidden=hidden, embedding=embedding) | settings
-    what = settings.get("cell", "lstm").upper() if attention is None else f"LSTM with {attention}"
+    what = what or ("LSTM" if attention is None else f"LSTM with {attention}{' attention' * (attention != 'attention')}")
     if attention is not None:
         settings["attention"] = attention
     if "window" in settings:
         what += f", window {settings['window']}"
-    return LanguageRecipe(name, f"{what}, 2 million parameters, 4 epochs, {corpus}", {"name": corpus},
+    text = {"ptb": "Penn Treebank"}.get(corpus, corpus)
+    return LanguageRecipe(name, f"{what}, 2 million parameters, 4 epochs, {text}", {"name": corpus},
                           "language-model" if attention is None else "attentive-language-model", settings, TRAIN)
 
 
 RECIPES = (
-    equal("equal-rnn", None, 191, 191, cell="rnn"),             # beside the LSTM: how far back a gradient reaches
+    equal("equal-rnn", None, 191, 191, what="Elman's RNN", cell="rnn"),     # beside the LSTM: how far back a gradient reaches
     # tanh(h_t W) and no past at all: what of attention's gain is one more layer between state and softmax?
-    equal("equal-readout", "ngram", 172, 172, order=2),
+    equal("equal-readout", "ngram", 172, 172, what="LSTM with one tanh layer more and no past", order=2),
 )
