@@ -57,6 +57,7 @@ def main(arguments=None):
     parser.add_argument("runs", nargs="+", metavar="RUN")
     parser.add_argument("--output", type=Path, default=Path("runs"), metavar="FOLDER")
     options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
     pairs = load_parallel("grammar-en-fr", "test")
     found = [phenomena_and_halves(pair) for pair in pairs]
     example = next(n for n, one in enumerate(found) if one["swapped adjective"] and one["negation"])

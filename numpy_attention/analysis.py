@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 
@@ -36,13 +37,14 @@ def attention_span(model, batches, longest=None):
     return total / count
 
 
-def gradient_flow(model, batch, state=None):
-    """‖∂L_T/∂h_t‖ for every t, L_T the loss of the batch's last step alone → array over the distance T − t, 0 first.
+def gradient_flow(model, batch, state=None, of="h"):
+    """‖∂L_T/∂h_t‖, or of="c": ‖∂L_T/∂c_t‖, for every t, L_T the loss of the batch's last step alone → array over the
+    distance T − t, 0 first.
 
     h_t is the top layer's state; what flows counts both its ways, through the recurrence and, in an attentive model,
-    through the memory that later steps read. For an LSTM this is h_t with c_t held fixed: what comes back along the cell,
-    ∂L/∂c_t, is not in it. Root mean square over the batch's sequences. ValueError: a last step
-    without a target in every sequence.
+    through the memory that later steps read. Of an LSTM ∂L/∂h_t holds c_t fixed; what comes back along the cell, its carousel,
+    is in ∂L/∂c_t alone, with h_t = o_t ∘ tanh(c_t). Root mean square over the batch's sequences. ValueError: a last step
+    without a target in every sequence, or "c" of a cell that has none.
     """
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
         raise ValueError("a sequence of the batch is padded: expected sequences of equal length, with a last target")
@@ -55,10 +57,15 @@ def gradient_flow(model, batch, state=None):
         dh = model.reader.backward(dh, None, read[0], grad.reader)
     # the top cell's own way back, step by step
     cell, cell_grad = model.cells.cells[-1], grad.cells.cells[-1]
+    if of not in ("h", "c") or of == "c" and not isinstance(cell, LSTM):
+        raise ValueError(f"of={of!r} of the cell {type(cell).__name__}: expected 'h', or 'c' of an LSTM")
     inside = steps[-1][1][1]
     dstate, dsteps, flow = cell.zero_state(batch.size), cell.begin_backward(inside), []
     for t in reversed(range(len(dh))):
         arriving = dh[t] + (dstate[0] if isinstance(dstate, tuple) else dstate)          # ∂L/∂h_t
+        if of == "c":
+            o = inside.gates[t][:, 3 * len(cell.U):]
+            arriving = dstate[1] + arriving * o * (1 - np.tanh(inside.cs[t + 1]) ** 2)
         flow.append(np.sqrt((arriving.astype(np.float64) ** 2).sum(1).mean()))
         dstate = cell.step_backward(t, dh[t], dstate, inside, dsteps)
     cell.end_backward(inside, dsteps, cell_grad)

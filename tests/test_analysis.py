@@ -43,15 +43,15 @@ def test_span_of_sentences_leaves_padding_out(rng):
     np.testing.assert_allclose(together, np.average(alone, axis=0, weights=[1, 6, 3]), rtol=1e-10)
 
 
-@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize("cell, of", [("rnn", "h"), ("lstm", "h"), ("lstm", "c"), ("gru", "h")])
 @pytest.mark.parametrize("attention", [None, "combined", "key-value", "ngram"])
-def test_flow_is_the_derivative_by_the_top_state(rng, cell, attention):
-    """∂L_T/∂h_t by central differences: the text is read to t, the top state nudged, and read on."""
+def test_flow_is_the_derivative_by_the_top_state(rng, cell, of, attention):
+    """∂L_T/∂h_t or ∂L_T/∂c_t by central differences: the text is read to t, the top state nudged, and read on."""
     settings = dict(layers=2, cell=cell, hidden=6, init=0.8, dtype=np.float64)
     model = LanguageModel.create(rng, V, **settings) if attention is None else \
         AttentiveLanguageModel.create(rng, V, attention, order=3, carried=8, **settings)
     ids = rng.integers(4, V, (6, 1))
-    flow = gradient_flow(model, TextBatch(ids[:-1], ids[1:], np.arange(1)))
+    flow = gradient_flow(model, TextBatch(ids[:-1], ids[1:], np.arange(1)), of=of)
     assert flow.shape == (5,)
 
     def last_loss(t, nudge):
@@ -60,10 +60,14 @@ def test_flow_is_the_derivative_by_the_top_state(rng, cell, attention):
         _, state = read(slice(0, t + 1), None)
         cells, memory = (state, None) if attention is None else state
         top = cells[-1]
-        top = (top[0] + nudge, *top[1:]) if isinstance(top, tuple) else top + nudge
+        if of == "c":                           # h_t = o_t ∘ tanh(c_t) goes along
+            h, c = top
+            top = h / np.tanh(c) * np.tanh(c + nudge), c + nudge
+        else:
+            top = (top[0] + nudge, *top[1:]) if isinstance(top, tuple) else top + nudge
         if memory is not None:
             states = memory[0].copy()
-            states[:, -1] += nudge
+            states[:, -1] = top[0] if isinstance(top, tuple) else top
             memory = states, memory[1]
         cells = cells[:-1] + (top,)
         state, loss = cells if attention is None else (cells, memory), 0.0
@@ -87,3 +91,7 @@ def test_refusals(rng):
     padded = TextBatch(np.array([[4, 5], [4, 0]]), np.array([[4, 5], [4, 0]]), np.arange(2))
     with pytest.raises(ValueError, match="is padded"):
         gradient_flow(attentive(rng), padded)
+    whole = TextBatch(np.array([[4], [4]]), np.array([[4], [4]]), np.arange(1))
+    for model, of in ((attentive(rng, cell="gru"), "c"), (attentive(rng), "x")):
+        with pytest.raises(ValueError, match=f"of='{of}'.*expected 'h', or 'c' of an LSTM"):
+            gradient_flow(model, whole, of=of)
