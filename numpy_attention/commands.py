@@ -143,11 +143,8 @@ def evaluate(options):
     if options.source or options.target:
         if not (options.source and options.target) or options.corpus or options.part or options.split:
             raise ValueError("give --source and --target, both and without --corpus, --part or --split")
-        pairs, split, name = form.pairs(options.source, options.target), None, Path(options.source).name
-        longest = options.max_length or max(max(len(pair.source), len(pair.target)) for pair in pairs)
-        pairs = [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest][:options.pairs]
-        if not pairs:
-            raise ValueError(f"no pair has at most {longest} tokens on both sides: allow more with --max-length")
+        split, name = None, Path(options.source).name
+        pairs = runs.limited(form.pairs(options.source, options.target), name, options.max_length, options.pairs)
     else:
         corpus = corpus_to_measure_on(options, translator.corpus)
         pairs, split = pairs_of(corpus, options.split)

@@ -23,8 +23,8 @@ import numpy as np
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.pairs import Pair, read_lines, read_pairs, word_tokens
 from numpy_attention.training import checkpoint
-from numpy_attention.trained import CHECKPOINT
 
+CHECKPOINT = "checkpoint.npz"
 HELD_OUT = 0.05
 FILES = ("source", "target", "valid_source", "valid_target")
 TEXTS = ("text", "valid_text")
@@ -72,7 +72,7 @@ def text_form(corpus, lowercase=None):
 def own_text(source, target, valid_source=None, valid_target=None, lowercase=False, tokenize=False, seed=0, **limits):
     """The corpus dict of two files, line k of one beside line k of the other, and of two more to validate on, or None.
 
-    limits: max_length (of both sides) and count (pairs to read), where given. Paths are kept absolute, and with them a
+    limits: max_length (of both sides) and count (pairs of a split), where given. Paths are kept absolute, and with them a
     digest of the text: `load` refuses files that have changed since. FileNotFoundError: a missing file; ValueError: one
     validation file without the other.
     """
@@ -107,15 +107,21 @@ def load(corpus, *splits):
     texts = [form.pairs(corpus["source"], corpus["target"])]
     if "valid_source" in corpus:
         texts.append(form.pairs(corpus["valid_source"], corpus["valid_target"]))
-    longest = corpus.get("max_length", math.inf)
-    texts = [[pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest][:corpus.get("count")]
-             for pairs in texts]
-    if not all(texts):
-        raise ValueError(f"no pair of {corpus['source']} and its companions has at most {longest} tokens on both "
-                         "sides: allow more with --max-length")
-    if len(texts) == 1:
+    else:                           # before any limit: whatever is measured later, no pair of one part is in the other
         texts = hold_out(texts[0], np.random.default_rng(corpus["held_out_seed"]))
-    return [texts[splits_of(corpus).index(split)] for split in splits]
+    parts = dict(zip(splits_of(corpus), texts))
+    return [limited(parts[split], f"{label(corpus)} ({split})", corpus.get("max_length"), corpus.get("count"))
+            for split in splits]
+
+
+def limited(pairs, name, max_length=None, count=None):
+    """The first `count` of the pairs with at most max_length tokens on both sides. ValueError: none of `name` is left."""
+    longest = max_length or math.inf
+    pairs = [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest][:count]
+    if not pairs:
+        raise ValueError(f"no pair of {name} has at most {longest} tokens on both sides: allow more with --max-length, or "
+                         "bring more text")
+    return pairs
 
 
 def check_own(corpus, splits):
@@ -164,7 +170,7 @@ def check_same(folder, trained, threads=None):
     path = Path(folder) / CHECKPOINT
     if not path.exists():
         return False
-    about = checkpoint.load(path)[1]
+    about = checkpoint.load_about(path)
     known, now = about.get("about", {}), json.loads(json.dumps(trained.configuration()))
     other = ""
     if known.get("kind") != trained.KIND:
@@ -177,7 +183,7 @@ def check_same(folder, trained, threads=None):
         other = "; ".join(_differences(saved, now))
     if other:
         raise ValueError(f"{folder} holds a run with other settings: {other}. Give the same settings to resume it, another "
-                         "folder with --run, or remove the folder")
+                         "folder (--run), or remove this one")
     return True
 
 

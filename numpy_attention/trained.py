@@ -8,6 +8,7 @@ import numpy as np
 
 from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
+from numpy_attention.runs import CHECKPOINT, check_same
 from numpy_attention.training import checkpoint
 from numpy_attention.training.optimizers import SGD, Adadelta, Adam
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
@@ -15,7 +16,6 @@ from numpy_attention.training.trainer import Trainer
 
 OPTIMIZERS = {"sgd": SGD, "adam": Adam, "adadelta": Adadelta}
 SCHEDULES = ("constant", "decay", "linear", "warmup")
-CHECKPOINT = "checkpoint.npz"
 
 
 @dataclass
@@ -52,10 +52,11 @@ class Training:
         if self.epochs < 1:
             raise ValueError(f"epochs {self.epochs}: expected at least 1")
 
-    def schedule_of(self, steps):
-        """The schedule of a training of so many steps in all."""
+    def schedule_of(self, steps_of):
+        """The schedule of a training; steps_of(epochs): how many steps so many epochs make."""
         return {"constant": lambda: Constant(), "decay": lambda: Decay(self.full_epochs, self.divisor),
-                "linear": lambda: LinearDecay(steps), "warmup": lambda: Warmup(self.warmup)}[self.schedule]()
+                "linear": lambda: LinearDecay(steps_of(self.epochs)),
+                "warmup": lambda: Warmup(self.warmup)}[self.schedule]()
 
 
 class Trained:
@@ -68,16 +69,22 @@ class Trained:
 
     def trainer(self, train, valid=None, folder=None, threads=None, progress=True):
         """The Trainer that `fit` runs, for a loop of one's own."""
-        how, batches = self.training, self.batches(train)
-        return Trainer(self.model, OPTIMIZERS[how.optimizer](how.learning_rate), batches,
-                       self.batches(valid) if valid else None, rng=np.random.default_rng([how.seed, 1]),
-                       schedule=how.schedule_of(how.epochs * len(batches)), average=how.average, clip=how.clip,
-                       patience=how.patience, save_steps=how.save_steps,
-                       path=None if folder is None else Path(folder) / CHECKPOINT, about=self.configuration(),
-                       threads=threads, progress=progress)
+        how = self.training
+        trainer = Trainer(self.model, OPTIMIZERS[how.optimizer](how.learning_rate), self.batches(train),
+                          self.batches(valid) if valid else None, rng=np.random.default_rng([how.seed, 1]),
+                          average=how.average, clip=how.clip, patience=how.patience, save_steps=how.save_steps,
+                          path=None if folder is None else Path(folder) / CHECKPOINT, about=self.configuration(),
+                          threads=threads, progress=progress)
+        trainer.schedule = how.schedule_of(trainer.steps_of)        # the trainer alone knows how its epochs are shuffled
+        return trainer
 
     def fit(self, train, valid=None, folder=None, threads=None, progress=True):
-        """Train, or resume where a checkpoint is, and keep the parameters of the best epoch, or the last; → self."""
+        """Train, or resume where a checkpoint is, and keep the parameters of the best epoch, or the last; → self.
+
+        ValueError: the folder holds a run with other settings.
+        """
+        if folder is not None:
+            check_same(folder, self, threads)
         trainer = self.trainer(train, valid, folder, threads, progress)
         if trainer.resume() and progress:
             print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs")
@@ -108,13 +115,12 @@ class Trained:
         training = cls.TRAINING(**known["training"])
         vocabularies = [restored(known[name]) for name in cls.VOCABULARIES]
         model = build(known["name"], np.random.default_rng(0), *vocabularies, **known["settings"])
-        checkpoint.restore(model, arrays)
-        if "best" in arrays and training.keep == "best":
-            model.vector[...] = arrays["best"]
+        best = training.keep == "best" and any(name.startswith("best/") for name in arrays)
+        checkpoint.restore(model, arrays, "best" if best else "parameters")
         return cls(model, *vocabularies, known["name"], known["settings"], training,
                    known["corpus"], about["trainer"]["history"])
 
 
 def kind_of(folder):
-    """The kind of what was trained in a run's folder, "translator" or "writer"; errors as `checkpoint.load` has them."""
-    return checkpoint.load(Path(folder) / CHECKPOINT)[1].get("about", {}).get("kind", "plain model")
+    """The kind of what was trained in a run's folder, "translator" or "writer"; errors as `checkpoint.load_about` has them."""
+    return checkpoint.load_about(Path(folder) / CHECKPOINT).get("about", {}).get("kind", "plain model")

@@ -88,10 +88,11 @@ class Translator(Trained):
     # ---- use --------------------------------------------------------------------------------------------------------
 
     def translate(self, sentences, beam=5, length_penalty=1.0, batch_size=64, threads=1):
-        """Translate lists of tokens; beam 1 is greedy search. → a Translation each. ValueError: an empty sentence."""
+        """Translate lists of tokens; beam 1 is greedy search. → a Translation each. Errors as `check_sentence` has them."""
+        if batch_size < 1:
+            raise ValueError(f"batch_size {batch_size}: expected at least 1")
         for i, sentence in enumerate(sentences):
-            if not len(sentence):
-                raise ValueError(f"sentence {i + 1} is empty: expected at least one token")
+            check_sentence(sentence, f"sentence {i + 1}")
         ids = [self.source_vocabulary.encode(sentence) for sentence in sentences]
         order = np.argsort([len(sentence) for sentence in ids], kind="stable")
         groups = [order[i:i + batch_size] for i in range(0, len(order), batch_size)]
@@ -105,7 +106,7 @@ class Translator(Trained):
                 hypotheses = [best[0] for best in
                               beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)]
             for i, hypothesis in zip(group, hypotheses):
-                found[i] = self._translation(sentences[i], hypothesis)
+                found[i] = self._translation(sentences[i], hypothesis, length_penalty)
 
         with Threads(threads) as pool:
             pool.map(lambda k: [search(group) for group in groups[k::threads]])
@@ -128,8 +129,7 @@ class Translator(Trained):
                                                       np.array([choice.weights for choice in choices])))
 
     def _source_batch(self, sentence):
-        if not len(sentence):
-            raise ValueError("an empty sentence: expected at least one token")
+        check_sentence(sentence, "the sentence")
         return pair_batch([self.source_vocabulary.encode(sentence)], [[0]], self.training.reverse_source)
 
     def _translation(self, sentence, hypothesis, length_penalty=1.0):
@@ -193,3 +193,12 @@ class Translator(Trained):
         if not all(math.isfinite(value) for value in result.values()):
             raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
         return result
+
+
+def check_sentence(sentence, name):
+    """A sentence is a list of tokens. TypeError: it is one string; ValueError: it is empty."""
+    if isinstance(sentence, str):
+        raise TypeError(f"{name} is the string {sentence!r}, expected a list of tokens: cut it with .split(), or with list() "
+                        "for a model of characters")
+    if not len(sentence):
+        raise ValueError(f"{name} is empty: expected at least one token")

@@ -8,9 +8,9 @@ import sys
 import pytest
 from cli_runs import COPY, SMALL, told
 
-from numpy_attention import plotting
+from numpy_attention import plotting, runs
 from numpy_attention.cli import main, parser
-from numpy_attention.commands import corpus_to_measure_on
+from numpy_attention.commands import corpus_to_measure_on, pairs_of
 from numpy_attention.translation import Translator
 
 
@@ -64,6 +64,7 @@ def test_the_first_hypothesis_is_the_translation(run, backwards):
     assert hypotheses[0].target == found.target and [one.score for one in hypotheses] == sorted(
         (one.score for one in hypotheses), reverse=True)
     assert hypotheses[0].log_probability == pytest.approx(found.log_probability, abs=1e-5)
+    assert hypotheses[0].score == pytest.approx(found.score, abs=1e-5)
 
 
 def test_translate_reads_the_input(run, capsys, monkeypatch):
@@ -143,6 +144,16 @@ def test_what_is_measured():
     assert measured("--corpus multi30k-en-fr --part raw") == {"name": "multi30k-en-fr", "part": "raw"}
     with pytest.raises(ValueError, match="learnt from files"):
         measured("--part verses", {"source": "a"})
+
+
+@pytest.mark.parametrize("words", ["--max-length 4", "--pairs 60"])
+def test_own_text_is_measured_on_what_was_held_out(words, tmp_path):
+    (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
+    corpus = runs.own_text(tmp_path / "a", tmp_path / "a")
+    learnt, held_out = runs.load(corpus, "train", "valid")
+    measured, split = pairs_of(corpus_to_measure_on(parser().parse_args(["evaluate", "run", *words.split()]), corpus))
+    assert split == "valid" and measured and set(measured) <= set(held_out)
+    assert {pair.source for pair in learnt}.isdisjoint(pair.source for pair in measured)
 
 
 def test_heatmap(run, capsys, tmp_path):

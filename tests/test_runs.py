@@ -54,11 +54,11 @@ def test_at_least_one_is_held_out_and_one_kept():
 
 def test_own_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a").write_text("".join(f"A {'x ' * (i % 4)}{i}\n" for i in range(40)))
+    (tmp_path / "a").write_text("".join(f"A {'x ' * (i % 4)}{i}\n" for i in range(80)))
     corpus = runs.own_text("a", "a", lowercase=True, max_length=4, count=20)
     assert corpus["source"] == str(tmp_path / "a") and runs.splits_of(corpus) == ("train", "valid")
     train, valid = runs.load(corpus, "train", "valid")
-    assert len(train) == 19 and len(valid) == 1 and train[0].source == ("a", "0")
+    assert len(train) == 20 and 1 <= len(valid) <= 4 and train[0].source == ("a", "0")
     assert max(len(pair.source) for pair in train) == 4
     assert runs.load(corpus, "valid") == [valid]
     with pytest.raises(ValueError, match="no 'test' split"):
@@ -68,6 +68,18 @@ def test_own_text(tmp_path, monkeypatch):
     (tmp_path / "a").write_text("B 1\nB 2\n")
     with pytest.raises(ValueError, match="has changed since"):
         runs.load(corpus, "train")
+
+
+@pytest.mark.parametrize("limit", [{"max_length": 4}, {"count": 60}])
+def test_no_limit_brings_sentences_of_one_part_into_the_other(limit, tmp_path):
+    (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
+    corpus = runs.own_text(tmp_path / "a", tmp_path / "a")
+    whole, few = (runs.load(corpus | change, "train", "valid") for change in ({}, limit))
+    for (learnt, _), (_, measured) in ((whole, few), (few, whole), (few, few)):
+        assert measured and {pair.source for pair in learnt}.isdisjoint(pair.source for pair in measured)
+    for part, all_of_it in zip(few, whole):
+        assert set(part) <= set(all_of_it) and len(part) <= limit.get("count", 300)
+        assert max(len(pair.source) for pair in part) <= limit.get("max_length", 7)
 
 
 def test_validation_files(tmp_path):

@@ -47,6 +47,15 @@ def test_order_threads_and_batches_do_not_matter(trained):
         assert [t.target for t in translator.translate(sentences, beam=3, **settings)] == [t.target for t in together]
 
 
+@pytest.mark.parametrize("beam, penalty", [(1, 0.5), (3, 0.0), (3, 0.5), (3, 1.0)])
+def test_score_is_what_search_ranks_by(trained, beam, penalty):
+    sentence = ["1", "2", "3", "4"]
+    found, best = trained[0].translate([sentence], beam, penalty)[0], trained[0].hypotheses(sentence, beam, penalty)[0]
+    assert len(found.target) > 1 and found.target == best.target
+    assert found.score == pytest.approx(best.score, abs=1e-5)
+    assert found.score == pytest.approx(found.log_probability / ((5 + len(found.weights)) / 6)**penalty, abs=1e-5)
+
+
 def test_weights_have_a_row_for_each_word(trained):
     translator, pairs = trained[0], reverse("test", 10)
     for weights, pair in zip(translator.attend(pairs), pairs):
@@ -73,6 +82,15 @@ def test_unknown_words_are_translated_all_the_same(trained):
 def test_refused(trained, tmp_path):
     with pytest.raises(ValueError, match="sentence 2 is empty"):
         trained[0].translate([["1"], []])
+    with pytest.raises(ValueError, match="batch_size 0: expected at least 1"):
+        trained[0].translate([["1"]], batch_size=0)
+    with pytest.raises(TypeError, match=r"sentence 2 is the string '3 1', .* \.split\(\)"):
+        trained[0].translate([["1"], "3 1"])
+    for use in (trained[0].hypotheses, lambda sentence: trained[0].sample(sentence, np.random.default_rng(0))):
+        with pytest.raises(TypeError, match="the sentence is the string '3 1'"):
+            use("3 1")
+        with pytest.raises(ValueError, match="the sentence is empty"):
+            use([])
     with pytest.raises(ValueError, match="no sentence pairs"):
         Translator.create([])
     with pytest.raises(ValueError, match="unknown translator 'perceptron'"):

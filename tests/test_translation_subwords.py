@@ -73,7 +73,7 @@ def test_sampling(cut):
     assert all(one.log_probability <= best.log_probability + 1e-4 or len(one.target) < len(best.target) for one in drawn)
     again = translator.sample(sentence, np.random.default_rng(3), temperature=3.0)
     assert again.target == drawn[3].target
-    with pytest.raises(ValueError, match="an empty sentence"):
+    with pytest.raises(ValueError, match="the sentence is empty"):
         translator.sample([], np.random.default_rng(0))
 
 

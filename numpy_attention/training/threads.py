@@ -63,6 +63,8 @@ def keep_freed_memory():
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return
-    for parameter, value in ((M_ARENA_MAX, 1), (M_MMAP_THRESHOLD, 1 << 30), (M_TRIM_THRESHOLD, 2**31 - 1),
-                             (M_TOP_PAD, 1 << 26)):
-        mallopt(parameter, value)
+    mallopt(M_ARENA_MAX, 1)
+    if not mallopt(M_MMAP_THRESHOLD, 1 << 30):
+        mallopt(M_MMAP_THRESHOLD, 32 << 20)             # the largest that its manual allows, which older ones insist on
+    mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+    mallopt(M_TOP_PAD, 1 << 26)

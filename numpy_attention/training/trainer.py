@@ -60,12 +60,13 @@ class Trainer:
             raise ValueError(f"clip={self.clip}: expected a positive norm; math.inf clips nothing")
         self.seed = int(self.rng.integers(2**63))
         if self.threads is None:
-            first = self.train.batch(self.train.order()[0])
-            self.threads = available() if self.model.size * first.tokens > SMALL_STEP else 1
+            places = self.train.order()                         # those of the shortest sentences come first
+            middle = self.train.batch(places[len(places) // 2])
+            self.threads = available() if self.model.size * middle.tokens > SMALL_STEP else 1
         self.epoch, self.position, self.step, self.state = 0, 0, 0, None
         self.epoch_loss, self.epoch_tokens, self.epoch_seconds, self.seconds = 0.0, 0, 0.0, 0.0
         self.history, self.best_loss, self.bad_epochs, self.stopped = [], math.inf, 0, False
-        self.best = None
+        self.best = {}
         self.slots = {name: np.zeros_like(self.model.vector) for name in self.optimizer.slots}
 
     # ---- the loop -------------------------------------------------------------------------------------------------
@@ -80,13 +81,20 @@ class Trainer:
         with Threads(self.threads) as pool, _Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(self.threads)]
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
-                order = self.train.order(np.random.default_rng([self.seed, self.epoch]))
-                self._run_epoch(order, pool, twins, interrupt, minutes)
+                self._run_epoch(self._order(self.epoch), pool, twins, interrupt, minutes)
                 self._end_epoch(pool)
                 self.save()
-                if interrupt.asked and self.epoch < epochs:
+                if interrupt.asked:
                     self._stop()
         return self.history
+
+    def steps_of(self, epochs):
+        """How many steps so many epochs make, from the first on."""
+        return sum(len(self._order(epoch)) for epoch in range(epochs))
+
+    def _order(self, epoch):
+        """The places of an epoch's batches, shuffled by the run's seed."""
+        return self.train.order(np.random.default_rng([self.seed, epoch]))
 
     def _out_of_time(self, minutes):
         return minutes is not None and self.seconds >= 60 * minutes
@@ -94,8 +102,9 @@ class Trainer:
     def _stop(self):
         """Save, and end the run as Ctrl-C does."""
         self.save()
+        when = f"in epoch {self.epoch + 1}" if self.position else f"at the end of epoch {self.epoch}"
         where = f"saved to {self.path}; the same command resumes it" if self.path else "not saved: no path"
-        raise KeyboardInterrupt(f"stopped in epoch {self.epoch + 1} after {self.step} steps, {where}")
+        raise KeyboardInterrupt(f"stopped {when} after {self.step} steps, {where}")
 
     def _run_epoch(self, order, pool, twins, interrupt, minutes):
         bar = tqdm(total=len(order), initial=self.position, disable=not self.progress, unit="batch", leave=False,
@@ -173,7 +182,8 @@ class Trainer:
             result = evaluate(self.model, self.valid, pool)
             line |= {"valid_loss": result.loss / result.tokens, "valid_perplexity": result.perplexity}
             if line["valid_loss"] < self.best_loss:
-                self.best_loss, self.best, self.bad_epochs = line["valid_loss"], self.model.vector.copy(), 0
+                self.best_loss, self.bad_epochs = line["valid_loss"], 0
+                self.best = checkpoint.parameters(self.model, "best")
             else:
                 self.bad_epochs += 1
                 self.stopped = self.patience is not None and self.bad_epochs >= self.patience
@@ -187,8 +197,8 @@ class Trainer:
 
     def use_best(self):
         """Put the parameters of the epoch with the best validation loss into the model; → the model."""
-        if self.best is not None:
-            self.model.vector[...] = self.best
+        if self.best:
+            checkpoint.restore(self.model, self.best, "best")
         return self.model
 
     # ---- checkpoints ------------------------------------------------------------------------------------------------
@@ -200,9 +210,7 @@ class Trainer:
         """Write the checkpoint, if there is a path."""
         if self.path is None:
             return
-        arrays = checkpoint.parameters(self.model)
-        if self.best is not None:
-            arrays["best"] = self.best
+        arrays = checkpoint.parameters(self.model) | self.best
         arrays |= {f"optimizer/{name}": vector for name, vector in self.slots.items()}
         arrays |= {f"state/{i}": array for i, array in enumerate(leaves(self.state))}
         best_loss = self.best_loss if math.isfinite(self.best_loss) else None
@@ -229,7 +237,8 @@ class Trainer:
         for name, vector in self.slots.items():
             vector[...] = arrays[f"optimizer/{name}"]
         self.__dict__.update(about["trainer"])
-        self.best, self.best_loss = arrays.get("best"), about["best_loss"] if about["best_loss"] is not None else math.inf
+        self.best = {name: array for name, array in arrays.items() if name.startswith("best/")}
+        self.best_loss = about["best_loss"] if about["best_loss"] is not None else math.inf
         states = iter([arrays[f"state/{i}"] for i in range(sum(name.startswith("state/") for name in arrays))])
         self.state = rebuild(about["state"], states)
         return True

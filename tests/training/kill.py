@@ -55,9 +55,8 @@ def main(folder, kills):
                 finished += 1
                 step_before = -1
         child = forked(path, slow)
-        partial = path.with_name(path.name + ".partial")
+        partial = path.with_name(f"{path.name}.{child}.partial")
         if slow:                                            # wait for a write to be under way
-            partial.unlink(missing_ok=True)
             while not partial.exists() and os.waitpid(child, os.WNOHANG)[0] == 0:
                 time.sleep(0.001)
         else:

@@ -32,7 +32,21 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda number: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         checkpoint.save(path, {"x": np.zeros(3)}, {})
-    assert path.read_bytes() == before
+    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+
+
+def test_two_writers_do_not_mix(path, monkeypatch):
+    sync = os.fsync
+
+    def another_writes(number):
+        monkeypatch.setattr(os, "fsync", sync)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getpid", lambda: -1)
+            checkpoint.save(path, {"x": np.zeros(3)}, {})
+        sync(number)
+    monkeypatch.setattr(os, "fsync", another_writes)
+    checkpoint.save(path, {"x": np.ones(100_000)}, {})
+    assert checkpoint.load(path)[0]["x"].all() and list(path.parent.iterdir()) == [path]
 
 
 def test_missing(tmp_path):
@@ -44,8 +58,9 @@ def test_missing(tmp_path):
 def test_truncated(path, keep):
     data = path.read_bytes()
     path.write_bytes(data[:keep if isinstance(keep, int) else int(keep * len(data))])
-    with pytest.raises(ValueError, match="run.npz"):
-        checkpoint.load(path)
+    for load in (checkpoint.load, checkpoint.load_about):
+        with pytest.raises(ValueError, match="run.npz"):
+            load(path)
 
 
 def test_a_flipped_byte(path):
@@ -56,6 +71,7 @@ def test_a_flipped_byte(path):
     path.write_bytes(data)
     with pytest.raises(ValueError, match="corrupted"):
         checkpoint.load(path)
+    assert checkpoint.load_about(path)["note"] == "ü"           # does not read the arrays
 
 
 def test_a_pickle_is_never_loaded(tmp_path):
@@ -63,8 +79,9 @@ def test_a_pickle_is_never_loaded(tmp_path):
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "executed"),)
     np.savez(tmp_path / "evil.npz", about=np.array([Payload()], dtype=object))
-    with pytest.raises(ValueError, match="pickled objects"):
-        checkpoint.load(tmp_path / "evil.npz")
+    for load in (checkpoint.load, checkpoint.load_about):
+        with pytest.raises(ValueError, match="pickled objects"):
+            load(tmp_path / "evil.npz")
     assert not (tmp_path / "executed").exists()
 
 
@@ -99,6 +116,14 @@ def test_another_models_parameters(path):
     with pytest.raises(ValueError, match=r"missing \['C'\]"):
         checkpoint.restore(model, arrays)
     assert np.array_equal(model.vector, before)         # refused before anything was loaded
+
+
+def test_a_best_vector_is_read_in_the_order_of_its_own_file(tmp_path):
+    parameters = {"parameters/b": np.zeros(2), "parameters/part.W": np.zeros((2, 3))}
+    checkpoint.save(tmp_path / "old.npz", parameters | {"best": np.arange(8.0)}, {})
+    arrays, _ = checkpoint.load(tmp_path / "old.npz")
+    assert arrays.keys() == parameters.keys() | {"best/b", "best/part.W"}
+    assert arrays["best/b"].tolist() == [0, 1] and arrays["best/part.W"].tolist() == [[2, 3, 4], [5, 6, 7]]
 
 
 def test_arrays_are_stored_plainly(path):

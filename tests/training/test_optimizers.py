@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.training.optimizers import SGD, Adadelta, Adam
-from numpy_attention.training.schedules import Constant, Decay, LinearDecay
+from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 
 OPTIMIZERS = {"sgd": SGD(0.3), "momentum": SGD(0.3, momentum=0.9), "adam": Adam(0.01), "adadelta": Adadelta(0.7)}
 
@@ -92,11 +92,21 @@ def test_schedules():
     assert line(6, 0) == pytest.approx(0.55)
 
 
+def test_warmup_is_the_transformers_schedule():
+    warmup, size = Warmup(steps=4), 512
+    assert [warmup(step, 0) for step in range(1, 5)] == [0.25, 0.5, 0.75, 1]
+    assert warmup(16, 0) == warmup(16, 9) == 0.5 and warmup(400, 0) == pytest.approx(0.1)
+    for step in (1, 3, 4, 5, 90):               # Vaswani et al. 2017, equation 3
+        equation = size**-0.5 * min(step**-0.5, step * 4**-1.5)
+        assert (size * 4)**-0.5 * warmup(step, 0) == pytest.approx(equation, rel=1e-12)
+
+
 @pytest.mark.parametrize("make, words", [
     (lambda: SGD(-1.0), "learning_rate = -1.0"), (lambda: SGD(1.0, momentum=1.0), "momentum = 1.0"),
     (lambda: Adam(float("nan")), "learning_rate = nan"), (lambda: Adam(beta2=1.5), "beta2 = 1.5"),
     (lambda: Adadelta(epsilon=0.0), "epsilon = 0.0"), (lambda: Decay(2, 0.5), "divisor"),
-    (lambda: LinearDecay(0), "at least one step"),
+    (lambda: LinearDecay(0), "at least one step"), (lambda: Warmup(0), r"Warmup\(steps=0\): expected at least one step"),
+    (lambda: Warmup(-3), "at least one step"),
 ])
 def test_bad_settings(make, words):
     with pytest.raises(ValueError, match=words):

@@ -5,6 +5,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info
 
+from numpy_attention.training import threads
 from numpy_attention.training.threads import Threads, available, keep_freed_memory
 
 
@@ -45,3 +46,21 @@ def test_count_and_machine():
     keep_freed_memory()                 # never fails, whatever the C library
     with pytest.raises(ValueError, match="threads = 0"):
         Threads(0)
+
+
+@pytest.mark.parametrize("largest", [1 << 30, 32 << 20])
+def test_arrays_stay_on_the_heap_as_far_as_the_c_library_allows(largest, monkeypatch):
+    kept = {}
+
+    class Library:
+        def mallopt(parameter, value):
+            if parameter == threads.M_MMAP_THRESHOLD and value > largest:
+                return 0
+            kept[parameter] = value
+            return 1
+    monkeypatch.setattr(threads.sys, "platform", "linux")
+    monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: Library)
+    keep_freed_memory()
+    assert kept[threads.M_MMAP_THRESHOLD] == largest and kept[threads.M_TRIM_THRESHOLD] == 2**31 - 1
+    order = list(kept)                      # a trim threshold alone would leave the other as small as it is
+    assert order.index(threads.M_MMAP_THRESHOLD) < order.index(threads.M_TRIM_THRESHOLD)

@@ -9,10 +9,12 @@ import pytest
 from small import language_trainer, pairs, trainer, translator_model
 
 from numpy_attention.data.batching import PairBatches
+from numpy_attention.training import trainer as training
 from numpy_attention.training.diagnosis import NonFiniteError
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.schedules import Decay
+from numpy_attention.training.threads import available
 from numpy_attention.training.trainer import Trainer
 
 
@@ -174,7 +176,8 @@ def test_interrupt_saves_and_says_how_to_resume(tmp_path):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_interrupt_while_it_validates(tmp_path):
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_interrupt_while_it_validates(tmp_path, epochs):
     run = trainer(path=tmp_path / "run.npz")
     end = run._end_epoch
 
@@ -182,10 +185,11 @@ def test_interrupt_while_it_validates(tmp_path):
         signal.raise_signal(signal.SIGINT)
         end(pool)
     run._end_epoch = interrupted
-    with pytest.raises(KeyboardInterrupt, match="in epoch 2 after 8 steps, saved"):
-        run.fit(3)
+    with pytest.raises(KeyboardInterrupt, match="at the end of epoch 1 after 8 steps, saved"):
+        run.fit(epochs)
     rest = trainer(path=tmp_path / "run.npz")
     assert rest.resume() and rest.epoch == 1 and len(rest.history) == 1
+    assert len(rest.fit(epochs)) == epochs
 
 
 def test_fit_works_outside_the_main_thread():
@@ -198,6 +202,22 @@ def test_fit_works_outside_the_main_thread():
 
 def test_small_steps_use_one_thread_by_default():
     assert trainer(threads=None).threads == 1
+
+
+def test_larger_steps_use_all_processors(monkeypatch):
+    monkeypatch.setattr(training, "SMALL_STEP", 0)
+    assert trainer(threads=None).threads == available()
+
+
+def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
+    batches = PairBatches(*pairs(), batch_size=8)
+    sizes = [batches.batch(place).tokens for place in batches.order()]
+    middle = translator_model().size * sizes[len(sizes) // 2]
+    assert sizes[0] < sizes[len(sizes) // 2] < max(sizes)
+    monkeypatch.setattr(training, "available", lambda: 3)
+    for limit, threads in ((middle - 1, 3), (middle, 1)):
+        monkeypatch.setattr(training, "SMALL_STEP", limit)
+        assert trainer(threads=None).threads == threads
 
 
 @pytest.mark.parametrize("settings, error, words", [
