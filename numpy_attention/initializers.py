@@ -1,15 +1,19 @@
 """Initial values: each takes the caller's Generator and a shape (inputs, outputs) and returns an array."""
 
+import math
+
 import numpy as np
 
 
 def uniform(bound):
-    """U(−bound, bound), as in Zaremba et al. 2014 and Luong et al. 2015."""
+    """U(−bound, bound), as in Zaremba et al. 2014 and Luong et al. 2015. ValueError: a bound that cannot be."""
+    _expect_finite("U(−b, b) with b", bound)
     return lambda rng, shape, dtype=np.float32: rng.uniform(-bound, bound, shape).astype(dtype)
 
 
 def normal(deviation):
-    """N(0, deviation²), as in Bahdanau et al. 2015, appendix B.1."""
+    """N(0, deviation²), as in Bahdanau et al. 2015, appendix B.1. ValueError: a deviation that cannot be."""
+    _expect_finite("N(0, σ²) with σ", deviation)
     return lambda rng, shape, dtype=np.float32: (deviation * rng.standard_normal(shape)).astype(dtype)
 
 
@@ -26,3 +30,8 @@ def orthogonal(rng, shape, dtype=np.float32):
         q, r = np.linalg.qr(rng.standard_normal((H, H)))
         blocks.append(q * np.sign(np.diag(r)))
     return np.concatenate(blocks, axis=1)[:, :shape[1]].astype(dtype)
+
+
+def _expect_finite(what, value):
+    if not 0 <= value < math.inf:
+        raise ValueError(f"initial values from {what} = {value}: expected a finite number of at least 0")

@@ -7,6 +7,9 @@ Array fields are parameters, Module fields (also in lists and tuples) are parts,
 
 Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use of a shared part
 adds its gradient to the same place in the twin.
+
+A packed model is closed: its parts belong to it alone, its lists are tuples, and a field takes values, not new arrays.
+Copies, deep copies and pickles are models of their own.
 """
 
 from dataclasses import fields
@@ -86,9 +89,11 @@ class Module:
         return self.__dict__["_vector"]
 
     def _pack(self):
-        if self.__dict__.get("_packed"):
-            raise RuntimeError(f"this {type(self).__name__} is part of a model that is packed already: "
-                               "use the whole model's vector, or a copy() of this part")
+        free = {id(part) for _, whole in self.modules() if "_vector" in whole.__dict__ for _, part in whole.modules()}
+        for name, module in self.modules():
+            if "_packed" in module.__dict__ and id(module) not in free:
+                raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) is part of a model that is packed already: "
+                                   "use the whole model's vector, or a copy() of this part")
         places = [(name, array.shape, array.size) for name, array in self.named_parameters()]
         vector = np.empty(sum(size for *_, size in places), self.dtype if places else np.float32)
         start = 0
@@ -100,6 +105,8 @@ class Module:
                     view[...] = value
                     module.__dict__[field.name] = view
                     start += value.size
+                else:
+                    module.__dict__[field.name] = _closed(value)
             module.__dict__.pop("_vector", None)
             module.__dict__["_packed"] = True
         self.__dict__["_vector"] = vector
@@ -142,6 +149,10 @@ class Module:
             twin._pack()
         return twin
 
+    def __getstate__(self):
+        """What pickle and copy.deepcopy take: the fields, not the vector, of which views would become arrays."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_vector", "_packed")}
+
     def load(self, parameters):
         """Copy values in from {dotted name: array}; names and shapes must be exactly this model's (ValueError)."""
         own = dict(self.named_parameters())
@@ -182,6 +193,11 @@ def _parts(name, value):
                 raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}: a parameter must be a field of "
                                 "its own, or a field of a Module in the list")
             yield from _parts(f"{name}.{i}", item)
+
+
+def _closed(value):
+    """Lists as tuples: a part put into a list later would not be in the vector."""
+    return tuple(map(_closed, value)) if isinstance(value, list) or type(value) is tuple else value
 
 
 def _rebuilt(value, convert, memo):

@@ -1,11 +1,13 @@
-"""Shapes: what every layer asks of its input, and the two reshapes that they share."""
+"""Shapes: what every layer asks of its sizes and its input, and the reshape that they share."""
+
+import math
 
 import numpy as np
 
 
 def flat(x):
     """All leading axes as one: (…, D) → (N, D), so that a product over time and batch is one matrix product."""
-    return x.reshape(-1, x.shape[-1])
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])           # −1 cannot be told where D = 0
 
 
 def expect(name, array, shape, axes, advice="check the order of the axes"):
@@ -14,9 +16,24 @@ def expect(name, array, shape, axes, advice="check the order of the axes"):
     shape holds an int for each axis that is known and None for one that may be anything; axes reads "(T, B, H)".
     """
     given = np.shape(array)
+    if given == shape:                                                  # the common case costs nothing
+        return
     if len(given) != len(shape) or any(want is not None and want != size for want, size in zip(shape, given)):
         wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
         raise ValueError(f"{name} {axes} has shape {given}, expected {wanted}: {advice}")
+
+
+def expect_dtype(name, array, weights):
+    """Refuse an array of another dtype than the weights' (TypeError): NumPy would upcast on the way, and say nothing."""
+    if array.dtype != weights.dtype:
+        raise TypeError(f"{name} is {array.dtype}, the weights are {weights.dtype}: convert one with astype")
+
+
+def at_least(lowest, **sizes):
+    """Refuse a size below `lowest`, or not a whole number: ValueError names it. None, a default to come, passes."""
+    for name, size in sizes.items():
+        if size is not None and not (isinstance(size, (int, np.integer)) and size >= lowest):
+            raise ValueError(f"{name} = {size!r}: expected a whole number of at least {lowest}")
 
 
 def expect_mask(mask, shape, axes):

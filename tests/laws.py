@@ -5,9 +5,10 @@
     padding_changes_nothing     a batch padded further gives the same outputs and gradients
     float32_agrees              forward and backward, within 1e-5 of each array's largest value, and nothing upcasts
     shares_add_up               two shares of a batch give the gradient of the whole
+    shares_and_padding          both laws for a whole model as training calls it
 """
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
@@ -103,3 +104,22 @@ def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
 
     assert sum(batch.share(k, n).tokens for k in range(n)) == batch.tokens
     assert_close(loss_and_grad([batch.share(k, n) for k in range(n)]), loss_and_grad([batch]), tolerance, "shares: ")
+
+
+def padded(batch, steps=2):
+    """The batch with so many more steps of padding in each of its arrays over time."""
+    return replace(batch, **{field.name: np.concatenate([ids, np.zeros((steps, ids.shape[1]), ids.dtype)])
+                             for field in fields(batch) if (ids := getattr(batch, field.name)).ndim == 2})
+
+
+def shares_and_padding(model, batch, seed=1):
+    """Loss, state and gradient of a whole model, dropout on."""
+    def result(batch):
+        grad = model.zeros_like()
+        loss, state = model.loss_and_grad(batch, None, 0.5, grad, np.random.default_rng(seed))
+        return [np.array(loss), state, grad.vector]
+
+    shares_add_up(model, batch)
+    longer = padded(batch)
+    assert longer.tokens == batch.tokens and longer.rows is batch.rows
+    padding_changes_nothing(result(batch), result(longer), lambda r: r)

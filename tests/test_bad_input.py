@@ -7,17 +7,27 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.fixed import FixedVector
+from numpy_attention.attention.general import GeneralAttention
+from numpy_attention.attention.history import Combined, Single, causal
+from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.memory import Memory
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
+from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.layers.output import Output
@@ -28,6 +38,7 @@ from numpy_attention.models.rnnsearch import RNNSearch
 
 rng = np.random.default_rng(0)
 F = np.float32
+rnn = RNN.create(rng, 3, 4)
 gru = GRU.create(rng, 3, 4)
 lstm = LSTM.create(rng, 3, 4)
 additive = AdditiveAttention.create(rng, 3, 4, 5)
@@ -36,6 +47,29 @@ output = Output.create(rng, 3, 9)
 model = RNNSearch.create(rng, 9, 9, embedding=3, hidden=4, maxout=2)
 xs, mask, values = np.zeros((5, 2, 3), F), np.ones((5, 2), bool), np.zeros((2, 6, 4), F)
 memory = additive.read(values, np.ones((2, 6), bool))
+local_p = LocalPredictive.create(rng, DotAttention(), 4)
+
+
+class Flat(Single):
+    """A reader's own score that forgets the time steps."""
+
+    def score(self, queries, keys, visible):
+        return np.zeros(keys.shape[:2], F), None
+
+
+def back(layer, dys, dstate=None):
+    """The backward pass of a cell after a forward pass over xs."""
+    return lambda: layer.backward(dys, dstate, layer.forward(xs)[2], layer.zeros_like())
+
+
+def look_back(attention, dcontext, query=np.zeros((2, 4), F)):
+    """One step of an attention over `values`, and back."""
+    def call():
+        read = attention.read(values, np.ones((2, 6), bool))
+        _, _, cache = attention.step(query, read)
+        attention.step_backward(dcontext, None, cache, read.gradient(), attention.zeros_like())
+    return call
+
 
 BAD = {
     "cell: batch-major sequence": (lambda: gru.forward(np.zeros((2, 5), F)), ValueError, r"xs \(T, B, I\) has shape \(2, 5\)"),
@@ -46,6 +80,20 @@ BAD = {
     "cell: state of another size": (lambda: gru.forward(xs, np.zeros((2, 5), F)), ValueError, r"state h \(B, H\)"),
     "LSTM: cell of another batch": (lambda: lstm.forward(xs, (np.zeros((2, 4), F), np.zeros((3, 4), F))), ValueError,
                                     r"state c \(B, H\) has shape \(3, 4\)"),
+    "LSTM: state without its cell": (lambda: lstm.forward(xs, np.zeros((2, 4), F)), ValueError,
+                                     r"state has 1 arrays, expected 2: an LSTM's is the tuple \(h, c\)"),
+    "GRU: state of an LSTM": (lambda: gru.forward(xs, lstm.zero_state(2)), ValueError, "state has 2 arrays, expected 1"),
+    "RNN: gradient of one row": (back(rnn, np.zeros((5, 1, 4), F)), ValueError,
+                                 r"dys \(T, B, H\) has shape \(5, 1, 4\), expected \(5, 2, 4\)"),
+    "GRU: batch-major gradient": (back(gru, np.zeros((2, 5, 4), F)), ValueError, "dys.*time-major"),
+    "LSTM: gradient of fewer steps": (back(lstm, np.zeros((4, 2, 4), F)), ValueError, r"dys \(T, B, H\) has shape \(4"),
+    "RNN: gradient of the state of one row": (back(rnn, None, np.zeros((1, 4), F)), ValueError,
+                                              r"dstate h \(B, H\) has shape \(1, 4\), expected \(2, 4\)"),
+    "GRU: gradient of a smaller state": (back(gru, None, np.zeros((2, 3), F)), ValueError, r"dstate h \(B, H\)"),
+    "LSTM: gradient of a smaller cell": (back(lstm, None, (np.zeros((2, 4), F), np.zeros((2, 3), F))), ValueError,
+                                         r"dstate c \(B, H\) has shape \(2, 3\)"),
+    "LSTM: gradient of h alone": (back(lstm, None, np.zeros((2, 4), F)), ValueError, "dstate has 1 arrays, expected 2"),
+    "bidirectional: gradient of one row": (back(Bidirectional(rnn, gru), np.zeros((5, 1, 8), F)), ValueError, "dys"),
     "GRU: unknown convention": (lambda: GRU.create(rng, 3, 4, reset="during"), ValueError, "reset='during'"),
     "GRU: bias without its place": (lambda: GRU(gru.W, gru.U, gru.b, gru.b_n, "before"), ValueError, "has no bias b_n"),
     "bidirectional: mask": (lambda: Bidirectional(gru, gru).forward(xs, None, mask[:3]), ValueError, "mask"),
@@ -54,8 +102,18 @@ BAD = {
     "embedding: id too large": (lambda: embedding.forward(np.array([9])), ValueError, "holds the id 9, expected 0 to 8"),
     "embedding: negative id": (lambda: embedding.forward(np.array([-1])), ValueError, "holds the id -1"),
     "embedding: floats": (lambda: embedding.forward(np.array([1.0])), TypeError, "must be an integer array"),
+    "embedding: gradient of fewer ids": (lambda: embedding.backward(np.zeros((2, 3), F), np.array([1, 2, 3]),
+                                                                    embedding.zeros_like()), ValueError,
+                                         r"dy \(…, size\) has shape \(2, 3\), expected \(3, 3\)"),
+    "embedding: gradient of another size": (lambda: embedding.backward(np.zeros((2, 5), F), np.array([1, 2]),
+                                                                       embedding.zeros_like()), ValueError, "dy"),
     "linear: wrong size": (lambda: Linear.create(rng, 3, 2).forward(np.zeros((4, 5), F)), ValueError, "expected"),
     "dropout: rate": (lambda: Dropout(1.0), ValueError, r"rate 1.0 is not in \[0, 1\)"),
+    "dropout: one name for all": (lambda: Dropout(0.5).forward(xs, rng, np.arange(1)), ValueError,
+                                  r"names x.shape\[:-1\] has shape \(1,\), expected \(5, 2\)"),
+    "dropout: gradient of more rows": (lambda: Dropout(0.5).backward(np.zeros((6, 2, 3), F),
+                                                                     Dropout(0.5).forward(xs, rng)[1]), ValueError,
+                                       r"dy \(rows, D\) has shape \(12, 3\), expected \(10, any\)"),
     "maxout: odd": (lambda: Maxout().forward(np.zeros((2, 5))), ValueError, "5 columns: expected an even number"),
     "deep output: size": (lambda: DeepOutput.create(rng, 3, 4, 5, 2).forward(*(np.zeros((2, 3), F),) * 3), ValueError,
                           r"Ey \(N, size\) has shape \(2, 3\)"),
@@ -66,6 +124,14 @@ BAD = {
     "attention: mask of another shape": (lambda: additive.read(values, np.ones((2, 5), bool)), ValueError, "mask"),
     "attention: integer mask": (lambda: FixedVector().read(values, np.ones((2, 6), int)), TypeError, "must be boolean"),
     "attention: query of another batch": (lambda: additive.step(np.zeros((3, 3), F), memory), ValueError, "query"),
+    "attention: gradient of one context": (look_back(additive, np.zeros((1, 4), F), np.zeros((2, 3), F)), ValueError,
+                                           r"dcontext \(B, D\) has shape \(1, 4\), expected \(2, 4\)"),
+    "attention: gradient of a smaller context": (look_back(DotAttention(), np.zeros((2, 2), F)), ValueError, "dcontext"),
+    "local-p: gradient of one context": (look_back(local_p, np.zeros((1, 4), F)), ValueError, "dcontext"),
+    "history: scores of another shape": (lambda: Flat.create(rng, 4, 4, 5).forward(xs[:, :, :1] + np.zeros(4, F),
+                                                                                   np.zeros((2, 5, 4), F),
+                                                                                   np.zeros((2, 5, 4), F), causal(mask.T, 5)),
+                                         ValueError, r"scores \(T, B, S\) has shape \(2, 5\), expected \(5, 2, 5\)"),
     "memory: one axis missing": (lambda: Memory(values[0], None, mask), ValueError, r"values \(B, S, D\)"),
     "batch: empty source": (lambda: pair_batch([[4], []], [[4], [4]]), ValueError, "an empty source sentence"),
     "batch: empty target": (lambda: pair_batch([[4]], [[]]), ValueError, "an empty target sentence"),
@@ -93,6 +159,35 @@ def test_refused(name):
     with pytest.raises(error, match=words) as caught:
         call()
     assert len(str(caught.value)) < 300
+
+
+# ---- float64 into float32 weights: NumPy would upcast all that follows ---------------------------------------------------
+
+double, read_mask = np.zeros((2, 6, 4)), np.ones((2, 6), bool)
+states, steps_mask = np.zeros((5, 2, 4)), np.ones((5, 2), bool)
+MIXED = {
+    "cell": lambda: gru.forward(np.zeros((5, 2, 3))),
+    "linear": lambda: Linear.create(rng, 4, 2).forward(double),
+    "layer norm": lambda: LayerNorm.create(4).forward(double),
+    "deep output": lambda: DeepOutput.create(rng, 4, 4, 4, 2).forward(states[0].astype(F), states[0], states[0].astype(F)),
+    "output": lambda: output.loss(np.zeros((2, 3)), np.array([1, 2])),
+    "additive": lambda: additive.read(double, read_mask),
+    "general": lambda: GeneralAttention.create(rng, 3, 4).read(double, read_mask),
+    "location": lambda: LocationAttention.create(rng, 3, 6).read(double, read_mask),
+    "multi-head": lambda: MultiHeadAttention.create(rng, 4, 4).read(double, read_mask),
+    "local-m": lambda: LocalMonotonic(additive).read(double, read_mask),
+    "single": lambda: Single.create(rng, 4, 4, 3).forward(states, double, double, causal(read_mask, 5)),
+    "combined": lambda: Combined.create(rng, 4, 4, 3).forward(states.astype(F), double, double, causal(read_mask, 5)),
+    "reader": lambda: KeyValueReader.create(rng, 4, 3).forward(states, steps_mask),
+    "reader's memory": lambda: KeyValueReader.create(rng, 4, 3).forward(states.astype(F), steps_mask, (double, read_mask)),
+    "N-gram": lambda: NGramReader.create(rng, 4, 3, order=3).forward(states, steps_mask),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_mixed_dtypes_are_refused(name):
+    with pytest.raises(TypeError, match="is float64, the weights are float32: convert one with astype"):
+        MIXED[name]()
 
 
 def test_a_nan_in_the_input_is_not_hidden():

@@ -1,5 +1,7 @@
 """Module: names, ties, the gradient twin, and the flat vector behind the fields."""
 
+import copy
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +96,73 @@ def test_a_part_of_a_packed_model_has_no_vector_of_its_own():
     with pytest.raises(RuntimeError, match="whole model's vector"):
         model.words.vector
     assert model.words.copy().vector.size == 15
+
+
+def test_a_part_of_a_packed_model_is_no_part_of_another():
+    first = tied()
+    vector = first.vector
+    second = Model(first.words, [], Output(first.words, np.zeros(5)), np.ones(2))
+    with pytest.raises(RuntimeError, match=r"^words \(Embedding\) is part of a model that is packed already: .* copy\(\)"):
+        second.vector
+    assert np.shares_memory(first.words.E, vector) and "_packed" not in second.__dict__
+    assert second.zeros_like().vector.size == second.size               # its twin shares nothing
+    second.words = first.words.copy()
+    second.output.words = second.words
+    assert second.vector.size == second.size
+
+
+def test_a_packed_model_may_become_a_part_of_a_larger_one():
+    inner = tied()
+    assert inner.vector.size
+    outer = Model(None, [inner], None, np.ones(2))
+    assert outer.vector.size == inner.size + 2 and np.shares_memory(inner.words.E, outer.vector)
+    with pytest.raises(RuntimeError, match="whole model's vector"):
+        inner.vector
+    assert (outer.copy().vector == outer.vector).all()
+
+
+def test_the_lists_of_a_packed_model_are_closed():
+    model = tied()
+    layers = model.layers
+    assert isinstance(layers, list) and model.vector.size
+    assert model.layers == tuple(layers) and isinstance(model.layers[1], tuple)
+    with pytest.raises(TypeError):
+        model.layers[0] = layers[0].copy()
+    with pytest.raises(AttributeError):
+        model.layers.append(layers[0].copy())
+    with pytest.raises(ValueError, match="assemble the model first"):
+        model.layers = layers
+    layers[0] = None                                                    # no longer the model's own list
+    assert model.layers[0] is not None and model.size == model.vector.size
+    assert isinstance(model.zeros_like().layers, tuple) and isinstance(model.copy().layers, tuple)
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), Model.copy])
+@pytest.mark.parametrize("packed", [False, True])
+def test_copies_of_every_kind_keep_vector_and_fields_together(again, packed):
+    model = tied()
+    if packed:
+        model.vector
+    twin = again(model)
+    assert names(twin) == names(model) and twin.output.words is twin.words and twin.rate == 0.5
+    assert all((one == other).all() for (_, one), (_, other) in zip(model.named_parameters(), twin.named_parameters()))
+    before = model.words.E.copy()
+    twin.words.E[:] = 9
+    assert (twin.vector[2:17] == 9).all() and (model.words.E == before).all()
+    twin.vector[:] = 3
+    assert (twin.layers[0].W == 3).all() and (model.words.E == before).all()
+
+
+def test_a_deep_copy_of_a_part_and_a_shallow_one():
+    model = tied()
+    assert model.vector.size
+    part = copy.deepcopy(model.words)
+    part.vector[:] = 9
+    assert (part.E == 9).all() and model.words.E.max() < 9
+    shallow = copy.copy(model)
+    with pytest.raises(RuntimeError, match=r"words \(Embedding\) is part of a model"):
+        shallow.vector
+    assert np.shares_memory(model.words.E, model.vector)
 
 
 def test_the_twin_is_zero_tied_and_packed():

@@ -6,8 +6,10 @@ import laws
 import matplotlib
 import numpy as np
 
+from numpy_attention.attention.history import HistoryAttention, causal
 from numpy_attention.attention.memory import Memory
-from numpy_attention.checks.models import PAIRS
+from numpy_attention.cells.rnn import RNN
+from numpy_attention.checks.models import PAIRS, TEXT, language_model
 from numpy_attention.gradcheck import gradcheck, protocol, randomize
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.module import Module
@@ -50,6 +52,31 @@ class CosineAttention(Module):
         return dmemory.values + (dmemory.keys - memory.keys * along) / size
 
 
+@dataclass(eq=False)
+class DotHistory(HistoryAttention):
+    """e_ti = g q_t · k_i for all steps in one product, whose axes stand as (B, T, S) in memory."""
+
+    g: np.ndarray   # (1,)
+
+    def score(self, queries, keys, visible):
+        products = np.matmul(queries.transpose(1, 0, 2), keys.transpose(0, 2, 1)).transpose(1, 0, 2)
+        return self.g * products, (queries, keys, products)
+
+    def score_backward(self, dscores, visible, cache, grad):
+        queries, keys, products = cache
+        grad.g += (dscores * products).sum()
+        by_row = self.g * dscores.transpose(1, 0, 2)
+        return np.matmul(by_row, keys).transpose(1, 0, 2), np.matmul(by_row.transpose(0, 2, 1), queries.transpose(1, 0, 2))
+
+
+class Turned(RNN):
+    """A cell that gives its outputs in another order of memory."""
+
+    def forward(self, xs, state=None, mask=None):
+        ys, state, cache = super().forward(xs, state, mask)
+        return np.asfortranarray(ys), state, cache
+
+
 def translator(vocabulary, hidden, dtype, **sizes):
     rng = np.random.default_rng(3)
     model = RNNSearch.create(rng, vocabulary, vocabulary, hidden=hidden, readout="current", reset="after", update="old",
@@ -75,6 +102,28 @@ def test_its_gradients_and_the_whole_models(rng):
     report = gradcheck(model, rng=rng, forward=lambda: model.forward(PAIRS), backward=model_backward)
     assert {"attention.W", "attention.g"} <= report.errors.keys()
     laws.shares_add_up(model, PAIRS)
+
+
+def test_a_history_score_may_be_a_transposed_product(rng):
+    attention, visible = DotHistory(np.full(1, 0.7)), causal(np.ones((2, 4), bool), 4)
+    queries, keys, values = (rng.standard_normal(shape) for shape in ((4, 2, 3), (2, 4, 3), (2, 4, 5)))
+    assert not attention.score(queries, keys, visible)[0].flags.c_contiguous
+    contexts, weights, _ = attention.forward(queries, keys, values, visible)
+    e = np.where(visible, np.exp(0.7 * np.einsum("tbk,bsk->tbs", queries, keys)), 0)
+    e[1:] /= e[1:].sum(2, keepdims=True)
+    np.testing.assert_allclose(weights, e, atol=1e-14)
+    np.testing.assert_allclose(contexts, np.einsum("tbs,bsv->tbv", e, values), atol=1e-14)
+    gradcheck(attention, queries, keys, values, rng=rng, forward=lambda *three: attention.forward(*three, visible))
+
+
+def test_a_cell_may_give_its_outputs_in_any_order_of_memory(rng):
+    model, vectors = language_model(rng, np.float64, cell="rnn"), []
+    for kind in (RNN, Turned):
+        model.cells.cells = [kind(cell.W, cell.U, cell.b) for cell in model.cells.cells]
+        grad = model.zeros_like()
+        model.loss_and_grad(TEXT, None, 1.0, grad)
+        vectors.append(grad.vector)
+    assert vectors[0].any() and (vectors[0] == vectors[1]).all()
 
 
 def test_it_is_trained_decoded_and_plotted(tmp_path):

@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 
-from numpy_attention.shapes import expect, expect_ids, expect_mask, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, expect_ids, expect_mask, flat
 
 
 def test_flat_is_a_view_with_one_leading_axis():
     x = np.arange(24.0).reshape(2, 3, 4)
     assert flat(x).shape == (6, 4) and np.shares_memory(flat(x), x) and (flat(x)[4] == x[1, 1]).all()
+
+
+def test_flat_of_nothing():
+    for shape, wanted in (((2, 3, 0), (6, 0)), ((2, 0, 4), (0, 4)), ((0, 0), (0, 0)), ((4,), (1, 4))):
+        assert flat(np.zeros(shape)).shape == wanted
 
 
 def test_expect():
@@ -17,6 +22,20 @@ def test_expect():
         with pytest.raises(ValueError) as caught:
             expect("xs", wrong, (None, 4), "(T, I)", "turn it round")
         assert str(caught.value) == f"xs (T, I) has shape {wrong.shape}, expected (any, 4): turn it round"
+
+
+def test_expect_dtype():
+    expect_dtype("xs", np.zeros(3), np.zeros((2, 2)))
+    with pytest.raises(TypeError, match="^xs is float64, the weights are float32: convert one with astype$"):
+        expect_dtype("xs", np.zeros(3), np.zeros(3, np.float32))
+
+
+def test_at_least():
+    at_least(2, order=2, hidden=np.int64(3), window=None)
+    at_least(0, carried=0)
+    for size, shown in ((1, "1"), (2.0, "2.0"), ("3", "'3'"), (float("nan"), "nan")):
+        with pytest.raises(ValueError, match=f"^order = {shown}: expected a whole number of at least 2$"):
+            at_least(2, hidden=5, order=size)
 
 
 def test_expect_mask():

@@ -9,7 +9,7 @@ from numpy_attention.attention.memory import Memory, attend, attend_backward, we
 from numpy_attention.initializers import glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
 class Cache(NamedTuple):
@@ -37,13 +37,15 @@ class AdditiveAttention(Module):
 
     @classmethod
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
-        """init_v: the initial v_a, by default one column of `init`; the paper starts from 0."""
+        """init_v: the initial v_a, by default one column of `init`; the paper starts from 0. ValueError: sizes below 1."""
+        at_least(1, query_size=query_size, value_size=value_size, size=size)
         v_a = (init_v or init)(rng, (size, 1), dtype)[:, 0]
         return cls(init(rng, (query_size, size), dtype), init(rng, (value_size, size), dtype), v_a.copy())
 
     def read(self, values, mask):
         """Project the keys U_a h_j of all positions in one product.   values (B, S, D), mask (B, S) → Memory."""
         expect("values", values, (None, None, len(self.U_a)), "(B, S, D)", "memories are batch-major")
+        expect_dtype("values", values, self.U_a)
         keys = (flat(values) @ self.U_a).reshape(values.shape[:2] + self.v_a.shape)
         return Memory(values, keys, mask)
 

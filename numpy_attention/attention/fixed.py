@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
+from numpy_attention.attention.dot import sum_of_values
 from numpy_attention.attention.memory import Memory, weighted_sum_values
 from numpy_attention.module import Array, Module
 
@@ -28,12 +27,9 @@ class FixedVector(Module):
 
     def step(self, query, memory):
         """→ context (B, D), weights (B, S), cache; the query is not looked at."""
-        B, S = memory.mask.shape
-        rows, last = np.arange(B), S - 1 - memory.mask[:, ::-1].argmax(1)
-        weights = np.zeros((B, S), memory.values.dtype)
-        weights[rows, last] = memory.mask[rows, last]
-        context = memory.values[rows, last] * weights[rows, last, None]
-        return context, weights, Cache(weights)
+        ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]                 # tokens from here to the end; the last one has 1
+        weights = (memory.mask & (ahead == 1)).astype(memory.values.dtype)
+        return sum_of_values(weights, memory), weights, Cache(weights)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad=None):
         """→ None: the weights depend on the mask alone, so the query has no gradient."""

@@ -9,7 +9,7 @@ from numpy_attention.attention.dot import dot_scores, sum_of_values
 from numpy_attention.attention.memory import Memory, attend, attend_backward, weighted_sum_values
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
 class Cache(NamedTuple):
@@ -35,11 +35,14 @@ class GeneralAttention(Module):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
+        """W_a alone. ValueError: sizes below 1."""
+        at_least(1, query_size=query_size, value_size=value_size)
         return cls(init(rng, (query_size, value_size), dtype))
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory without keys."""
         expect("values", values, (None, None, self.W_a.shape[1]), "(B, S, D)", "memories are batch-major")
+        expect_dtype("values", values, self.W_a)
         return Memory(values, None, mask)
 
     def step(self, query, memory):

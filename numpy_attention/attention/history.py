@@ -13,7 +13,7 @@ from numpy_attention.initializers import glorot
 from numpy_attention.kernels import scores as score_kernels
 from numpy_attention.kernels import softmax as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
 def causal(mask, T, window=None):
@@ -46,7 +46,8 @@ class HistoryAttention(Module):
         expect("keys", keys, values.shape[:2] + (None,), "(B, S, K)", "memories are batch-major")
         expect("visible", visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)")
         scores, cache = self.score(queries, keys, visible)
-        weights = np.empty_like(scores)
+        expect("scores", scores, visible.shape, "(T, B, S)")
+        weights = np.empty_like(scores, order="C")          # scores may be a transposed product: flat would copy weights
         kernels.masked_softmax(flat(scores), flat(visible), flat(weights))
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)
         np.matmul(weights.transpose(1, 0, 2), values, out=contexts.transpose(1, 0, 2))
@@ -82,11 +83,15 @@ class Combined(HistoryAttention):
 
     @classmethod
     def create(cls, rng, key_size, query_size, size, init=glorot, dtype=np.float32):
+        """size: A. ValueError: sizes below 1."""
+        at_least(1, key_size=key_size, query_size=query_size, size=size)
         return cls(init(rng, (key_size, size), dtype), init(rng, (query_size, size), dtype),
                    init(rng, (size, 1), dtype)[:, 0].copy())
 
     def score(self, queries, keys, visible):
         expect("queries", queries, (None, None, len(self.W_q)), "(T, B, Q)")
+        expect_dtype("queries", queries, self.W_q)
+        expect_dtype("keys", keys, self.W_s)
         projected = (flat(queries) @ self.W_q).reshape(queries.shape[:2] + self.v.shape)
         memory = (flat(keys) @ self.W_s).reshape(keys.shape[:2] + self.v.shape)
         scores = np.empty(visible.shape, projected.dtype)
@@ -112,10 +117,12 @@ class Single(HistoryAttention):
 
     @classmethod
     def create(cls, rng, key_size, query_size, size, init=glorot, dtype=np.float32):
-        """query_size is not used: the score does not look at the query."""
+        """query_size is not used: the score does not look at the query. ValueError: sizes below 1."""
+        at_least(1, key_size=key_size, size=size)
         return cls(init(rng, (key_size, size), dtype), init(rng, (size, 1), dtype)[:, 0].copy())
 
     def score(self, queries, keys, visible):
+        expect_dtype("keys", keys, self.W_s)
         hidden = np.tanh(flat(keys) @ self.W_s)                                         # (B S, A)
         scores = np.empty(visible.shape, hidden.dtype)
         scores[:] = (hidden @ self.v).reshape(visible.shape[1:])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.attention.history import Combined, HistoryAttention, Single, causal
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_mask, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, expect_mask, flat
 
 SCORES = {"single": Single, "combined": Combined}
 UNLIMITED = 64      # states that a memory without a window keeps while a text is written word by word
@@ -44,19 +44,19 @@ class KeyValueReader(Module):
 
         ValueError: hidden does not divide into roles, an unknown score, a window or memory that cannot be.
         """
+        at_least(1, hidden=hidden, outputs=outputs, window=window)
+        at_least(0, carried=carried)
         if roles not in (1, 2, 3) or hidden % roles:
             raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 that divide it evenly")
         if score not in SCORES:
             raise ValueError(f"score {score!r}: expected one of {', '.join(SCORES)}")
-        if carried < 0 or (window is not None and window < 1):
-            raise ValueError(f"window = {window}, carried = {carried}: expected a window of at least 1 or None, and at "
-                             "least 0 states carried")
         size = hidden // roles
         return cls(SCORES[score].create(rng, size, size, size, init, dtype), init(rng, (size, outputs), dtype),
                    init(rng, (size, outputs), dtype), np.zeros(outputs, dtype) if bias else None, roles, window, carried)
 
     @property
     def output_size(self):
+        """K, the size of y."""
         return self.W_x.shape[1]
 
     def forward(self, h, mask, memory=None, keep=None):
@@ -65,6 +65,7 @@ class KeyValueReader(Module):
         → y (T, B, K), the memory after, weights α (T, B, M + T), cache; keep: the memory's size, `carried` by default.
         """
         expect("h", h, (None, None, self.roles * len(self.W_x)), "(T, B, H)", "sequences are time-major")
+        expect_dtype("h", h, self.W_x)
         expect_mask(mask, h.shape[:2], "(T, B)")
         states, known = np.ascontiguousarray(h.transpose(1, 0, 2)), mask.T                  # (B, S, H), (B, S)
         if memory is not None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.dot import dot_scores, sum_of_values
-from numpy_attention.attention.memory import Memory, weighted_sum_values
+from numpy_attention.attention.memory import Memory, expect_dcontext, weighted_sum_values
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import flat
+from numpy_attention.shapes import at_least, flat
 
 
 def narrowed(memory, centre, D):
@@ -33,9 +33,10 @@ class LocalMonotonic(Module):
     positional = True
 
     def __post_init__(self):
-        _check_width(self.D)
+        at_least(1, D=self.D)
 
     def read(self, values, mask):
+        """values (B, S, V), mask (B, S) → Memory, the inner attention's."""
         return self.attention.read(values, mask)
 
     def step(self, query, memory, t):
@@ -47,9 +48,11 @@ class LocalMonotonic(Module):
         return self.attention.step(query, narrowed(memory, centre, self.D))
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+        """→ dquery (B, Q), or None from an attention whose query has no gradient."""
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grad.attention)
 
     def read_backward(self, memory, dmemory, grad):
+        """→ dvalues (B, S, V)."""
         return self.attention.read_backward(memory, dmemory, grad.attention)
 
 
@@ -72,15 +75,17 @@ class LocalPredictive(Module):
     D: int = 10
 
     def __post_init__(self):
-        _check_width(self.D)
+        at_least(1, D=self.D)
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, D=10, init=glorot, dtype=np.float32):
-        """size: P, the query's own unless given."""
+        """size: P, the query's own unless given. ValueError: sizes below 1."""
+        at_least(1, query_size=query_size, size=size)
         size = size or query_size
         return cls(attention, init(rng, (query_size, size), dtype), init(rng, (size, 1), dtype)[:, 0].copy(), D)
 
     def read(self, values, mask):
+        """values (B, S, V), mask (B, S) → Memory, the inner attention's."""
         return self.attention.read(values, mask)
 
     def step(self, query, memory):
@@ -99,6 +104,7 @@ class LocalPredictive(Module):
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
         """→ dquery (B, Q); adds to grad.W_p and grad.v_p, the values wait in dmemory."""
         memory, query, hidden, lengths, share, distance, gauss, inner, weights, looked = cache
+        expect_dcontext(dcontext, memory)
         # c = Σ α_s h_s
         dalpha = dot_scores(np.ascontiguousarray(dcontext), memory)
         if dweights is not None:
@@ -119,8 +125,3 @@ class LocalPredictive(Module):
         weights, dcontexts, queries, dhidden = dmemory.stacked()
         grad.W_p += flat(queries).T @ flat(dhidden)
         return weighted_sum_values(weights, dcontexts) + self.attention.read_backward(memory, dmemory.inner, grad.attention)
-
-
-def _check_width(D):
-    if D < 1:
-        raise ValueError(f"D = {D}: expected a window of at least one position to either side")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy_attention.attention.memory import Memory, attend, attend_backward, weighted_sum_values
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
 class Cache(NamedTuple):
@@ -31,12 +31,14 @@ class LocationAttention(Module):
 
     @classmethod
     def create(cls, rng, query_size, longest, init=glorot, dtype=np.float32):
-        """longest: S_max, the longest source with its </s>."""
+        """longest: S_max, the longest source with its </s>. ValueError: sizes below 1."""
+        at_least(1, query_size=query_size, longest=longest)
         return cls(init(rng, (query_size, longest), dtype))
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory without keys. ValueError: a source longer than S_max."""
         memory = Memory(values, None, mask)
+        expect_dtype("values", values, self.W_a)
         if values.shape[1] > self.W_a.shape[1]:
             raise ValueError(f"a source of {values.shape[1]} positions (</s> included), but location attention has columns "
                              f"for {self.W_a.shape[1]}: leave out longer sentences, or build the model for longer ones")

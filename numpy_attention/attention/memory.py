@@ -64,6 +64,7 @@ def attend(scores, memory):
 
 def attend_backward(dcontext, dweights, weights, memory):
     """→ dscores (B, S). What flows into the values is left to `weighted_sum_values`, once for all steps."""
+    expect_dcontext(dcontext, memory)
     total = np.empty_like(weights)
     kernels.weighted_sum_backward(np.ascontiguousarray(dcontext), memory.values, memory.mask, total)
     if dweights is not None:
@@ -71,6 +72,12 @@ def attend_backward(dcontext, dweights, weights, memory):
     dscores = np.empty_like(weights)
     kernels.masked_softmax_backward(total, weights, dscores)
     return dscores
+
+
+def expect_dcontext(dcontext, memory):
+    """Refuse a ∂L/∂c that is not (B, D): compiled code would read past its end."""
+    B, _, D = memory.values.shape
+    expect("dcontext", dcontext, (B, D), "(B, D)", "as large as the context that `step` gave")
 
 
 def weighted_sum_values(weights, dcontexts):

@@ -8,7 +8,7 @@ from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
 @dataclass(eq=False)
@@ -36,9 +36,11 @@ class MultiHeadAttention(Module):
     @classmethod
     def create(cls, rng, query_size, memory_size, size=None, outputs=None, heads=4, scaled=True, init=glorot,
                dtype=np.float32):
-        """size: A, of all heads together, and outputs: O; both the query's unless given. ValueError: A does not divide."""
+        """size: A, of all heads together, and outputs: O; both the query's unless given. ValueError: A does not divide, or
+        a size below 1."""
+        at_least(1, query_size=query_size, memory_size=memory_size, size=size, outputs=outputs, heads=heads)
         size, outputs = size or query_size, outputs or query_size
-        if heads < 1 or size % heads:
+        if size % heads:
             raise ValueError(f"{heads} heads of {size} numbers in all: expected a number of heads that divides them")
         zero = lambda n: np.zeros(n, dtype)
         return cls(init(rng, (query_size, size), dtype), zero(size), init(rng, (memory_size, size), dtype),
@@ -63,8 +65,10 @@ class MultiHeadAttention(Module):
     def keys(self, memory):
         """What is computed once for all queries: [K; V] of all heads (B, S, 2A)."""
         expect("memory", memory, (None, None, len(self.W_k)), "(B, S, D)", "memories are batch-major")
+        expect_dtype("memory", memory, self.W_k)
         rows = flat(memory)
-        return np.concatenate([rows @ self.W_k, rows @ self.W_v + self.b_v], 1).reshape(memory.shape[:2] + (-1,))
+        both = np.concatenate([rows @ self.W_k, rows @ self.W_v + self.b_v], 1)
+        return both.reshape(memory.shape[:2] + both.shape[1:])
 
     def keys_backward(self, dkeys, memory, grad):
         """→ dmemory (B, S, D)."""
@@ -94,14 +98,14 @@ class MultiHeadAttention(Module):
         djoined = self._heads((rows @ self.W_o.T).reshape(joined.shape))
         shared = None if dweights is None else dweights[:, None] / dweights.dtype.type(self.heads)
         dq, dk, dv = self.attention.backward(djoined, shared, attended)
-        dq, dk, dv = (part.transpose(0, 2, 1, 3).reshape(len(part), part.shape[2], -1) for part in (dq, dk, dv))
+        dq, dk, dv = (part.transpose(0, 2, 1, 3).reshape(len(part), part.shape[2], len(self.b_q)) for part in (dq, dk, dv))
         grad.W_q += flat(queries).T @ flat(dq)
         grad.b_q += flat(dq).sum(0)
         return (flat(dq) @ self.W_q.T).reshape(queries.shape), np.concatenate([dk, dv], 2)
 
     def _heads(self, x):
         """(B, T, A) → (B, heads, T, A / heads)."""
-        return np.ascontiguousarray(x.reshape(x.shape[0], x.shape[1], self.heads, -1).transpose(0, 2, 1, 3))
+        return np.ascontiguousarray(x.reshape(*x.shape[:2], self.heads, x.shape[2] // self.heads).transpose(0, 2, 1, 3))
 
     # ---- one query after another, as a decoder asks -----------------------------------------------------------------
 

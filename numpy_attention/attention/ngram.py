@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_mask, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, expect_mask, flat
 
 
 @dataclass(eq=False)
@@ -24,13 +24,16 @@ class NGramReader(Module):
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, init=glorot, dtype=np.float32):
         """ValueError: an order below 2, or a state that does not divide into order − 1 parts."""
-        if order < 2 or hidden % (order - 1):
-            raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected an order of at least 2 and a hidden "
-                             "size that divides into order − 1 parts")
+        at_least(2, order=order)
+        at_least(1, hidden=hidden, outputs=outputs)
+        if hidden % (order - 1):
+            raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden size that divides into "
+                             "order − 1 parts")
         return cls(init(rng, (hidden, outputs), dtype), order, carried)
 
     @property
     def output_size(self):
+        """K, the size of y."""
         return self.W.shape[1]
 
     def forward(self, h, mask, memory=None, keep=None):
@@ -39,6 +42,7 @@ class NGramReader(Module):
         → y (T, B, K), the memory after, None (there are no weights), cache.
         """
         expect("h", h, (None, None, len(self.W)), "(T, B, H)", "sequences are time-major")
+        expect_dtype("h", h, self.W)
         expect_mask(mask, h.shape[:2], "(T, B)")
         reach = self.order - 2
         if memory is None:

@@ -32,7 +32,7 @@ class ScaledDotProductAttention(Module):
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
         seen = np.ascontiguousarray(np.broadcast_to(visible, scores.shape))
-        weights = np.empty_like(scores)
+        weights = np.empty_like(scores, order="C")      # of transposed q and k the scores are transposed: flat would copy
         kernels.masked_softmax(flat(scores), flat(seen), flat(weights))
         return np.matmul(weights, v), weights, (q, k, v, weights)
 

@@ -21,6 +21,7 @@ class Bidirectional(Module):
 
     @property
     def output_size(self):
+        """The size of h_j, of both directions together."""
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
     def forward(self, xs, state=None, mask=None):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_mask, flat
+from numpy_attention.shapes import expect, expect_dtype, expect_mask, flat
 
 
 @dataclass
@@ -36,13 +36,13 @@ class Cell(Module):
 
     @property
     def hidden_size(self):
+        """H, the size of a state."""
         return len(self.U)
 
     def project(self, xs):
         """a = xs W + b for all steps in one product.   xs (T, B, I) → a (T, B, gates · H). ValueError: another I."""
         expect("xs", xs, (None, None, len(self.W)), "(T, B, I)", "sequences are time-major")
-        if xs.dtype != self.W.dtype:
-            raise TypeError(f"xs is {xs.dtype}, the weights are {self.W.dtype}: convert one with astype")
+        expect_dtype("xs", xs, self.W)
         a = flat(xs) @ self.W
         a += self.b
         return a.reshape(xs.shape[:2] + a.shape[1:])
@@ -60,14 +60,16 @@ class Cell(Module):
     def begin(self, a, state=None, mask=None):
         """Room for the steps of a (T, B, gates · H) from `state` (None: zeros). Errors: shapes that do not fit."""
         T, B, G = a.shape
-        H = self.hidden_size
         if mask is None:
             mask = np.ones((T, B), bool)
         expect_mask(mask, (T, B), "(T, B)")
-        steps = Steps(a, mask, np.empty((T + 1, B, H), a.dtype), None, None, None, np.empty((B, G), a.dtype))
+        hs = np.empty((T + 1, B, self.hidden_size), a.dtype)
+        steps = Steps(a, mask, hs, None, None, None, np.empty((B, G), a.dtype))
         self._allocate(steps)
-        for name, first, array in zip(("h", "c"), self._tuple(state, B), (steps.hs, steps.cs)):
-            expect(f"state {name}", first, (B, H), "(B, H)", "a state has one row for each sequence of the batch")
+        zero = self.zero_state(B)
+        state = zero if state is None else state
+        expect_state("state", state, zero)
+        for first, array in zip(_tuple(state), (steps.hs, steps.cs)):
             array[0] = first
         return steps
 
@@ -100,20 +102,31 @@ class Cell(Module):
         return steps.hs[1:], self.state(steps, -1), (xs, steps)
 
     def backward(self, dys, dstate, cache, grad):
-        """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state))."""
+        """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state)). ValueError: other shapes."""
         xs, steps = cache
         T, B = xs.shape[:2]
-        if dstate is None:
-            dstate = self.zero_state(B)
+        dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys
+        dstate = self.zero_state(B) if dstate is None else dstate
+        expect("dys", dys, (T, B, self.hidden_size), "(T, B, H)", "as `forward` gave ys: sequences are time-major")
+        expect_state("dstate", dstate, self.zero_state(B))
         dsteps = self.begin_backward(steps)
-        nothing = np.zeros((B, self.hidden_size), xs.dtype)
         for t in reversed(range(T)):
-            dstate = self.step_backward(t, nothing if dys is None else dys[t], dstate, steps, dsteps)
+            dstate = self.step_backward(t, dys[t], dstate, steps, dsteps)
         return self.project_backward(self.end_backward(steps, dsteps, grad), xs, grad), dstate
 
     def _allocate(self, steps):
         """Subclasses add the arrays that their backward needs."""
 
-    def _tuple(self, state, B):
-        state = self.zero_state(B) if state is None else state
-        return state if isinstance(state, tuple) else (state,)
+
+def expect_state(what, state, zero):
+    """Refuse a state that is not made like the cell's own zero state."""
+    given, wanted = _tuple(state), _tuple(zero)
+    if len(given) != len(wanted):
+        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: an LSTM's is the tuple (h, c), others' "
+                         "h alone")
+    for name, part, like in zip(("h", "c"), given, wanted):
+        expect(f"{what} {name}", part, like.shape, "(B, H)", "a state has one row for each sequence of the batch")
+
+
+def _tuple(state):
+    return state if isinstance(state, tuple) else (state,)

@@ -8,7 +8,7 @@ from numpy_attention.cells.cell import Cell
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import flat
+from numpy_attention.shapes import at_least, flat
 
 
 @dataclass(eq=False)
@@ -49,6 +49,8 @@ class GRU(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot, recurrent=orthogonal,
                dtype=np.float32):
+        """Biases 0. ValueError: sizes below 1, or an unknown convention."""
+        at_least(1, inputs=inputs, hidden=hidden)
         return cls(init(rng, (inputs, 3 * hidden), dtype), recurrent(rng, (hidden, 3 * hidden), dtype),
                    np.zeros(3 * hidden, dtype), np.zeros(hidden, dtype) if reset == "after" else None, reset, update)
 

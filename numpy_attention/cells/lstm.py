@@ -8,6 +8,7 @@ from numpy_attention.cells.cell import Cell
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least
 
 
 @dataclass(eq=False)
@@ -28,6 +29,8 @@ class LSTM(Cell):
 
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0, dtype=np.float32):
+        """Biases 0, but the forget gate's. ValueError: sizes below 1."""
+        at_least(1, inputs=inputs, hidden=hidden)
         b = np.zeros(4 * hidden, dtype)
         b[hidden:2 * hidden] = forget_bias
         return cls(init(rng, (inputs, 4 * hidden), dtype), recurrent(rng, (hidden, 4 * hidden), dtype), b)

@@ -8,6 +8,7 @@ from numpy_attention.cells.cell import Cell
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least
 
 
 @dataclass(eq=False)
@@ -20,6 +21,8 @@ class RNN(Cell):
 
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
+        """b = 0. ValueError: sizes below 1."""
+        at_least(1, inputs=inputs, hidden=hidden)
         return cls(init(rng, (inputs, hidden), dtype), recurrent(rng, (hidden, hidden), dtype), np.zeros(hidden, dtype))
 
     def step(self, t, steps):

@@ -15,6 +15,7 @@ class Stacked(Module):
 
     @property
     def output_size(self):
+        """H, of the top layer."""
         return self.cells[-1].hidden_size
 
     def forward(self, xs, state=None, mask=None, rng=None, names=None):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from numpy_attention.data.vocabulary import BOS, EOS, PAD
-from numpy_attention.decoding.hypothesis import Hypothesis, longest
+from numpy_attention.data.vocabulary import BOS, EOS
+from numpy_attention.decoding.hypothesis import Hypothesis, forbid, longest
 
 
 def beam_search(model, source, source_mask, beam=5, length_penalty=1.0, max_length=None):
@@ -12,7 +12,7 @@ def beam_search(model, source, source_mask, beam=5, length_penalty=1.0, max_leng
     Keeps, for each sentence, the `beam` most probable prefixes; a prefix that ends in </s> leaves the beam and frees no
     place. The search of a sentence ends when `beam` hypotheses have ended, at max_length words, and in any case at twice
     the source's length and 10 more; the result is ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy
-    search. A sentence's result does not depend on the others in the batch.
+    search. A sentence's result does not depend on the others in the batch. ArithmeticError: log p is not a number.
     """
     if beam < 1:
         raise ValueError(f"beam {beam}: expected at least 1")
@@ -23,7 +23,7 @@ def beam_search(model, source, source_mask, beam=5, length_penalty=1.0, max_leng
     tokens = np.full(len(running), BOS)
     while running:
         log_probs, weights, state = model.next(tokens, state)
-        log_probs[:, [PAD, BOS]] = -np.inf
+        forbid(log_probs)
         rows, survivors, start = [], [], 0
         while start < len(running):
             b = running[start][0]

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from numpy_attention.data.vocabulary import BOS, EOS, PAD
-from numpy_attention.decoding.hypothesis import Hypothesis, longest
+from numpy_attention.data.vocabulary import BOS, EOS
+from numpy_attention.decoding.hypothesis import Hypothesis, forbid, longest
 
 
 def greedy(model, source, source_mask, max_length=None):
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → a Hypothesis for each sentence.
 
     Stops at </s>, after max_length words, and in any case after twice the source's length and 10 more. <pad> and <s> are never
-    chosen. Sentences that have ended leave the batch.
+    chosen. Sentences that have ended leave the batch. ArithmeticError: log p is not a number.
     """
     limit, lengths = longest(source_mask, max_length), source_mask.sum(0)
     state, running = model.start(source, source_mask), np.arange(source.shape[1])
@@ -18,7 +18,7 @@ def greedy(model, source, source_mask, max_length=None):
     tokens = np.full(len(running), BOS)
     while len(running):
         log_probs, weights, state = model.next(tokens, state)
-        log_probs[:, [PAD, BOS]] = -np.inf
+        forbid(log_probs)
         tokens = log_probs.argmax(1)
         for i, b in enumerate(running):
             found[b].ids.append(int(tokens[i]))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.data.vocabulary import EOS
+from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
 
 
@@ -34,3 +34,13 @@ def longest(source_mask, max_length):
     if max_length is not None and max_length < 1:
         raise ValueError(f"max_length {max_length}: expected at least 1")
     return np.minimum(max_length, 2 * lengths + 10) if max_length else 2 * lengths + 10
+
+
+def forbid(log_probs, never=(PAD, BOS)):
+    """Write −inf into log p (…, V) at the ids that are never chosen.
+
+    ArithmeticError: a log p that is not a number, or a row with nothing left to choose from.
+    """
+    log_probs[..., list(never)] = -np.inf
+    if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN
+        raise ArithmeticError("the model gives no probabilities to choose a token from: is it trained?")

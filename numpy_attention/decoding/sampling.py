@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK
+from numpy_attention.decoding.hypothesis import forbid
 from numpy_attention.module import Array
 
 
@@ -66,9 +67,7 @@ def _sample(model, start, rng, length, sentences, temperature, top_k, top_p, nev
             log_probs, weights, state = model.next(np.array([chosen]), None if reset and chosen == EOS else state)
             log_probs, weights = log_probs[0], None if weights is None else weights[0].copy()
         log_p = np.array(log_probs, np.float64)
-        log_p[never] = -np.inf
-        if np.isnan(log_p).any() or not log_p.max() > -np.inf:
-            raise ArithmeticError("the model gives no probabilities to choose a token from: is it trained?")
+        forbid(log_p, never)
         chosen = choose(log_p, rng, temperature, top_k, top_p)
         yield Choice(chosen, float(log_p[chosen]), weights)
         ended += chosen == EOS

@@ -4,8 +4,6 @@ Shapes: batch B, hidden size H. a is the input's part of the pre-activations, u 
 columns a gate; mask (B,) is False where a sentence has ended: such a row keeps its state and passes its gradient on.
 """
 
-import numpy as np
-
 from numpy_attention.kernels.elementary import kernel, sigmoid, tanh
 
 
@@ -208,8 +206,3 @@ def gru_reset_backward(dreset, gates, h, mask, da, dh):
             for j in range(H):
                 dar[j] = drb[j] * hb[j] * gr[j] * (one - gr[j])
                 dhb[j] += drb[j] * gr[j]
-
-
-def no_mask(T, B):
-    """The mask (T, B) of a batch without padding."""
-    return np.ones((T, B), bool)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.initializers import glorot
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect
+from numpy_attention.shapes import at_least, expect, expect_dtype
 
 
 @dataclass(eq=False)
@@ -25,13 +25,16 @@ class DeepOutput(Module):
 
     @classmethod
     def create(cls, rng, hidden, embedding, context, size, init=glorot, dtype=np.float32):
+        """size: l; b = 0. ValueError: sizes below 1."""
+        at_least(1, hidden=hidden, embedding=embedding, context=context, size=size)
         return cls(*(init(rng, (rows, 2 * size), dtype) for rows in (hidden, embedding, context)),
                    np.zeros(2 * size, dtype), Maxout())
 
     def forward(self, s, y, c):
-        """→ t (N, l), cache."""
+        """→ t (N, l), cache. ValueError, TypeError: a part of another size, number or dtype."""
         for name, x, W in (("s", s, self.U_o), ("Ey", y, self.V_o), ("c", c, self.C_o)):
             expect(name, x, (len(s), len(W)), "(N, size)")
+            expect_dtype(name, x, W)
         a = s @ self.U_o
         a += y @ self.V_o
         a += c @ self.C_o

@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.kernels import rows as kernels
 from numpy_attention.module import Module
-from numpy_attention.shapes import flat
+from numpy_attention.shapes import expect, flat
 
 
 @dataclass(eq=False)
@@ -32,15 +32,22 @@ class Dropout(Module):
         return self.apply(x, self.draw(rng), names)
 
     def apply(self, x, key, names=None):
-        """The same with a key that `draw` gave."""
+        """The same with a key that `draw` gave. ValueError: names of another shape."""
         if key is None:
             return x, None
-        cache = np.ravel(np.arange(x[..., 0].size) if names is None else names), key
+        if names is None:
+            names = np.arange(x[..., 0].size)
+        else:
+            expect("names", names, x.shape[:-1], "x.shape[:-1]", "one name for each row of x")
+        cache = np.ravel(names), key
         return self._apply(x, cache), cache
 
     def backward(self, dy, cache, grad=None):
-        """dx = m ∘ dy / (1 − rate)."""
-        return dy.copy() if cache is None else self._apply(dy, cache)
+        """dx = m ∘ dy / (1 − rate). ValueError: another number of rows than x has."""
+        if cache is None:
+            return dy.copy()
+        expect("dy", flat(dy), (len(cache[0]), None), "(rows, D)", "as many rows as x has")
+        return self._apply(dy, cache)
 
     def _apply(self, x, cache):
         names, key = cache

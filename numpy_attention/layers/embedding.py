@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.initializers import normal
 from numpy_attention.kernels.rows import scatter_add
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_ids, flat
+from numpy_attention.shapes import at_least, expect, expect_ids, flat
 
 
 @dataclass(eq=False)
@@ -21,6 +21,8 @@ class Embedding(Module):
 
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
+        """A table of so many rows and columns. ValueError: a size below 1."""
+        at_least(1, vocabulary=vocabulary, size=size)
         return cls(init(rng, (vocabulary, size), dtype))
 
     def forward(self, ids):
@@ -29,5 +31,6 @@ class Embedding(Module):
         return self.E[ids], ids
 
     def backward(self, dy, cache, grad):
-        """∂L/∂E[id] += dy for every occurrence of id. Ids have no gradient: returns None."""
+        """∂L/∂E[id] += dy (…, size) for every occurrence of id. Ids have no gradient: returns None."""
+        expect("dy", dy, cache.shape + self.E.shape[1:], "(…, size)", "one row for each id")
         scatter_add(cache.ravel(), np.ascontiguousarray(flat(dy)), grad.E)

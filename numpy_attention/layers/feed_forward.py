@@ -7,6 +7,7 @@ import numpy as np
 from numpy_attention.initializers import glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.module import Module
+from numpy_attention.shapes import at_least
 
 
 @dataclass(eq=False)
@@ -18,16 +19,20 @@ class FeedForward(Module):
 
     @classmethod
     def create(cls, rng, size, inner, init=glorot, dtype=np.float32):
+        """size: D, inner: of the layer between. ValueError: sizes below 1."""
+        at_least(1, size=size, inner=inner)
         return cls(Linear.create(rng, size, inner, init=init, dtype=dtype),
                    Linear.create(rng, inner, size, init=init, dtype=dtype))
 
     def forward(self, x):
+        """x (…, D) → y (…, D), cache."""
         hidden, cache = self.inner.forward(x)
         np.maximum(hidden, 0, out=hidden)
         y, hidden = self.outer.forward(hidden)
         return y, (cache, hidden)
 
     def backward(self, dy, cache, grad):
+        """∂L/∂y (…, D) → dx (…, D)."""
         cache, hidden = cache
         dhidden = self.outer.backward(dy, hidden, grad.outer)
         dhidden *= hidden > 0

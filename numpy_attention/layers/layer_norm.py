@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
 @dataclass(eq=False)
@@ -18,12 +18,14 @@ class LayerNorm(Module):
 
     @classmethod
     def create(cls, size, dtype=np.float32):
-        """g = 1, b = 0."""
+        """g = 1, b = 0. ValueError: a size below 1."""
+        at_least(1, size=size)
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
 
     def forward(self, x):
-        """y, cache."""
+        """y, cache. ValueError, TypeError: x of another last axis or dtype."""
         expect("x", x, x.shape[:-1] + self.g.shape, "(…, D)")
+        expect_dtype("x", x, self.g)
         centred = x - x.mean(-1, keepdims=True)
         scale = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + x.dtype.type(self.epsilon))
         normal = centred * scale

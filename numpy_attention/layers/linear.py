@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
 @dataclass(eq=False)
@@ -18,11 +18,14 @@ class Linear(Module):
 
     @classmethod
     def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
+        """b = 0. ValueError: sizes below 1."""
+        at_least(1, inputs=inputs, outputs=outputs)
         return cls(init(rng, (inputs, outputs), dtype), np.zeros(outputs, dtype) if bias else None)
 
     def forward(self, x):
-        """y, and x as cache. ValueError: x of another last axis."""
+        """y, and x as cache. ValueError, TypeError: x of another last axis or dtype."""
         expect("x", x, x.shape[:-1] + (len(self.W),), "(…, I)")
+        expect_dtype("x", x, self.W)
         y = flat(x) @ self.W
         if self.b is not None:
             y += self.b

@@ -8,7 +8,7 @@ from numpy_attention.initializers import normal
 from numpy_attention.kernels.softmax import cross_entropy
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_ids
+from numpy_attention.shapes import at_least, expect, expect_dtype, expect_ids
 
 BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
 
@@ -22,7 +22,8 @@ class Output(Module):
 
     @classmethod
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
-        """words: an Embedding of the model to tie to; its rows must have `size` entries (ValueError)."""
+        """words: an Embedding of the model to tie to; its rows must have `size` entries. ValueError: sizes that do not fit."""
+        at_least(1, size=size, vocabulary=vocabulary)
         words = words or Embedding.create(rng, vocabulary, size, init, dtype)
         expect("the tied table", words.E, (vocabulary, size), "(V, size)", "project to the embedding's size first")
         return cls(words, np.zeros(vocabulary, dtype))
@@ -61,6 +62,7 @@ class Output(Module):
     def _blocks(self, x, targets, scale, smoothing=0.0):
         """Yield (rows, scale (p − (1 − ε) onehot(target) − ε / V), losses) for each block of rows."""
         expect("x", x, (None, self.words.E.shape[1]), "(N, size)")
+        expect_dtype("x", x, self.b)
         expect("targets", targets, (len(x),), "(N,)")
         expect_ids("targets", targets, len(self.b))
         for start in range(0, len(x), BLOCK):

@@ -12,6 +12,7 @@ from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import LanguageModel, words_and_cells
 from numpy_attention.module import Module
+from numpy_attention.shapes import at_least
 
 # who reads the history: roles of a state, score, bias; the papers' own forms
 READERS = {"single": dict(roles=1, score="single", bias=True), "combined": dict(roles=1, score="combined", bias=True),
@@ -23,7 +24,10 @@ def roles_of(attention, order=4):
     """Into how many parts a model's states are divided: its hidden size is a multiple of it."""
     if attention not in ATTENTION:
         raise ValueError(f"attention {attention!r}: expected one of {', '.join(ATTENTION)}")
-    return order - 1 if attention == "ngram" else READERS[attention]["roles"]
+    if attention != "ngram":
+        return READERS[attention]["roles"]
+    at_least(2, order=order)
+    return order - 1
 
 
 @dataclass(eq=False)
@@ -47,7 +51,10 @@ class AttentiveLanguageModel(LanguageModel):
         one part. window: how far back the reader may look; carried: states it remembers from the batch before; order:
         N of the N-gram model. ValueError: an unknown name, sizes that do not fit.
         """
-        size = hidden // roles_of(attention, order)
+        parts = roles_of(attention, order)
+        at_least(parts, hidden=hidden)
+        at_least(1, layers=layers, embedding=embedding)
+        size = hidden // parts
         embedding, bound = embedding or size, uniform(init)
         words, cells = words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype)
         outputs = embedding if tied else size

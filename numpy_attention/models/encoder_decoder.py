@@ -6,12 +6,13 @@ import numpy as np
 
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.cells.gru import GRU
-from numpy_attention.initializers import glorot, normal, orthogonal
+from numpy_attention.initializers import orthogonal
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.models.rnnsearch import RNNSearch, initial
+from numpy_attention.shapes import at_least
 
 
 @dataclass(eq=False)
@@ -28,11 +29,10 @@ class EncoderDecoder(RNNSearch):
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, maxout=None,
                readout="previous", reset="before", update="new", dropout=0.0, init="paper", dtype=np.float32):
-        """A new model; arguments as RNNSearch.create has them, without an alignment size."""
-        if init not in ("paper", "modern"):
-            raise ValueError(f"init={init!r}: expected 'paper' or 'modern'")
-        maxout = maxout or hidden // 2
-        weights, table = (normal(0.01), normal(0.01)) if init == "paper" else (glorot, normal(0.1))
+        """A new model; arguments and errors as RNNSearch.create has them, without an alignment size."""
+        at_least(1, embedding=embedding, hidden=hidden, maxout=maxout)
+        maxout = maxout or max(1, hidden // 2)
+        weights, table, _ = initial(init)
         cell = dict(reset=reset, update=update, init=weights, recurrent=orthogonal, dtype=dtype)
         return cls(Embedding.create(rng, source_vocabulary, embedding, table, dtype),
                    GRU.create(rng, embedding, hidden, **cell),

@@ -14,7 +14,7 @@ from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.module import Module
-from numpy_attention.shapes import flat
+from numpy_attention.shapes import at_least, flat
 
 CELLS = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 
@@ -35,7 +35,9 @@ class LanguageModel(Module):
     @classmethod
     def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False, dropout=0.0,
                init=0.1, forget_bias=0.0, dtype=np.float32):
-        """A new model; init: every weight from U(−init, init), as Zaremba has it. ValueError: an unknown cell."""
+        """A new model; init: every weight from U(−init, init), as Zaremba has it. ValueError: an unknown cell, sizes below
+        1."""
+        at_least(1, hidden=hidden, layers=layers, embedding=embedding)
         embedding = embedding or hidden
         words, cells = words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype)
         return cls(words, cells, Output.create(rng, hidden, vocabulary, uniform(init), dtype, words if tied else None),
@@ -76,7 +78,7 @@ class LanguageModel(Module):
         h, state, cache = self.forward(batch, state, rng)
         words = np.flatnonzero(batch.targets != PAD)
         loss, dwords = self.output.loss_and_grad(flat(h)[words], batch.targets.ravel()[words], scale, grad.output)
-        dh = np.zeros_like(h)
+        dh = np.zeros(h.shape, h.dtype)                 # in C's order, whatever h's is: flat must not copy
         flat(dh)[words] = dwords
         self.backward(dh, None, cache, grad)
         return loss, state
@@ -100,8 +102,6 @@ def words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, i
     """The Embedding and the Stacked cells that every language model begins with."""
     if cell not in CELLS:
         raise ValueError(f"cell {cell!r}: expected one of {', '.join(CELLS)}")
-    if layers < 1:
-        raise ValueError(f"layers = {layers}: expected at least 1")
     bound, sizes = uniform(init), [embedding] + [hidden] * layers
     options = {"forget_bias": forget_bias} if cell == "lstm" else {}
     cells = [CELLS[cell].create(rng, below, above, init=bound, recurrent=bound, dtype=dtype, **options)

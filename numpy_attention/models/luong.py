@@ -20,7 +20,7 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import CELLS
 from numpy_attention.models.translator import TeacherForced
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_mask, flat
+from numpy_attention.shapes import at_least, flat
 from numpy_attention.trees import tree_map
 
 SCORES = ("dot", "general", "concat", "location", "scaled-dot", "multi-head")
@@ -37,6 +37,7 @@ class DecoderState:
     t: int
 
     def take(self, rows):
+        """The state of these rows of the batch, in this order."""
         return DecoderState(self.memory.take(rows), tree_map(lambda array: array[rows], self.cells), self.fed[rows], self.t)
 
 
@@ -79,6 +80,7 @@ class LuongTranslator(TeacherForced):
         positions that location knows, </s> included; bias: textbooks' b in h̃. ValueError: names or sizes that do not fit
         together.
         """
+        at_least(1, embedding=embedding, hidden=hidden, layers=layers, alignment=alignment)
         if cell not in CELLS:
             raise ValueError(f"cell {cell!r}: expected one of {', '.join(CELLS)}")
         if bidirectional and hidden % 2:
@@ -110,28 +112,24 @@ class LuongTranslator(TeacherForced):
 
     def encode(self, source, mask, rng=None, rows=None):
         """source (S, B), mask (S, B) → memory, the decoder's first states, cache. ValueError: an empty sentence."""
-        expect_mask(mask, source.shape, "(S, B)")
-        if not mask[:1].all() or len(mask) == 0:
-            raise ValueError("a source sentence of the batch is empty, expected at least its </s>: drop empty sentences")
-        names = None if rows is None else position_names(len(source), rows)
-        x, ids = self.source_embedding.forward(source)
-        x, dropped = self.dropout.forward(x, rng, names)
+        names = self._source_names(source, mask, rows)
+        x, embedded = self._embed(self.source_embedding, source, rng, names)
         annotations, last, steps = self.encoder.forward(x, None, mask, rng, names)
         if isinstance(self.encoder.cells[0], Bidirectional):
             last = tuple(tree_map(lambda ahead, back: np.concatenate([ahead, back], 1), *pair) for pair in last)
         memory = self.attention.read(np.ascontiguousarray(annotations.transpose(1, 0, 2)), np.ascontiguousarray(mask.T))
-        return memory, last, (ids, dropped, steps, memory)
+        return memory, last, (embedded, steps, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grad):
         """From the memory's gradient and ∂L/∂(the decoder's first states) down to the source embedding."""
-        ids, dropped, steps, memory = cache
+        embedded, steps, memory = cache
         dvalues = self.attention.read_backward(memory, dmemory, grad.attention)
         if isinstance(self.encoder.cells[0], Bidirectional):
             halves = [tree_map(lambda array: np.ascontiguousarray(array[:, half]), dlast)
                       for half in (slice(None, len(self.W) // 2), slice(len(self.W) // 2, None))]
             dlast = tuple(zip(*halves))
         dx, _ = self.encoder.backward(np.ascontiguousarray(dvalues.transpose(1, 0, 2)), dlast, steps, grad.encoder)
-        self.source_embedding.backward(self.dropout.backward(dx, dropped), ids, grad.source_embedding)
+        self._embed_backward(dx, self.source_embedding, embedded, grad.source_embedding)
 
     # ---- decoder --------------------------------------------------------------------------------------------------
 
@@ -140,8 +138,7 @@ class LuongTranslator(TeacherForced):
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
         names = position_names(T, batch.rows)
-        y, ids = self.target_embedding.forward(batch.target_in)
-        y, y_dropped = self.dropout.forward(y, rng, names)
+        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, names)
         steps = self._begin(y, first, batch.target_mask)
         keys = [self.decoder.dropout.draw(rng) for _ in steps[1:]]
         belows = [np.empty((T, B, cell.W.shape[0]), y.dtype) for cell in self.decoder.cells[1:]]
@@ -154,12 +151,12 @@ class LuongTranslator(TeacherForced):
             looks.append(look)
         words = np.flatnonzero(batch.target_mask)
         read_out, r_dropped = self.dropout.forward(flat(attentional[1:])[words], rng, names.ravel()[words])
-        return read_out, weights, (encoded, ids, y, y_dropped, steps, belows, dropped, contexts, attentional, looks, words,
+        return read_out, weights, (encoded, embedded, y, steps, belows, dropped, contexts, attentional, looks, words,
                                    r_dropped)
 
     def backward(self, dread_out, dweights, cache, grad):
         """From ∂L/∂h̃ (N, K), and ∂L/∂weights (T, B, S) or None, to every parameter."""
-        encoded, ids, y, y_dropped, steps, belows, dropped, contexts, attentional, looks, words, r_dropped = cache
+        encoded, embedded, y, steps, belows, dropped, contexts, attentional, looks, words, r_dropped = cache
         cells, memory = self.decoder.cells, encoded[-1]
         T, B = contexts.shape[:2]
         dattentional = np.zeros_like(attentional[1:])
@@ -194,7 +191,7 @@ class LuongTranslator(TeacherForced):
         if self.b is not None:
             grad.b += flat(dmixed).sum(0)
         dy = cells[0].project_backward(das[0], y, grad.decoder.cells[0])
-        self.target_embedding.backward(self.dropout.backward(dy, y_dropped), ids, grad.target_embedding)
+        self._embed_backward(dy, self.target_embedding, embedded, grad.target_embedding)
         self.encode_backward(dmemory, tuple(dstates), encoded, grad)
 
     def _begin(self, y, states, mask):

@@ -15,7 +15,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.translator import TeacherForced
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_mask, flat
+from numpy_attention.shapes import at_least, flat
 
 
 @dataclass
@@ -26,6 +26,7 @@ class DecoderState:
     s: Array    # (B, H)
 
     def take(self, rows):
+        """The state of these rows of the batch, in this order."""
         return DecoderState(self.memory.take(rows), self.s[rows])
 
 
@@ -70,12 +71,11 @@ class RNNSearch(TeacherForced):
         alignment: size of the scoring network (default `hidden`); maxout: l (default hidden / 2); init "paper":
         N(0, 0.01²), recurrent matrices orthogonal, W_a, U_a from N(0, 0.001²), v_a = 0 (appendix B.1); "modern":
         Glorot's uniform weights, embeddings N(0, 0.1²), for models too small and trainings too short for the paper's.
+        ValueError: sizes below 1, an unknown name.
         """
-        alignment, maxout = alignment or hidden, maxout or hidden // 2
-        if init not in ("paper", "modern"):
-            raise ValueError(f"init={init!r}: expected 'paper' or 'modern'")
-        weights, table, scores = ((normal(0.01),) * 2 + (normal(0.001),) if init == "paper"
-                                  else (glorot, normal(0.1), glorot))
+        at_least(1, embedding=embedding, hidden=hidden, alignment=alignment, maxout=maxout)
+        alignment, maxout = alignment or hidden, maxout or max(1, hidden // 2)
+        weights, table, scores = initial(init)
         cell = dict(reset=reset, update=update, init=weights, recurrent=orthogonal, dtype=dtype)
         attention = AdditiveAttention.create(rng, hidden, 2 * hidden, alignment, scores,
                                              normal(0.0) if init == "paper" else None, dtype)
@@ -91,21 +91,17 @@ class RNNSearch(TeacherForced):
 
     def encode(self, source, mask, rng=None, rows=None):
         """source (S, B), mask (S, B) → memory of the annotations, s_0 (B, H), cache. ValueError: an empty sentence."""
-        expect_mask(mask, source.shape, "(S, B)")
-        if not mask[:1].all() or len(mask) == 0:
-            raise ValueError("a source sentence of the batch is empty, expected at least its </s>: drop empty sentences")
-        names = None if rows is None else position_names(len(source), rows)
-        x, ids = self.source_embedding.forward(source)
-        x, dropped = self.dropout.forward(x, rng, names)
+        names = self._source_names(source, mask, rows)
+        x, embedded = self._embed(self.source_embedding, source, rng, names)
         annotations, last, steps = self.encoder.forward(x, None, mask)
         last = last[-1] if isinstance(last, tuple) else last            # ←h_1, or →h_T of an encoder with one direction
         s_0 = np.tanh(last @ self.W_s + self.b_s)
         memory = self.attention.read(np.ascontiguousarray(annotations.transpose(1, 0, 2)), np.ascontiguousarray(mask.T))
-        return memory, s_0, (ids, dropped, steps, last, s_0, memory)
+        return memory, s_0, (embedded, steps, last, s_0, memory)
 
     def encode_backward(self, dmemory, ds_0, cache, grad):
         """From the memory's gradient and ∂L/∂s_0 down to the source embedding."""
-        ids, dropped, steps, last, s_0, memory = cache
+        embedded, steps, last, s_0, memory = cache
         dvalues = self.attention.read_backward(memory, dmemory, grad.attention)
         da = ds_0 * (1 - s_0**2)
         grad.W_s += last.T @ da
@@ -113,7 +109,7 @@ class RNNSearch(TeacherForced):
         dlast = da @ self.W_s.T
         dlast = (None, dlast) if isinstance(self.encoder, Bidirectional) else dlast
         dx, _ = self.encoder.backward(np.ascontiguousarray(dvalues.transpose(1, 0, 2)), dlast, steps, grad.encoder)
-        self.source_embedding.backward(self.dropout.backward(dx, dropped), ids, grad.source_embedding)
+        self._embed_backward(dx, self.source_embedding, embedded, grad.source_embedding)
 
     # ---- decoder --------------------------------------------------------------------------------------------------
 
@@ -122,8 +118,7 @@ class RNNSearch(TeacherForced):
         memory, s_0, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
         names = position_names(T, batch.rows)
-        y, ids = self.target_embedding.forward(batch.target_in)
-        y, y_dropped = self.dropout.forward(y, rng, names)
+        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, names)
         steps = self.decoder.begin(self.decoder.project(y), s_0, batch.target_mask)
         contexts = np.empty((T, B, memory.values.shape[2]), y.dtype)
         weights = np.empty((T,) + memory.mask.shape, y.dtype)
@@ -137,11 +132,11 @@ class RNNSearch(TeacherForced):
         s = steps.hs[:-1] if self.readout == "previous" else steps.hs[1:]
         t, deep = self.deep_output.forward(flat(s)[words], flat(y)[words], flat(contexts)[words])
         t, t_dropped = self.dropout.forward(t, rng, names.ravel()[words])
-        return t, weights, (encoded, ids, y, y_dropped, steps, contexts, looks, words, deep, t_dropped)
+        return t, weights, (encoded, embedded, y, steps, contexts, looks, words, deep, t_dropped)
 
     def backward(self, dt, dweights, cache, grad):
         """From ∂L/∂t (N, l), and ∂L/∂weights (T, B, S) or None, to every parameter."""
-        encoded, ids, y, y_dropped, steps, contexts, looks, words, deep, t_dropped = cache
+        encoded, embedded, y, steps, contexts, looks, words, deep, t_dropped = cache
         dt = self.dropout.backward(dt, t_dropped)
         ds_rows, dy_rows, dc_rows = self.deep_output.backward(dt, deep, grad.deep_output)
         ds_read, dy, dcontexts = np.zeros_like(steps.hs), np.zeros_like(y), np.zeros_like(contexts)
@@ -163,7 +158,7 @@ class RNNSearch(TeacherForced):
         da = self.decoder.end_backward(steps, dsteps, grad.decoder)
         grad.C += flat(contexts).T @ flat(da)
         dy += self.decoder.project_backward(da, y, grad.decoder)
-        self.target_embedding.backward(self.dropout.backward(dy, y_dropped), ids, grad.target_embedding)
+        self._embed_backward(dy, self.target_embedding, embedded, grad.target_embedding)
         self.encode_backward(dmemory, ds, encoded, grad)
 
     # ---- decoding ---------------------------------------------------------------------------------------------------
@@ -182,3 +177,10 @@ class RNNSearch(TeacherForced):
         self.decoder.step(0, steps)
         t, _ = self.deep_output.forward(state.s if self.readout == "previous" else steps.hs[1], y, context)
         return self.output.log_probabilities(t), weights, DecoderState(state.memory, steps.hs[1])
+
+
+def initial(init):
+    """Initial values by name, of the matrices, the tables of words and the scoring network. ValueError: an unknown name."""
+    if init not in ("paper", "modern"):
+        raise ValueError(f"init={init!r}: expected 'paper' or 'modern'")
+    return (normal(0.01), normal(0.01), normal(0.001)) if init == "paper" else (glorot, normal(0.1), glorot)

@@ -13,7 +13,7 @@ from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 from numpy_attention.models.translator import TeacherForced
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_mask, flat
+from numpy_attention.shapes import at_least, flat
 
 
 @dataclass
@@ -25,6 +25,7 @@ class DecoderState:
     written: tuple
 
     def take(self, rows):
+        """The state of these rows of the batch, in this order."""
         pick = lambda arrays: tuple(None if array is None else array[rows] for array in arrays)
         return DecoderState(pick(self.source_keys), self.mask[rows], pick(self.written))
 
@@ -57,7 +58,8 @@ class Transformer(TeacherForced):
                first=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
         """A new model; the defaults are those of the paper's base model, which also shares the source's table (section 3.4)
         and has no biases in its attention. size: D; inner: the feed-forward's, 4 D unless given;
-        tied: the target's table serves as W_o. ValueError: sizes that do not divide, a smoothing outside [0, 1)."""
+        tied: the target's table serves as W_o. ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1)."""
+        at_least(1, size=size, layers=layers, heads=heads, inner=inner)
         if not 0 <= smoothing < 1:
             raise ValueError(f"smoothing = {smoothing}: expected a share in [0, 1)")
         positional_encoding(1, size)
@@ -89,10 +91,8 @@ class Transformer(TeacherForced):
 
     def encode(self, source, mask, rng=None, rows=None):
         """source (S, B), mask (S, B) → memory (B, S, D), mask (B, S), cache. ValueError: an empty sentence."""
-        expect_mask(mask, source.shape, "(S, B)")
-        if not mask[:1].all() or len(mask) == 0:
-            raise ValueError("a source sentence of the batch is empty, expected at least its </s>: drop empty sentences")
-        names = None if rows is None else position_names(len(source), rows).T
+        names = self._source_names(source, mask, rows)
+        names = None if names is None else names.T
         x, embedded = self._embed(self.source_embedding, source, rng, names)
         known, caches = np.ascontiguousarray(mask.T), []
         for layer in self.encoder:
@@ -104,6 +104,7 @@ class Transformer(TeacherForced):
         return x, known, (embedded, caches, normed)
 
     def encode_backward(self, dx, cache, grad):
+        """From ∂L/∂(memory) (B, S, D) down to the source embedding."""
         embedded, caches, normed = cache
         if normed is not None:
             dx = self.encoder_norm.backward(dx, normed, grad.encoder_norm)

@@ -24,6 +24,7 @@ class EncoderLayer(Module):
 
     @classmethod
     def create(cls, rng, size, heads, inner, dropout=0.0, first=False, dtype=np.float32):
+        """size: D; inner: the feed-forward's; first: layer normalisation before each part. ValueError: impossible sizes."""
         around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), first)
         return cls(MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype), around(),
                    FeedForward.create(rng, size, inner, dtype=dtype), around())
@@ -61,6 +62,7 @@ class DecoderLayer(Module):
 
     @classmethod
     def create(cls, rng, size, heads, inner, dropout=0.0, first=False, dtype=np.float32):
+        """size: D; inner: the feed-forward's; first: layer normalisation before each part. ValueError: impossible sizes."""
         around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), first)
         look = lambda: MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype)
         return cls(look(), around(), look(), around(), FeedForward.create(rng, size, inner, dtype=dtype), around())

@@ -1,11 +1,14 @@
-"""What all translators share: loss, gradient and weights from one teacher-forced pass."""
+"""What all translators share: loss, gradient and weights from one teacher-forced pass, and the way in from the words."""
 
+from numpy_attention.layers.dropout import position_names
 from numpy_attention.module import Module
+from numpy_attention.shapes import expect_mask
 
 
 class TeacherForced(Module):
-    """Base of the translators, whose `forward(batch, rng)` gives what the output layer reads (N, K) of the N target words
-    that are no padding, weights (T, B, S) and a cache, and whose `backward` takes their gradients.
+    """Base of the translators, which have `dropout` and `output`, whose `forward(batch, rng)` gives what the output layer
+    reads (N, K) of the N target words that are no padding, weights (T, B, S) and a cache, and whose `backward` takes their
+    gradients.
     """
 
     smoothing = 0.0     # of the labels, in training
@@ -27,3 +30,22 @@ class TeacherForced(Module):
     def weights(self, batch):
         """Attention weights under teacher forcing (T, B, S)."""
         return self.forward(batch)[1]
+
+    # ---- from words to vectors --------------------------------------------------------------------------------------
+
+    def _source_names(self, source, mask, rows):
+        """Check source and mask (S, B); → names (S, B) of the positions, or None without rows. ValueError: an empty one."""
+        expect_mask(mask, source.shape, "(S, B)")
+        if len(mask) == 0 or not mask[0].all():
+            raise ValueError("a source sentence of the batch is empty, expected at least its </s>: drop empty sentences")
+        return None if rows is None else position_names(len(source), rows)
+
+    def _embed(self, embedding, ids, rng=None, names=None):
+        """ids (T, B) → D(E ids) (T, B, E), D dropout, and a cache."""
+        x, cache = embedding.forward(ids)
+        x, dropped = self.dropout.forward(x, rng, names)
+        return x, (cache, dropped)
+
+    def _embed_backward(self, dx, embedding, cache, grad):
+        cache, dropped = cache
+        embedding.backward(self.dropout.backward(dx, dropped), cache, grad)

@@ -4,11 +4,14 @@ import laws
 import numpy as np
 import pytest
 
+from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.gradcheck import protocol, randomize
 
 D, B, S, T = 4, 2, 6, 3
@@ -20,6 +23,8 @@ CREATE = {
     "multi-head": lambda rng: MultiHeadAttention.create(rng, D, D, heads=2, dtype=np.float64),
     "local-m": lambda rng: LocalMonotonic(DotAttention(), D=1),
     "local-p": lambda rng: LocalPredictive.create(rng, DotAttention(), D, D=600, dtype=np.float64),
+    "additive": lambda rng: AdditiveAttention.create(rng, D, D, 5, dtype=np.float64),
+    "fixed": lambda rng: FixedVector(),
 }
 SCORES = {
     "dot": lambda a, q, h: h @ q, "scaled": lambda a, q, h: h @ q / np.sqrt(D), "general": lambda a, q, h: h @ (a.W_a.T @ q),
@@ -56,6 +61,22 @@ def test_heads_are_attentions_side_by_side(rng):
     np.testing.assert_allclose(weights, np.mean(looked, 0), atol=1e-14)
 
 
+def test_queries_and_keys_may_be_transposed(rng):
+    """Heads as a view (B, heads, T, d): the scores' memory is in another order, the weights must not be lost in a copy."""
+    attention = ScaledDotProductAttention()
+    q, k, v = (rng.standard_normal((B, S, 3, D)).transpose(0, 2, 1, 3) for _ in range(3))
+    q, k = q.transpose(1, 0, 2, 3), k.transpose(1, 0, 2, 3)
+    v, visible = v.transpose(1, 0, 2, 3), np.ones((S, S), bool)
+    output, weights, cache = attention.forward(q, k, v, visible)
+    assert not np.matmul(q, np.swapaxes(k, -1, -2)).flags.c_contiguous
+    wanted, wanted_weights, wanted_cache = attention.forward(*map(np.ascontiguousarray, (q, k, v)), visible)
+    np.testing.assert_allclose(weights, wanted_weights, atol=1e-14)
+    np.testing.assert_allclose(output, wanted, atol=1e-14)
+    for given, right in zip(attention.backward(wanted, wanted_weights, cache),
+                            attention.backward(wanted, wanted_weights, wanted_cache)):
+        np.testing.assert_allclose(given, right, atol=1e-13)
+
+
 def result(attention, queries, values, mask, dweights):
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(queries, values)
@@ -75,6 +96,23 @@ def test_padding_changes_nothing(rng, name):
                   np.concatenate([dweights, rng.standard_normal((T, B, more))], 2))
     assert not long[1][:, :, S:].any() and not long[3][:, S:].any()
     laws.padding_changes_nothing(short, long, lambda r: [r[0], r[1][:, :, :S], r[2], r[3][:, :S], r[4]])
+
+
+@pytest.mark.parametrize("sentences, positions", [(B, 0), (0, S), (0, 0)])
+@pytest.mark.parametrize("name", CREATE)
+def test_nothing_to_read_and_nobody_to_ask(rng, name, sentences, positions):
+    """An empty memory gives weights (B, 0), and gradients of its own shape; so does an empty batch."""
+    attention = created(rng, name)
+    queries, values = rng.standard_normal((T, sentences, D)), np.zeros((sentences, positions, D))
+    contexts, weights, dqueries, dvalues, grad = result(attention, queries, values, np.ones((sentences, positions), bool),
+                                                        np.zeros((T, sentences, positions)))
+    assert contexts.shape == (T, sentences, D) and weights.shape == (T, sentences, positions)
+    assert dqueries.shape == queries.shape[:2] + (0 if name == "fixed" else D,) and dvalues.shape == values.shape
+    assert not dqueries.any()
+    if name == "multi-head":                                # b_v and the output's bias stand behind the empty sum
+        np.testing.assert_allclose(contexts, np.broadcast_to(attention.b_o, contexts.shape), atol=1e-14)
+    else:
+        assert not contexts.any() and not grad.any()
 
 
 @pytest.mark.parametrize("positions", [1, 500])

@@ -102,23 +102,62 @@ def test_the_result_does_not_depend_on_the_batch(model, batch, beam):
 
 def test_weights_log_probability_and_order(model, batch):
     """log p and weights are those of teacher forcing on the hypothesis."""
+    compared = 0
     for b, hypotheses in enumerate(beam_search(model, batch.source, batch.source_mask, beam=5, length_penalty=0.7)):
         scores = [h.score(0.7) for h in hypotheses]
         assert scores == sorted(scores, reverse=True) and len({tuple(h.ids) for h in hypotheses}) == len(hypotheses)
         n = batch.source_mask[:, b].sum()
         for h in hypotheses:
-            if h.ids[-1] != EOS or len(h.ids) == 1:
+            if h.ids[-1] != EOS or len(h.ids) == 1:         # cut short, or without a word to force
                 continue
+            compared += 1
             forced = pair_batch([list(batch.source[:n - 1, b])], [h.words])
             assert h.weights.shape == (len(h.ids), n)
             np.testing.assert_allclose(h.weights, model.weights(forced)[:, 0], atol=1e-9)
             assert model.loss(forced)[0] == pytest.approx(-h.log_probability, abs=1e-9)
+    assert compared >= 15                                   # of 20
 
 
 def test_a_wider_beam_scores_no_worse_on_sums(model, batch):
     narrow, wide = (beam_search(model, batch.source, batch.source_mask, k, 0.0, max_length=4) for k in (1, 500))
     for few, many in zip(narrow, wide):
         assert many[0].log_probability >= few[0].log_probability - 1e-9
+
+
+def searches(model, source, max_length=None):
+    """Greedy's and the best of a beam's hypotheses."""
+    return (greedy(model, source, source > 0, max_length),
+            [best[0] for best in beam_search(model, source, source > 0, 3, max_length=max_length)])
+
+
+def test_max_length_is_a_cap(rng):
+    """A model that never ends writes up to max_length words, but never more than twice the source's length and 10."""
+    table, source = Table(rng, 2), np.array([[4, 4], [4, 0], [4, 0], [4, 0]])              # of 4 words and of 1
+    table.log_p[:, :, EOS] = -1e3
+    for max_length, wanted in ((None, [18, 12]), (100, [18, 12]), (18, [18, 12]), (15, [15, 12]), (5, [5, 5]), (1, [1, 1])):
+        for found in searches(table, source, max_length):
+            assert [len(h.ids) for h in found] == wanted
+
+
+def test_a_sentence_that_ends_is_no_longer_than_it_is(rng):
+    table, source = Table(rng, 1), np.full((4, 1), 4)
+    table.log_p[:, :, EOS] = np.where(np.arange(V) == 1, -1e3, 0)                           # one word, then </s>
+    for max_length in (None, 2, 100):
+        assert [len(found[0].ids) for found in searches(table, source, max_length)] == [2, 2]
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+@pytest.mark.parametrize("search", [greedy, beam_search])
+def test_a_model_without_probabilities_is_an_error(rng, search, bad):
+    """Also where it is one word's in one sentence: a NaN anywhere is a model that went wrong."""
+    table, source = Table(rng, 2), np.full((4, 2), 4)
+    table.log_p[1] = bad
+    with pytest.raises(ArithmeticError, match="no probabilities to choose a token from: is it trained"):
+        search(table, source, source > 0)
+    table = Table(rng, 2)
+    table.log_p[1, 1, V - 1] = np.nan
+    with pytest.raises(ArithmeticError, match="no probabilities"):
+        search(table, source, source > 0)
 
 
 def test_refused(model, batch):

@@ -9,7 +9,6 @@ from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.checks.case import V
 from numpy_attention.checks.models import PAIRS, luong
-from numpy_attention.data.batching import PairBatch
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.models.luong import SCORES, WINDOWS, LuongTranslator
@@ -37,16 +36,7 @@ def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, wind
 @pytest.mark.parametrize("settings", [dict(attention="general", cell="gru"), dict(attention="concat", window="local-p"),
                                       dict(input_feeding=False, bidirectional=True, cell="rnn", layers=3)])
 def test_shares_and_padding(rng, settings):
-    model = luong(rng, np.float64, **settings)
-    laws.shares_add_up(model, PAIRS)
-    more = np.zeros((2, 3), np.int64)
-    longer = PairBatch(*(np.concatenate([ids, more]) for ids in (PAIRS.source, PAIRS.target_in, PAIRS.target_out)), PAIRS.rows)
-
-    def result(batch):
-        grad = model.zeros_like()
-        loss, _ = model.loss_and_grad(batch, None, 0.5, grad, np.random.default_rng(1))
-        return [np.array(loss), grad.vector]
-    laws.padding_changes_nothing(result(PAIRS), result(longer), lambda r: r)
+    laws.shares_and_padding(luong(rng, np.float64, **settings), PAIRS)
 
 
 def test_local_m_runs_along_or_back(rng):

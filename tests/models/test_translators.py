@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.checks.models import MODERN, PAIRS, PAPER, translator
-from numpy_attention.data.batching import PairBatch, pair_batch
+from numpy_attention.data.batching import pair_batch
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.rnnsearch import RNNSearch
 
@@ -24,9 +24,7 @@ def results(model, batch, seed=4):
 def test_padding_changes_nothing(rng, model, settings):
     model = translator(rng, np.float64, model, **settings)
     S, T = len(PAIRS.source), len(PAIRS.target_in)
-    more = [np.concatenate([ids, np.zeros((n, 3), ids.dtype)]) for ids, n in
-            ((PAIRS.source, 2), (PAIRS.target_in, 3), (PAIRS.target_out, 3))]
-    short, long = results(model, PAIRS), results(model, PairBatch(*more, PAIRS.rows))
+    short, long = results(model, PAIRS), results(model, laws.padded(PAIRS))
     assert not long["weights"][:, :, S:].any()
     assert (short["weights"][2:, 2] == short["weights"][2, 2]).all()    # the third has two words: its state waits
     laws.padding_changes_nothing(short, long, lambda r: r | {"weights": r["weights"][:T, :, :S]})
