@@ -1,6 +1,6 @@
 """How good a translation is, and how well its attention points.
 
-Text:       `perplexity`, `bleu`, `chrf`, `bleu_by_length`, `exact_match`
+Text:       `bleu`, `chrf`, `bleu_by_length`, `exact_match`
 Alignment:  `pointing_accuracy`, `near_pointing`, `diagonal_pointing`, `links_from_weights`, `alignment_error_rate`
 
 Alignment measures take a list of `numpy_attention.data.pairs.Pair`: links are (source position, target position),
@@ -8,7 +8,6 @@ from 0, `</s>` not counted. Attention weights are one matrix a sentence, (target
 teacher-forced pass; a last row and a last column for `</s>` may be there and are left out.
 """
 
-import math
 import re
 from typing import NamedTuple
 
@@ -34,21 +33,6 @@ class LengthBucket(NamedTuple):
     high: float
     count: int
     bleu: float | None
-
-
-def perplexity(total_loss, tokens):
-    """exp(total_loss / tokens), with the loss in nats summed over all predicted tokens, `</s>` included.
-
-    Infinite where the mean loss is too large for exp. ValueError where `tokens` is not positive or the loss not finite.
-    """
-    if not tokens > 0:
-        raise ValueError(f"perplexity needs a positive number of predicted tokens, got {tokens}")
-    if not math.isfinite(total_loss):
-        raise ValueError(f"perplexity needs a finite loss, got {total_loss}: training went wrong before this point")
-    try:
-        return math.exp(total_loss / tokens)
-    except OverflowError:
-        return math.inf
 
 
 def bleu(hypotheses, references, tokenize="none"):

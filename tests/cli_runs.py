@@ -7,7 +7,9 @@ COPY = ["train", "--corpus", "copy", "--max-length", "4", "--pairs", "120", *SMA
 
 
 def told(capsys, *arguments):
+    """What a command that must fail with exit code 2 writes to stderr: its last line alone is the error."""
     assert main(list(arguments)) == 2
     error = capsys.readouterr().err
-    assert error.count("numpy-attention: error: ") == 1 and error.endswith("\n") and "Traceback" not in error
+    assert error.endswith("\n") and error.splitlines()[-1].startswith("numpy-attention: error: ")
+    assert error.count("numpy-attention: error: ") == 1 and "Traceback" not in error
     return error

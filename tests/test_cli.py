@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli_runs import told
 from numpy_attention import catalogue, cli, commands
 from numpy_attention.cli import main
 from numpy_attention.data import corpora, downloads
@@ -27,14 +28,6 @@ def elsewhere(tmp_path, monkeypatch):
     """Runs and results land in a folder of the test's own."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def told(capsys, *arguments):
-    """The one line on stderr of a command that must fail with exit code 2."""
-    assert main(list(arguments)) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("numpy-attention: error: ") and error.count("\n") == 1 and error.endswith("\n")
-    return error
 
 
 @pytest.mark.parametrize("command", [*cli.COMMANDS, "corpora list", "corpora show", "corpora fetch"])

@@ -21,21 +21,6 @@ def pointing_at(positions, source_length, target_length=None):
     return weights
 
 
-def test_perplexity_is_exp_of_the_mean_loss():
-    assert metrics.perplexity(10 * math.log(7), 10) == pytest.approx(7)
-    assert metrics.perplexity(0.0, 3) == 1
-    assert metrics.perplexity(np.float32(1e6), 1) == math.inf
-
-
-@pytest.mark.parametrize("loss, tokens, message", [
-    (1.0, 0, "positive number"), (1.0, -2, "positive number"), (1.0, math.nan, "positive number"),
-    (math.nan, 3, "finite loss"), (math.inf, 3, "finite loss"),
-])
-def test_perplexity_refuses(loss, tokens, message):
-    with pytest.raises(ValueError, match=message):
-        metrics.perplexity(loss, tokens)
-
-
 def test_bleu_by_hand():
     # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples match; lengths are equal, so no brevity penalty.
     score = metrics.bleu([["a", "b", "c", "d", "x", "f"]], [["a", "b", "c", "d", "e", "f"]])

@@ -16,7 +16,11 @@ class Evaluation:
 
     @property
     def perplexity(self):
-        """exp(loss / tokens), infinite where that overflows."""
+        """exp(loss / tokens), infinite where that overflows. ValueError: no tokens, or a loss that is not finite."""
+        if not self.tokens > 0:
+            raise ValueError(f"perplexity needs a positive number of predicted tokens, got {self.tokens}")
+        if not math.isfinite(self.loss):
+            raise ValueError(f"perplexity needs a finite loss, got {self.loss}: training went wrong before this point")
         mean = self.loss / self.tokens
         return math.exp(mean) if mean < 700 else math.inf
 

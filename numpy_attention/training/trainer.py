@@ -13,7 +13,7 @@ from tqdm import tqdm
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.training import checkpoint
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
-from numpy_attention.training.evaluation import evaluate, shared
+from numpy_attention.training.evaluation import Evaluation, evaluate, shared
 from numpy_attention.training.schedules import Constant
 from numpy_attention.training.threads import Threads, available
 from numpy_attention.trees import describe, leaves, rebuild
@@ -176,7 +176,7 @@ class Trainer:
     def _end_epoch(self, pool):
         line = {"epoch": self.epoch + 1, "step": self.step, "seconds": round(self.seconds, 2),
                 "train_loss": self.epoch_loss / self.epoch_tokens,
-                "train_perplexity": math.exp(min(self.epoch_loss / self.epoch_tokens, 700)),
+                "train_perplexity": Evaluation(self.epoch_loss, self.epoch_tokens).perplexity,
                 "tokens_per_second": round(self.epoch_tokens / self.epoch_seconds), "threads": self.threads}
         if self.valid is not None:
             result = evaluate(self.model, self.valid, pool)
