@@ -16,15 +16,15 @@ class Evaluation:
 
     @property
     def perplexity(self):
-        """exp(loss / tokens), infinite where that overflows. ValueError: no tokens, or a loss that is not finite."""
+        """exp(loss / tokens), infinite where that overflows. ValueError: no tokens; ArithmeticError: a loss not finite."""
         if not self.tokens > 0:
             raise ValueError(f"perplexity needs a positive number of predicted tokens, got {self.tokens}")
         if not math.isfinite(self.loss):
-            raise ValueError(f"perplexity needs a finite loss, got {self.loss}: training went wrong before this point")
+            raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}: is the model trained?")
         mean = self.loss / self.tokens
         return math.exp(mean) if mean < 700 else math.inf
 
-    def __repr__(self):
+    def __str__(self):
         return f"perplexity {self.perplexity:.2f} over {self.tokens:,} tokens"
 
 

@@ -18,5 +18,5 @@ def test_perplexity_is_exp_of_the_mean_loss():
     (math.nan, 3, "finite loss"), (math.inf, 3, "finite loss"),
 ])
 def test_perplexity_refuses(loss, tokens, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError if message == "positive number" else ArithmeticError, match=message):
         Evaluation(loss, tokens).perplexity
