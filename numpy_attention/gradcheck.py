@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from numpy_attention.attention.memory import look
 from numpy_attention.module import Module
 
 EPSILON = 1e-4
@@ -122,8 +123,7 @@ def protocol(attention, mask):
     """
     def forward(queries, values):
         memory = attention.read(values, mask)
-        positional = getattr(attention, "positional", False)
-        steps = [attention.step(query, memory, *([t] if positional else [])) for t, query in enumerate(queries)]
+        steps = [look(attention, query, memory, t) for t, query in enumerate(queries)]
         contexts, weights, caches = zip(*steps)
         return np.stack(contexts), np.stack(weights), (memory, caches)
 

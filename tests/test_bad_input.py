@@ -14,7 +14,7 @@ from numpy_attention.attention.history import Combined, Single, causal
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
-from numpy_attention.attention.memory import Memory
+from numpy_attention.attention.memory import Memory, attend
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.cells.bidirectional import Bidirectional
@@ -31,6 +31,7 @@ from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.layers.output import Output
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.registry import build
@@ -40,6 +41,7 @@ rng = np.random.default_rng(0)
 F = np.float32
 rnn = RNN.create(rng, 3, 4)
 gru = GRU.create(rng, 3, 4)
+before = GRU.create(rng, 3, 4, reset="before")
 lstm = LSTM.create(rng, 3, 4)
 additive = AdditiveAttention.create(rng, 3, 4, 5)
 embedding = Embedding.create(rng, 9, 3)
@@ -60,6 +62,11 @@ class Flat(Single):
 def back(layer, dys, dstate=None):
     """The backward pass of a cell after a forward pass over xs."""
     return lambda: layer.backward(dys, dstate, layer.forward(xs)[2], layer.zeros_like())
+
+
+def step_back(cell, dy, dstate):
+    """Step 1 of a cell's backward pass, driven by hand."""
+    return lambda: cell.step_backward(1, dy, dstate, cell.forward(xs)[2][1], cell.begin_backward(cell.forward(xs)[2][1]))
 
 
 def look_back(attention, dcontext, query=np.zeros((2, 4), F)):
@@ -93,6 +100,15 @@ BAD = {
     "LSTM: gradient of a smaller cell": (back(lstm, None, (np.zeros((2, 4), F), np.zeros((2, 3), F))), ValueError,
                                          r"dstate c \(B, H\) has shape \(2, 3\)"),
     "LSTM: gradient of h alone": (back(lstm, None, np.zeros((2, 4), F)), ValueError, "dstate has 1 arrays, expected 2"),
+    "GRU: pre-activations of another width": (lambda: before.begin(np.zeros((2, 2, 5), F)), ValueError,
+                                              r"a \(T, B, gates · H\) has shape \(2, 2, 5\), expected \(any, any, 12\)"),
+    "RNN: pre-activations of another dtype": (lambda: rnn.begin(np.zeros((5, 2, 4))), TypeError, "a is float64"),
+    "RNN: step, gradient of one row": (step_back(rnn, np.zeros((1, 4), F), rnn.zero_state(2)), ValueError,
+                                       r"dy \(B, H\) has shape \(1, 4\), expected \(2, 4\)"),
+    "LSTM: step, gradient of a smaller state": (step_back(lstm, np.zeros((2, 3), F), lstm.zero_state(2)), ValueError, "dy"),
+    "LSTM: step, gradient of h alone": (step_back(lstm, np.zeros((2, 4), F), np.zeros((2, 4), F)), ValueError, "has 1 arrays"),
+    "GRU: step, gradient of the state of one row": (step_back(gru, np.zeros((2, 4), F), np.zeros((1, 4), F)), ValueError,
+                                                    "dstate h"),
     "bidirectional: gradient of one row": (back(Bidirectional(rnn, gru), np.zeros((5, 1, 8), F)), ValueError, "dys"),
     "GRU: unknown convention": (lambda: GRU.create(rng, 3, 4, reset="during"), ValueError, "reset='during'"),
     "GRU: bias without its place": (lambda: GRU(gru.W, gru.U, gru.b, gru.b_n, "before"), ValueError, "has no bias b_n"),
@@ -127,6 +143,8 @@ BAD = {
     "attention: gradient of one context": (look_back(additive, np.zeros((1, 4), F), np.zeros((2, 3), F)), ValueError,
                                            r"dcontext \(B, D\) has shape \(1, 4\), expected \(2, 4\)"),
     "attention: gradient of a smaller context": (look_back(DotAttention(), np.zeros((2, 2), F)), ValueError, "dcontext"),
+    "attention: scores of more positions": (lambda: attend(np.zeros((2, 9), F), memory), ValueError,
+                                            r"scores \(B, S\) has shape \(2, 9\), expected \(2, 6\)"),
     "local-p: gradient of one context": (look_back(local_p, np.zeros((1, 4), F)), ValueError, "dcontext"),
     "history: scores of another shape": (lambda: Flat.create(rng, 4, 4, 5).forward(xs[:, :, :1] + np.zeros(4, F),
                                                                                    np.zeros((2, 5, 4), F),
@@ -148,6 +166,10 @@ BAD = {
     "model: unknown word id": (lambda: model.start(np.array([[99]]), np.array([[True]])), ValueError, "the id 99"),
     "model: readout": (lambda: RNNSearch.create(rng, 9, 9, 3, 4, readout="next"), ValueError, "readout='next'"),
     "model: init": (lambda: EncoderDecoder.create(rng, 9, 9, 3, 4, init="zero"), ValueError, "init='zero'"),
+    "model: memory below 0": (lambda: AttentiveLanguageModel.create(rng, 9, "ngram", hidden=6, carried=-1), ValueError,
+                              "carried = -1"),
+    "N-gram: memory of another length": (lambda: NGramReader.create(rng, 6, 3).forward(
+        np.zeros((5, 2, 6), F), mask, (np.zeros((2, 1, 6), F), np.ones((2, 1), bool))), ValueError, "memory"),
     "model: cell": (lambda: LanguageModel.create(rng, 9, cell="mamba"), ValueError, "cell 'mamba'"),
     "model: unknown name": (lambda: build("gpt", rng), ValueError, "unknown model 'gpt'"),
 }
@@ -165,6 +187,14 @@ def test_refused(name):
 
 double, read_mask = np.zeros((2, 6, 4)), np.ones((2, 6), bool)
 states, steps_mask = np.zeros((5, 2, 4)), np.ones((5, 2), bool)
+single = double.astype(F)
+
+
+def asked(attention):
+    """One step over float32 values with a float64 query."""
+    return lambda: attention.step(np.zeros((2, 4)), attention.read(single, read_mask))
+
+
 MIXED = {
     "cell": lambda: gru.forward(np.zeros((5, 2, 3))),
     "linear": lambda: Linear.create(rng, 4, 2).forward(double),
@@ -176,10 +206,17 @@ MIXED = {
     "location": lambda: LocationAttention.create(rng, 3, 6).read(double, read_mask),
     "multi-head": lambda: MultiHeadAttention.create(rng, 4, 4).read(double, read_mask),
     "local-m": lambda: LocalMonotonic(additive).read(double, read_mask),
+    "additive query": asked(AdditiveAttention.create(rng, 4, 4, 3)),
+    "general query": asked(GeneralAttention.create(rng, 4, 4)),
+    "location query": asked(LocationAttention.create(rng, 4, 6)),
+    "multi-head query": asked(MultiHeadAttention.create(rng, 4, 4)),
+    "dot query": asked(DotAttention()),
     "single": lambda: Single.create(rng, 4, 4, 3).forward(states, double, double, causal(read_mask, 5)),
     "combined": lambda: Combined.create(rng, 4, 4, 3).forward(states.astype(F), double, double, causal(read_mask, 5)),
     "reader": lambda: KeyValueReader.create(rng, 4, 3).forward(states, steps_mask),
     "reader's memory": lambda: KeyValueReader.create(rng, 4, 3).forward(states.astype(F), steps_mask, (double, read_mask)),
+    "N-gram's memory": lambda: NGramReader.create(rng, 4, 3, order=3).forward(states.astype(F), steps_mask,
+                                                                              (double[:, :1], read_mask[:, :1])),
     "N-gram": lambda: NGramReader.create(rng, 4, 3, order=3).forward(states, steps_mask),
 }
 

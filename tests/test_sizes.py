@@ -40,7 +40,7 @@ SIZES = {                                               # of each `create`, size
     AdditiveAttention: dict(query_size=3, value_size=4, size=5), GeneralAttention: dict(query_size=3, value_size=4),
     LocationAttention: dict(query_size=3, longest=9), LocalPredictive: dict(query_size=3, size=4, D=2),
     MultiHeadAttention: dict(query_size=4, memory_size=3, size=6, outputs=5, heads=2),
-    Combined: dict(key_size=3, query_size=4, size=5), Single: dict(key_size=3, size=5),
+    Combined: dict(query_size=4, key_size=3, size=5), Single: dict(key_size=3, size=5),
     KeyValueReader: dict(hidden=4, outputs=3, window=2), NGramReader: dict(hidden=6, outputs=3, order=4),
     LanguageModel: dict(vocabulary=9, hidden=4, layers=2, embedding=3),
     AttentiveLanguageModel: dict(vocabulary=9, hidden=4, layers=2, embedding=3, window=2),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import Memory, attend, attend_backward, weighted_sum_values
+from numpy_attention.attention.memory import Memory, attend, attend_backward, sum_over_steps
 from numpy_attention.initializers import glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array, Module
@@ -52,6 +52,7 @@ class AdditiveAttention(Module):
     def step(self, query, memory):
         """One target word.   query (B, Q) → context (B, D), weights (B, S), cache."""
         expect("query", query, (len(memory.values), len(self.W_a)), "(B, Q)")
+        expect_dtype("query", query, self.W_a)
         projected = query @ self.W_a
         scores = np.empty(memory.mask.shape, query.dtype)
         kernels.additive_scores(projected[None], memory.keys, self.v_a, memory.mask[None], np.empty_like(self.v_a),
@@ -76,6 +77,6 @@ class AdditiveAttention(Module):
         queries, dprojected, weights, dcontexts = dmemory.stacked()
         grad.W_a += flat(queries).T @ flat(dprojected)
         grad.U_a += flat(memory.values).T @ flat(dmemory.keys)
-        dvalues = weighted_sum_values(weights, dcontexts)
+        dvalues = sum_over_steps(weights, dcontexts)
         dvalues += (flat(dmemory.keys) @ self.U_a.T).reshape(dvalues.shape)
         return dvalues

@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import Memory, attend, attend_backward, weighted_sum_values
-from numpy_attention.kernels import softmax as kernels
+from numpy_attention.attention.memory import Memory, attend, attend_backward, dot_scores, sum_of_values, sum_over_steps
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect
+from numpy_attention.shapes import expect, expect_dtype
 
 
 class Cache(NamedTuple):
@@ -36,9 +35,10 @@ class DotAttention(Module):
         return Memory(values, None, mask)
 
     def step(self, query, memory):
-        """query (B, D) → context (B, D), weights (B, S), cache. ValueError: a query of another size than the values."""
+        """query (B, D) → context (B, D), weights (B, S), cache. ValueError, TypeError: not of the values' size or dtype."""
         B, _, D = memory.values.shape
         expect("query", query, (B, D), "(B, D)", "dot needs queries of the values' size; general has a matrix between")
+        expect_dtype("query", query, memory.values)
         scores = dot_scores(self._scale(query), memory)
         context, weights = attend(scores, memory)
         return context, weights, Cache(memory, query, weights)
@@ -54,21 +54,7 @@ class DotAttention(Module):
     def read_backward(self, memory, dmemory, grad=None):
         """→ dvalues (B, S, D) = Σ_t α_t dc_t + Σ_t de_t q_t, two products a sentence."""
         weights, dcontexts, dscores, queries = dmemory.stacked()
-        return weighted_sum_values(weights, dcontexts) + weighted_sum_values(dscores, queries)
+        return sum_over_steps(weights, dcontexts) + sum_over_steps(dscores, queries)
 
     def _scale(self, query):
         return query / query.dtype.type(np.sqrt(query.shape[1])) if self.scaled else query
-
-
-def dot_scores(query, memory):
-    """e_j = q · h_j at the unmasked positions, else 0.   query (B, D) → (B, S)."""
-    scores = np.empty(memory.mask.shape, query.dtype)
-    kernels.weighted_sum_backward(query, memory.values, memory.mask, scores)
-    return scores
-
-
-def sum_of_values(weights, memory):
-    """Σ_j w_j h_j.   weights (B, S) → (B, D)."""
-    total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)
-    kernels.weighted_sum(weights, memory.values, total)
-    return total

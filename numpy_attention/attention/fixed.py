@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numpy_attention.attention.dot import sum_of_values
-from numpy_attention.attention.memory import Memory, weighted_sum_values
+from numpy_attention.attention.memory import Memory, sum_of_values, sum_over_steps
 from numpy_attention.module import Array, Module
 
 
@@ -37,4 +36,4 @@ class FixedVector(Module):
 
     def read_backward(self, memory, dmemory, grad=None):
         """→ dvalues (B, S, D): everything flows into the last annotation."""
-        return weighted_sum_values(*dmemory.stacked())
+        return sum_over_steps(*dmemory.stacked())

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.dot import dot_scores, sum_of_values
-from numpy_attention.attention.memory import Memory, attend, attend_backward, weighted_sum_values
+from numpy_attention.attention.memory import Memory, attend, attend_backward, dot_scores, sum_of_values, sum_over_steps
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, expect, expect_dtype, flat
@@ -48,6 +47,7 @@ class GeneralAttention(Module):
     def step(self, query, memory):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
         expect("query", query, (len(memory.values), len(self.W_a)), "(B, Q)")
+        expect_dtype("query", query, self.W_a)
         projected = query @ self.W_a
         context, weights = attend(dot_scores(projected, memory), memory)
         return context, weights, Cache(memory, query, projected, weights)
@@ -65,4 +65,4 @@ class GeneralAttention(Module):
         """→ dvalues (B, S, D); adds to grad.W_a."""
         weights, dcontexts, dscores, projected, queries, dprojected = dmemory.stacked()
         grad.W_a += flat(queries).T @ flat(dprojected)
-        return weighted_sum_values(weights, dcontexts) + weighted_sum_values(dscores, projected)
+        return sum_over_steps(weights, dcontexts) + sum_over_steps(dscores, projected)

@@ -82,9 +82,9 @@ class Combined(HistoryAttention):
     v: Array    # (A,)
 
     @classmethod
-    def create(cls, rng, key_size, query_size, size, init=glorot, dtype=np.float32):
+    def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
         """size: A. ValueError: sizes below 1."""
-        at_least(1, key_size=key_size, query_size=query_size, size=size)
+        at_least(1, query_size=query_size, key_size=key_size, size=size)
         return cls(init(rng, (key_size, size), dtype), init(rng, (query_size, size), dtype),
                    init(rng, (size, 1), dtype)[:, 0].copy())
 
@@ -93,19 +93,22 @@ class Combined(HistoryAttention):
         expect_dtype("queries", queries, self.W_q)
         expect_dtype("keys", keys, self.W_s)
         projected = (flat(queries) @ self.W_q).reshape(queries.shape[:2] + self.v.shape)
-        memory = (flat(keys) @ self.W_s).reshape(keys.shape[:2] + self.v.shape)
+        projected_keys = (flat(keys) @ self.W_s).reshape(keys.shape[:2] + self.v.shape)
         scores = np.empty(visible.shape, projected.dtype)
-        score_kernels.additive_scores(projected, memory, self.v, visible, np.empty_like(self.v), scores)
-        return scores, (queries, keys, projected, memory)
+        score_kernels.additive_scores(projected, projected_keys, self.v, visible, np.empty_like(self.v), scores)
+        return scores, (queries, keys, projected, projected_keys)
 
     def score_backward(self, dscores, visible, cache, grad):
-        queries, keys, projected, memory = cache
-        dprojected, dmemory = np.empty_like(projected), np.zeros_like(memory)
-        score_kernels.additive_scores_backward(dscores, projected, memory, self.v, visible, dprojected, dmemory, grad.v)
-        grad.W_s += flat(keys).T @ flat(dmemory)
+        queries, keys, projected, projected_keys = cache
+        # e_ti = v · tanh(k'_i + q'_t)
+        dprojected, dprojected_keys = np.empty_like(projected), np.zeros_like(projected_keys)
+        score_kernels.additive_scores_backward(dscores, projected, projected_keys, self.v, visible, dprojected,
+                                               dprojected_keys, grad.v)
+        # k'_i = W_s k_i,  q'_t = W_q q_t
+        grad.W_s += flat(keys).T @ flat(dprojected_keys)
         grad.W_q += flat(queries).T @ flat(dprojected)
         return ((flat(dprojected) @ self.W_q.T).reshape(queries.shape),
-                (flat(dmemory) @ self.W_s.T).reshape(keys.shape))
+                (flat(dprojected_keys) @ self.W_s.T).reshape(keys.shape))
 
 
 @dataclass(eq=False)
@@ -116,7 +119,7 @@ class Single(HistoryAttention):
     v: Array    # (A,)
 
     @classmethod
-    def create(cls, rng, key_size, query_size, size, init=glorot, dtype=np.float32):
+    def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
         """query_size is not used: the score does not look at the query. ValueError: sizes below 1."""
         at_least(1, key_size=key_size, size=size)
         return cls(init(rng, (key_size, size), dtype), init(rng, (size, 1), dtype)[:, 0].copy())
@@ -130,7 +133,9 @@ class Single(HistoryAttention):
 
     def score_backward(self, dscores, visible, cache, grad):
         keys, hidden = cache
+        # e_ti = e_i, whoever asks
         dscore = dscores.sum(0).ravel()                                                 # (B S,)
+        # e_i = v · tanh(W_s k_i)
         grad.v += dscore @ hidden
         dhidden = dscore[:, None] * self.v * (1 - hidden**2)
         grad.W_s += flat(keys).T @ dhidden

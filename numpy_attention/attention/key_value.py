@@ -30,9 +30,9 @@ class KeyValueReader(Module):
     """
 
     attention: HistoryAttention
-    W_x: Array  # (P, K)
-    W_r: Array  # (V, K)
-    b: Array | None  # (K,)
+    W_x: Array  # (n, O), n = H / roles, the size of k, v and p each
+    W_r: Array  # (n, O)
+    b: Array | None  # (O,)
     roles: int = 1
     window: int | None = None
     carried: int = 0
@@ -56,13 +56,13 @@ class KeyValueReader(Module):
 
     @property
     def output_size(self):
-        """K, the size of y."""
+        """O, the size of y."""
         return self.W_x.shape[1]
 
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B), memory: (states (B, M, H), mask (B, M)) of before or None.
 
-        → y (T, B, K), the memory after, weights α (T, B, M + T), cache; keep: the memory's size, `carried` by default.
+        → y (T, B, O), the memory after, weights α (T, B, M + T), cache; keep: the memory's size, `carried` by default.
         """
         expect("h", h, (None, None, self.roles * len(self.W_x)), "(T, B, H)", "sequences are time-major")
         expect_dtype("h", h, self.W_x)
@@ -107,6 +107,6 @@ class KeyValueReader(Module):
         return dh
 
     def _split(self, h):
-        """The parts k, v, p of states (…, H), views."""
+        """Views k, v, p of states (…, H), n = H / roles.   One role: all h; two: k = h[:n], v = p = h[n:]; three: thirds."""
         n = len(self.W_x)
         return h[..., :n], h[..., (self.roles > 1) * n:][..., :n], h[..., (self.roles - 1) * n:]

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.attention.dot import dot_scores, sum_of_values
-from numpy_attention.attention.memory import Memory, expect_dcontext, weighted_sum_values
+from numpy_attention.attention.memory import Memory, dot_scores, expect_dcontext, sum_of_values, sum_over_steps
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, flat
@@ -106,12 +105,13 @@ class LocalPredictive(Module):
         memory, query, hidden, lengths, share, distance, gauss, inner, weights, looked = cache
         expect_dcontext(dcontext, memory)
         # c = Σ α_s h_s
-        dalpha = dot_scores(np.ascontiguousarray(dcontext), memory)
+        dalpha = dot_scores(dcontext, memory)
         if dweights is not None:
             dalpha += dweights
         # α_s = a_s g_s,  g_s = exp(−2 (s − p)² / D²); the inner attention's own context is not used, so its gradient is 0
         dquery = self.attention.step_backward(np.zeros_like(dcontext), dalpha * gauss, looked, dmemory.inner,
                                               grad.attention)
+        # ∂α_s/∂p = α_s 4 (s − p) / D²
         dp = (dalpha * weights * distance).sum(1) * query.dtype.type(4 / self.D**2)
         # p = S σ(v_p · tanh(W_p q))
         dshare = dp * lengths * share * (1 - share)
@@ -121,7 +121,7 @@ class LocalPredictive(Module):
         return dhidden @ self.W_p.T + (0 if dquery is None else dquery)
 
     def read_backward(self, memory, dmemory, grad):
-        """→ dvalues (B, S, D)."""
+        """→ dvalues (B, S, V); adds to grad.W_p."""
         weights, dcontexts, queries, dhidden = dmemory.stacked()
         grad.W_p += flat(queries).T @ flat(dhidden)
-        return weighted_sum_values(weights, dcontexts) + self.attention.read_backward(memory, dmemory.inner, grad.attention)
+        return sum_over_steps(weights, dcontexts) + self.attention.read_backward(memory, dmemory.inner, grad.attention)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import Memory, attend, attend_backward, weighted_sum_values
+from numpy_attention.attention.memory import Memory, attend, attend_backward, sum_over_steps
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, expect, expect_dtype, flat
@@ -47,6 +47,7 @@ class LocationAttention(Module):
     def step(self, query, memory):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
         expect("query", query, (len(memory.values), len(self.W_a)), "(B, Q)")
+        expect_dtype("query", query, self.W_a)
         context, weights = attend(query @ self.W_a[:, :memory.values.shape[1]], memory)
         return context, weights, Cache(memory, query, weights)
 
@@ -54,6 +55,7 @@ class LocationAttention(Module):
         """→ dquery (B, Q); W_a and the values wait in dmemory."""
         memory, query, weights = cache
         dscores = attend_backward(dcontext, dweights, weights, memory)
+        # e = q W_a
         dmemory.push(weights, dcontext, dscores, query)
         return dscores @ self.W_a[:, :dscores.shape[1]].T
 
@@ -61,4 +63,4 @@ class LocationAttention(Module):
         """→ dvalues (B, S, D); adds to grad.W_a."""
         weights, dcontexts, dscores, queries = dmemory.stacked()
         grad.W_a[:, :dscores.shape[2]] += flat(queries).T @ flat(dscores)
-        return weighted_sum_values(weights, dcontexts)
+        return sum_over_steps(weights, dcontexts)

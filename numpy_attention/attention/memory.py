@@ -1,4 +1,4 @@
-"""What attention reads from, its gradient, and the two halves that most mechanisms share: softmax and weighted sum."""
+"""What attention reads from, its gradient, and what most mechanisms share: dot scores, softmax and the sums of vectors."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +24,7 @@ class Memory:
 
     def gradient(self):
         """Where the steps of one backward pass leave ∂L/∂values, ∂L/∂keys, and what waits for one product."""
-        return MemoryGradient(np.zeros_like(self.values), None if self.keys is None else np.zeros_like(self.keys))
+        return zeros_like(self)
 
     def take(self, rows):
         """The memories of these rows of the batch, in this order: what beam search needs."""
@@ -33,7 +33,11 @@ class Memory:
 
 @dataclass
 class MemoryGradient:
-    """∂L/∂values and ∂L/∂keys, and arrays that steps push, last step first, to be multiplied all at once."""
+    """∂L/∂values and ∂L/∂keys, and arrays that steps push, last step first, to be multiplied all at once.
+
+    values and keys belong to the mechanism that reads them in its own `read_backward`: those of this package push what the
+    values get, and leave `values` 0.
+    """
 
     values: Array
     keys: Array | None
@@ -42,7 +46,7 @@ class MemoryGradient:
     @cached_property
     def inner(self):
         """The gradient of the same memory for an attention inside of another one, which pushes arrays of its own."""
-        return MemoryGradient(np.zeros_like(self.values), None if self.keys is None else np.zeros_like(self.keys))
+        return zeros_like(self)
 
     def push(self, *arrays):
         """Keep one step's arrays, each (B, …), for `read_backward`."""
@@ -53,20 +57,31 @@ class MemoryGradient:
         return tuple(np.stack(arrays) for arrays in zip(*self.pushed))
 
 
+def zeros_like(memory):
+    """A gradient of 0 for a Memory, or for another gradient of it."""
+    return MemoryGradient(np.zeros_like(memory.values), None if memory.keys is None else np.zeros_like(memory.keys))
+
+
+def look(attention, query, memory, t):
+    """attention.step(query, memory) for target word t, from 0; an attention that says `positional` gets t as well."""
+    return attention.step(query, memory, *([t] if getattr(attention, "positional", False) else []))
+
+
 def attend(scores, memory):
     """α = softmax(e) over the unmasked positions and c = Σ_j α_j h_j.   scores (B, S) → context (B, D), weights (B, S)."""
+    expect("scores", scores, memory.mask.shape, "(B, S)", "one score for each position of the memory")
     weights = np.empty_like(scores)
     kernels.masked_softmax(scores, memory.mask, weights)
-    context = np.empty((len(scores), memory.values.shape[2]), scores.dtype)
-    kernels.weighted_sum(weights, memory.values, context)
-    return context, weights
+    return sum_of_values(weights, memory), weights
 
 
 def attend_backward(dcontext, dweights, weights, memory):
-    """→ dscores (B, S). What flows into the values is left to `weighted_sum_values`, once for all steps."""
+    """dα_j = h_j · dc (+ dweights_j),  de_j = α_j (dα_j − Σ_k α_k dα_k).   → dscores de (B, S).
+
+    What flows into the values, dh_j = α_j dc, is left to `sum_over_steps`, once for all steps.
+    """
     expect_dcontext(dcontext, memory)
-    total = np.empty_like(weights)
-    kernels.weighted_sum_backward(np.ascontiguousarray(dcontext), memory.values, memory.mask, total)
+    total = dot_scores(dcontext, memory)
     if dweights is not None:
         total += dweights
     dscores = np.empty_like(weights)
@@ -80,6 +95,29 @@ def expect_dcontext(dcontext, memory):
     expect("dcontext", dcontext, (B, D), "(B, D)", "as large as the context that `step` gave")
 
 
-def weighted_sum_values(weights, dcontexts):
-    """∂L/∂h_j = Σ_t α_tj dc_t, one product a sentence.   weights (T, B, S), dcontexts (T, B, D) → (B, S, D)."""
-    return np.matmul(weights.transpose(1, 2, 0), dcontexts.transpose(1, 0, 2))
+def dot_scores(query, memory):
+    """q · h_j at the unmasked positions, else 0.   query (B, D) → (B, S).
+
+    The scores of dot attention; and with dc in place of q, the dα_j of every attention.
+    """
+    scores = np.empty(memory.mask.shape, query.dtype)
+    kernels.dot_scores(np.ascontiguousarray(query), memory.values, memory.mask, scores)
+    return scores
+
+
+def sum_of_values(weights, memory):
+    """Σ_j w_j h_j, a sum over positions.   weights (B, S) → (B, D).
+
+    The context, where w = α; and with w = de, ∂L/∂q of scores e_j = q · h_j.
+    """
+    total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)
+    kernels.weighted_sum(weights, memory.values, total)
+    return total
+
+
+def sum_over_steps(factors, rows):
+    """Σ_t f_tj x_t, one product a sentence.   factors (T, B, S), rows (T, B, D) → (B, S, D).
+
+    ∂L/∂h_j: of contexts c_t = Σ_j α_tj h_j with f = α, x = dc; of scores e_tj = q_t · h_j with f = de, x = q.
+    """
+    return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -63,7 +63,7 @@ class MultiHeadAttention(Module):
         return dqueries, self.keys_backward(dkeys, memory, grad)
 
     def keys(self, memory):
-        """What is computed once for all queries: [K; V] of all heads (B, S, 2A)."""
+        """What is computed once for all queries: keys and values of all heads, [K; V] side by side (B, S, 2A)."""
         expect("memory", memory, (None, None, len(self.W_k)), "(B, S, D)", "memories are batch-major")
         expect_dtype("memory", memory, self.W_k)
         rows = flat(memory)
@@ -71,7 +71,7 @@ class MultiHeadAttention(Module):
         return both.reshape(memory.shape[:2] + both.shape[1:])
 
     def keys_backward(self, dkeys, memory, grad):
-        """→ dmemory (B, S, D)."""
+        """k = x W_k, v = x W_v + b_v, back: → dx = dk W_kᵀ + dv W_vᵀ, of the memory x (B, S, D)."""
         dk, dv = np.split(flat(dkeys), 2, axis=1)
         rows = flat(memory)
         grad.W_k += rows.T @ dk
@@ -82,6 +82,7 @@ class MultiHeadAttention(Module):
     def look(self, queries, keys, visible):
         """queries (B, T, Q), keys as `keys` gives them → (B, T, O), weights (B, T, S), cache."""
         expect("queries", queries, (len(keys), None, len(self.W_q)), "(B, T, Q)")
+        expect_dtype("queries", queries, self.W_q)
         q = (flat(queries) @ self.W_q + self.b_q).reshape(queries.shape[:2] + self.b_q.shape)
         k, v = np.split(keys, 2, axis=2)
         parts, weights, attended = self.attention.forward(*map(self._heads, (q, k, v)), visible[:, None])
@@ -93,12 +94,15 @@ class MultiHeadAttention(Module):
         """→ dqueries (B, T, Q), dkeys (B, S, 2A)."""
         queries, joined, attended = cache
         rows = flat(dy)
+        # y = joined W_o + b_o
         grad.W_o += flat(joined).T @ rows
         grad.b_o += rows.sum(0)
         djoined = self._heads((rows @ self.W_o.T).reshape(joined.shape))
+        # the weights that `look` gives are the mean over the heads
         shared = None if dweights is None else dweights[:, None] / dweights.dtype.type(self.heads)
         dq, dk, dv = self.attention.backward(djoined, shared, attended)
         dq, dk, dv = (part.transpose(0, 2, 1, 3).reshape(len(part), part.shape[2], len(self.b_q)) for part in (dq, dk, dv))
+        # q = queries W_q + b_q
         grad.W_q += flat(queries).T @ flat(dq)
         grad.b_q += flat(dq).sum(0)
         return (flat(dq) @ self.W_q.T).reshape(queries.shape), np.concatenate([dk, dv], 2)

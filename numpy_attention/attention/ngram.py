@@ -17,7 +17,7 @@ class NGramReader(Module):
     with carried=True come from the chunk before; the gradient never leaves the chunk.
     """
 
-    W: Array  # (H, K), the rows in the order of the parts
+    W: Array  # (H, O), the rows in the order of the parts
     order: int = 4
     carried: bool = False
 
@@ -33,13 +33,14 @@ class NGramReader(Module):
 
     @property
     def output_size(self):
-        """K, the size of y."""
+        """O, the size of y."""
         return self.W.shape[1]
 
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B), memory: (states (B, N − 2, H), mask) of before or None.
 
-        → y (T, B, K), the memory after, None (there are no weights), cache.
+        → y (T, B, O), the memory after, None (there are no weights), cache; keep: give the memory after even where it is not
+        carried, as writing word by word needs.
         """
         expect("h", h, (None, None, len(self.W)), "(T, B, H)", "sequences are time-major")
         expect_dtype("h", h, self.W)
@@ -47,6 +48,8 @@ class NGramReader(Module):
         reach = self.order - 2
         if memory is None:
             memory = np.zeros((h.shape[1], reach, h.shape[2]), h.dtype), np.zeros((h.shape[1], reach), bool)
+        expect("memory", memory[0], (h.shape[1], reach, h.shape[2]), "(B, N − 2, H)", "carry the state of the same rows")
+        expect_dtype("memory", memory[0], h)
         states = np.concatenate([memory[0].transpose(1, 0, 2), h])                  # (N − 2 + T, B, H)
         known = np.concatenate([memory[1].T, mask])
         parts = self._gather(np.where(known[..., None], states, 0), len(h))
@@ -57,6 +60,7 @@ class NGramReader(Module):
     def backward(self, dy, dweights, cache, grad):
         """→ dh (T, B, H)."""
         parts, y, mask = cache
+        # y_t = tanh(W^N parts_t)
         da = flat(dy * (1 - y * y))
         grad.W += flat(parts).T @ da
         dparts = (da @ self.W.T).reshape(parts.shape)

@@ -33,7 +33,7 @@ class Bidirectional(Module):
         return np.concatenate([ys, back[::-1]], axis=2), (last, first), (cache, back_cache)
 
     def backward(self, dys, dstate, cache, grad):
-        """→ (dxs, (∂L/∂ initial state forward, backward)); dstate None, or either half None, stands for 0."""
+        """dys (T, B, 2H) → (dxs, (∂L/∂ initial state forward, backward)); dstate None, or either half None, stands for 0."""
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size
         dys, dback = np.ascontiguousarray(dys[:, :, :H]), np.ascontiguousarray(dys[::-1, :, H:])

@@ -17,7 +17,7 @@ class Steps:
     hs: Array           # (T + 1, B, H)       states; hs[0] is the initial one
     cs: Array | None    # (T + 1, B, H)       an LSTM's cells
     gates: Array | None  # (T, B, gates · H)  activated gates
-    u_n: Array | None   # (T, B, H)           what else a GRU keeps for its backward
+    s: Array | None     # (T, B, H)           a GRU's h U_n + b_n with reset="after", r ∘ h with reset="before"
     u: Array            # (B, gates · H)      room for one recurrent product
 
 
@@ -32,6 +32,10 @@ class Cell(Module):
         dstate = cell.step_backward(t, dy, dstate, steps, dsteps)
         da     = cell.end_backward(steps, dsteps, grad)           recurrent weights: one product for all steps
         dxs    = cell.project_backward(da, xs, grad)              input weights: likewise
+
+    dy (B, H) is ∂L/∂h_t from whatever read h_t, dstate ∂L/∂(the state after step t) from the later steps: `step_backward` adds
+    the two, writes step t's place of dsteps and returns ∂L/∂(the state before step t). ValueError: shapes that do not fit.
+    A cell of one's own writes `step` and `_step_backward`, and `_allocate` for what its backward reads.
     """
 
     @property
@@ -58,7 +62,12 @@ class Cell(Module):
         grad.b += flat(da).sum(0)
 
     def begin(self, a, state=None, mask=None):
-        """Room for the steps of a (T, B, gates · H) from `state` (None: zeros). Errors: shapes that do not fit."""
+        """Room for the steps of a (T, B, gates · H) from `state` (None: zeros).
+
+        ValueError: shapes that do not fit; TypeError: a mask that is not boolean, an `a` of another dtype than the weights.
+        """
+        expect("a", a, (None, None, len(self.b)), "(T, B, gates · H)", "a = cell.project(xs)")
+        expect_dtype("a", a, self.U)
         T, B, G = a.shape
         if mask is None:
             mask = np.ones((T, B), bool)
@@ -84,6 +93,15 @@ class Cell(Module):
     def begin_backward(self, steps):
         """Room for the gradients of the steps."""
         return np.empty_like(steps.a)
+
+    def step_backward(self, t, dy, dstate, steps, dsteps):
+        """From ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after step t) to ∂L/∂(the state before); writes ∂L/∂a_t into dsteps.
+
+        ValueError: other shapes, which compiled code would read past.
+        """
+        expect("dy", dy, steps.hs[t].shape, "(B, H)", "∂L/∂h_t, one row for each sequence of the batch")
+        expect_state("dstate", dstate, self.state(steps, t))
+        return self._step_backward(t, dy, dstate, steps, dsteps)
 
     def input_gradient(self, dsteps):
         """∂L/∂a (T, B, gates · H) of the steps gone back through so far: what a context that entered a waits for."""
@@ -111,21 +129,21 @@ class Cell(Module):
         expect_state("dstate", dstate, self.zero_state(B))
         dsteps = self.begin_backward(steps)
         for t in reversed(range(T)):
-            dstate = self.step_backward(t, dys[t], dstate, steps, dsteps)
+            dstate = self._step_backward(t, dys[t], dstate, steps, dsteps)
         return self.project_backward(self.end_backward(steps, dsteps, grad), xs, grad), dstate
 
     def _allocate(self, steps):
         """Subclasses add the arrays that their backward needs."""
 
 
-def expect_state(what, state, zero):
-    """Refuse a state that is not made like the cell's own zero state."""
-    given, wanted = _tuple(state), _tuple(zero)
+def expect_state(what, state, like):
+    """Refuse a state that is not made like this one, of the same cell."""
+    given, wanted = _tuple(state), _tuple(like)
     if len(given) != len(wanted):
         raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: an LSTM's is the tuple (h, c), others' "
                          "h alone")
-    for name, part, like in zip(("h", "c"), given, wanted):
-        expect(f"{what} {name}", part, like.shape, "(B, H)", "a state has one row for each sequence of the batch")
+    for name, part, one in zip(("h", "c"), given, wanted):
+        expect(f"{what} {name}", part, one.shape, "(B, H)", "a state has one row for each sequence of the batch")
 
 
 def _tuple(state):

@@ -59,31 +59,32 @@ class GRU(Cell):
         return self.U.dtype.type(1 if self.update == "old" else -1)
 
     def _allocate(self, steps):
-        steps.gates, steps.u_n = np.empty_like(steps.a), np.empty_like(steps.hs[1:])
+        steps.gates, steps.s = np.empty_like(steps.a), np.empty_like(steps.hs[1:])
 
     def step(self, t, steps):
+        """Step t: the equations above, from a[t] and the state before to the state after."""
         h, mask, gates, H = steps.hs[t], steps.mask[t], steps.gates[t], self.hidden_size
         if self.reset == "after":
             np.matmul(h, self.U, out=steps.u)
-            kernels.gru(steps.a[t], steps.u, self.b_n, h, mask, self._sign, gates, steps.u_n[t], steps.hs[t + 1])
+            kernels.gru(steps.a[t], steps.u, self.b_n, h, mask, self._sign, gates, steps.s[t], steps.hs[t + 1])
         else:
-            kernels.gru_reset(steps.a[t], h @ self.U[:, :2 * H], h, mask, self._sign, gates, steps.u_n[t])
-            kernels.gru_update(steps.a[t], steps.u_n[t] @ self.U[:, 2 * H:], h, mask, gates, steps.hs[t + 1])
+            kernels.gru_reset(steps.a[t], h @ self.U[:, :2 * H], h, mask, self._sign, gates, steps.s[t])
+            kernels.gru_update(steps.a[t], steps.s[t] @ self.U[:, 2 * H:], h, mask, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
         da = np.empty_like(steps.a)
         return (da, np.empty_like(da)) if self.reset == "after" else (da, None)
 
-    def step_backward(self, t, dy, dstate, steps, dsteps):
+    def _step_backward(self, t, dy, dstate, steps, dsteps):
         (da, du), h, mask, gates, H = dsteps, steps.hs[t], steps.mask[t], steps.gates[t], self.hidden_size
         dh = np.empty_like(dstate)
         if self.reset == "after":
-            kernels.gru_backward(dy, dstate, gates, steps.u_n[t], h, mask, self._sign, da[t], du[t], dh)
+            kernels.gru_backward(dy, dstate, gates, steps.s[t], h, mask, self._sign, da[t], du[t], dh)
             dh += du[t] @ self.U.T
         else:
             kernels.gru_update_backward(dy, dstate, gates, h, mask, self._sign, da[t], dh)
-            dreset = da[t, :, 2 * H:] @ self.U[:, 2 * H:].T                      # ∂L/∂(r ∘ h)
-            kernels.gru_reset_backward(dreset, gates, h, mask, da[t], dh)
+            ds = da[t, :, 2 * H:] @ self.U[:, 2 * H:].T                          # ∂L/∂(r ∘ h)
+            kernels.gru_reset_backward(ds, gates, h, mask, da[t], dh)
             dh += da[t, :, :2 * H] @ self.U[:, :2 * H].T
         return dh
 
@@ -98,5 +99,5 @@ class GRU(Cell):
             grad.b_n += flat(du)[:, 2 * H:].sum(0)
         else:
             grad.U[:, :2 * H] += before.T @ flat(da)[:, :2 * H]
-            grad.U[:, 2 * H:] += flat(steps.u_n).T @ flat(da)[:, 2 * H:]         # u_n keeps r ∘ h here
+            grad.U[:, 2 * H:] += flat(steps.s).T @ flat(da)[:, 2 * H:]         # s is r ∘ h here
         return da

@@ -47,11 +47,12 @@ class LSTM(Cell):
         steps.cs, steps.gates = np.empty_like(steps.hs), np.empty_like(steps.a)
 
     def step(self, t, steps):
+        """Step t: the equations above, from a[t] and the state before to the state after."""
         np.matmul(steps.hs[t], self.U, out=steps.u)
         kernels.lstm(steps.a[t], steps.u, steps.hs[t], steps.cs[t], steps.mask[t], steps.gates[t],
                      steps.hs[t + 1], steps.cs[t + 1])
 
-    def step_backward(self, t, dy, dstate, steps, dsteps):
+    def _step_backward(self, t, dy, dstate, steps, dsteps):
         dh_next, dc_next = dstate
         dh, dc = np.empty_like(dh_next), np.empty_like(dc_next)
         kernels.lstm_backward(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1], steps.mask[t],

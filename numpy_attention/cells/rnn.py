@@ -26,10 +26,11 @@ class RNN(Cell):
         return cls(init(rng, (inputs, hidden), dtype), recurrent(rng, (hidden, hidden), dtype), np.zeros(hidden, dtype))
 
     def step(self, t, steps):
+        """Step t: the equations above, from a[t] and the state before to the state after."""
         np.matmul(steps.hs[t], self.U, out=steps.u)
         kernels.elman(steps.a[t], steps.u, steps.hs[t], steps.mask[t], steps.hs[t + 1])
 
-    def step_backward(self, t, dy, dstate, steps, dsteps):
+    def _step_backward(self, t, dy, dstate, steps, dsteps):
         dh = np.empty_like(dstate)
         kernels.elman_backward(dy, dstate, steps.hs[t + 1], steps.mask[t], dsteps[t], dh)
         dh += dsteps[t] @ self.U.T

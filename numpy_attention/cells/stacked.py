@@ -13,13 +13,11 @@ class Stacked(Module):
     cells: list
     dropout: Dropout
 
-    @property
-    def output_size(self):
-        """H, of the top layer."""
-        return self.cells[-1].hidden_size
-
     def forward(self, xs, state=None, mask=None, rng=None, names=None):
-        """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache; rng None: no dropout."""
+        """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache; rng None: no dropout.
+
+        ValueError: another number of states than cells.
+        """
         if state is not None and len(state) != len(self.cells):
             raise ValueError(f"state has {len(state)} layers, expected {len(self.cells)}: one state for each cell")
         last, cache = [], []

@@ -78,7 +78,7 @@ KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], b
 
 def history(rng, dtype, score, window=None):
     """All steps at once, keys and values of their own."""
-    layer = randomize(score.create(rng, D, Q, A, dtype=dtype), rng)
+    layer = randomize(score.create(rng, Q, D, A, dtype=dtype), rng)
     visible = causal(KNOWN, T, window)
     return Case(layer, (array(rng, dtype, T, B, Q), array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)),
                 lambda queries, keys, values: layer.forward(queries, keys, values, visible), layer.backward)

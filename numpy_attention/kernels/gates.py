@@ -21,7 +21,12 @@ def elman(a, u, h, mask, h_next):
 
 @kernel
 def elman_backward(dy, dh_next, h_next, mask, da, dh):
-    """da = dh' (1 − h'²); dh gets what does not pass through the recurrent product."""
+    """Backward of `elman`, with dh' = dy + dh_next.
+
+        da = dh' (1 − h'²)
+
+    dh is 0: all of it passes through the recurrent product, da Uᵀ, which is the caller's. A masked row: da = 0, dh = dh'.
+    """
     one, zero = h_next.dtype.type(1), h_next.dtype.type(0)
     for b in range(h_next.shape[0]):
         dyb, dnb, hb, dab, dhb = dy[b], dh_next[b], h_next[b], da[b], dh[b]
@@ -60,7 +65,14 @@ def lstm(a, u, h, c, mask, gates, h_next, c_next):
 
 @kernel
 def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, mask, da, dh, dc):
-    """From ∂L/∂h' = dy + dh_next and ∂L/∂c' to da = ∂L/∂(pre-activations), dc, and dh without its recurrent part."""
+    """Backward of `lstm`, with dh' = dy + dh_next, t = tanh(c') and dct = all of ∂L/∂c'.
+
+        dct = dc_next + dh' o (1 − t²)
+        di = dct g i (1 − i),  df = dct c f (1 − f),  dg = dct i (1 − g²),  do = dh' t o (1 − o)
+
+    da = [di df dg do], at the pre-activations; dc = dct f; dh is 0 but for the recurrent part da Uᵀ, which is the caller's.
+    A masked row: da = 0, dh = dh', dc = dc_next.
+    """
     H = c.shape[1]
     one, zero = c.dtype.type(1), c.dtype.type(0)
     for b in range(c.shape[0]):
@@ -86,10 +98,10 @@ def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, mask, da, dh, dc):
 
 
 @kernel
-def gru(a, u, b_n, h, mask, sign, gates, u_n, h_next):
-    """Reset after the product: r, z = σ(·), n = tanh(a_n + r (u_n + b_n)), h' = (1 − z) n + z h, gates in order r z n.
+def gru(a, u, b_n, h, mask, sign, gates, s, h_next):
+    """Reset after the product: r, z = σ(·), n = tanh(a_n + r s), h' = (1 − z) n + z h, gates in order r z n.
 
-    sign −1 makes z weigh the new state: 1 − σ(x) = σ(−x), so z's pre-activation is negated. u_n keeps u_n + b_n.
+    sign −1 makes z weigh the new state: 1 − σ(x) = σ(−x), so z's pre-activation is negated. s = u_n + b_n is kept.
     """
     H = h.shape[1]
     one = h.dtype.type(1)
@@ -98,34 +110,42 @@ def gru(a, u, b_n, h, mask, sign, gates, u_n, h_next):
         if mask[b]:
             ar, az, an = a[b, :H], a[b, H:2 * H], a[b, 2 * H:]
             ur, uz, un = u[b, :H], u[b, H:2 * H], u[b, 2 * H:]
-            gr, gz, gn, kept = gates[b, :H], gates[b, H:2 * H], gates[b, 2 * H:], u_n[b]
+            gr, gz, gn, sb = gates[b, :H], gates[b, H:2 * H], gates[b, 2 * H:], s[b]
             for j in range(H):
                 gr[j] = sigmoid(ar[j] + ur[j])
                 gz[j] = sigmoid(sign * (az[j] + uz[j]))
-                kept[j] = un[j] + b_n[j]
-                gn[j] = tanh(an[j] + gr[j] * kept[j])
+                sb[j] = un[j] + b_n[j]
+                gn[j] = tanh(an[j] + gr[j] * sb[j])
                 hn[j] = (one - gz[j]) * gn[j] + gz[j] * hb[j]
         else:
             gates[b, :] = 0
-            u_n[b, :] = 0
+            s[b, :] = 0
             hn[:] = hb
 
 
 @kernel
-def gru_backward(dy, dh_next, gates, u_n, h, mask, sign, da, du, dh):
-    """da, du: gradients of both parts of the pre-activations; dh: z dh', without the recurrent part."""
+def gru_backward(dy, dh_next, gates, s, h, mask, sign, da, du, dh):
+    """Backward of `gru`, with dh' = dy + dh_next.
+
+        dn = dh' (1 − z) (1 − n²)                   at n's pre-activation a_n + r s
+        dr = dn s r (1 − r)
+        dz = sign dh' (h − n) z (1 − z)             since z = σ(sign x)
+
+    da = [dr dz dn] and du = [dr dz r dn], at the input's and the recurrent part of the pre-activations; dh = z dh' but for
+    the recurrent part du Uᵀ, which is the caller's. A masked row: da = du = 0, dh = dh'.
+    """
     H = h.shape[1]
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
         dyb, dnb, hb, dhb = dy[b], dh_next[b], h[b], dh[b]
         if mask[b]:
-            gr, gz, gn, kept = gates[b, :H], gates[b, H:2 * H], gates[b, 2 * H:], u_n[b]
+            gr, gz, gn, sb = gates[b, :H], gates[b, H:2 * H], gates[b, 2 * H:], s[b]
             dar, daz, dan = da[b, :H], da[b, H:2 * H], da[b, 2 * H:]
             dur, duz, dun = du[b, :H], du[b, H:2 * H], du[b, 2 * H:]
             for j in range(H):
                 dhj = dyb[j] + dnb[j]
                 dn = dhj * (one - gz[j]) * (one - gn[j] * gn[j])
-                dr = dn * kept[j] * gr[j] * (one - gr[j])
+                dr = dn * sb[j] * gr[j] * (one - gr[j])
                 dz = sign * dhj * (hb[j] - gn[j]) * gz[j] * (one - gz[j])
                 dar[j] = dr
                 dur[j] = dr
@@ -142,26 +162,26 @@ def gru_backward(dy, dh_next, gates, u_n, h, mask, sign, da, du, dh):
 
 
 @kernel
-def gru_reset(a, u, h, mask, sign, gates, reset):
-    """Reset before the product, first half: r, z = σ(·) and r ∘ h, which the recurrent weights of n then multiply."""
+def gru_reset(a, u, h, mask, sign, gates, s):
+    """Reset before the product, first half: r, z = σ(·) and s = r ∘ h, which the recurrent weights of n then multiply."""
     H = h.shape[1]
     for b in range(h.shape[0]):
-        hb, rb = h[b], reset[b]
+        hb, sb = h[b], s[b]
         if mask[b]:
             ar, az, ur, uz = a[b, :H], a[b, H:2 * H], u[b, :H], u[b, H:]
             gr, gz = gates[b, :H], gates[b, H:2 * H]
             for j in range(H):
                 gr[j] = sigmoid(ar[j] + ur[j])
                 gz[j] = sigmoid(sign * (az[j] + uz[j]))
-                rb[j] = gr[j] * hb[j]
+                sb[j] = gr[j] * hb[j]
         else:
             gates[b, :] = 0
-            rb[:] = 0
+            sb[:] = 0
 
 
 @kernel
 def gru_update(a, u_n, h, mask, gates, h_next):
-    """Second half: n = tanh(a_n + (r ∘ h) U_n), h' = (1 − z) n + z h."""
+    """Second half: n = tanh(a_n + u_n) with u_n = (r ∘ h) U_n, h' = (1 − z) n + z h."""
     H = h.shape[1]
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
@@ -177,7 +197,10 @@ def gru_update(a, u_n, h, mask, gates, h_next):
 
 @kernel
 def gru_update_backward(dy, dh_next, gates, h, mask, sign, da, dh):
-    """Backward of the second half: the z and n blocks of da, and z dh'."""
+    """Backward of the second half, with dh' = dy + dh_next: the z and n blocks of da, and dh = z dh'.
+
+        dn = dh' (1 − z) (1 − n²),  dz = sign dh' (h − n) z (1 − z)
+    """
     H = h.shape[1]
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
@@ -196,13 +219,13 @@ def gru_update_backward(dy, dh_next, gates, h, mask, sign, da, dh):
 
 
 @kernel
-def gru_reset_backward(dreset, gates, h, mask, da, dh):
-    """Backward of the first half: the r block of da, and r's share of dh, added."""
+def gru_reset_backward(ds, gates, h, mask, da, dh):
+    """Backward of the first half, from ds = ∂L/∂(r ∘ h): the r block of da, dr = ds h r (1 − r), and r ds added to dh."""
     H = h.shape[1]
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
         if mask[b]:
-            drb, hb, gr, dar, dhb = dreset[b], h[b], gates[b, :H], da[b, :H], dh[b]
+            dsb, hb, gr, dar, dhb = ds[b], h[b], gates[b, :H], da[b, :H], dh[b]
             for j in range(H):
-                dar[j] = drb[j] * hb[j] * gr[j] * (one - gr[j])
-                dhb[j] += drb[j] * gr[j]
+                dar[j] = dsb[j] * hb[j] * gr[j] * (one - gr[j])
+                dhb[j] += dsb[j] * gr[j]

@@ -39,7 +39,7 @@ def masked_softmax_backward(dweights, weights, dscores):
 
 @kernel
 def weighted_sum(weights, values, context):
-    """c_b = Σ_j α_bj h_bj.  weights (B, S), values (B, S, D) → context (B, D)."""
+    """c_b = Σ_j α_bj h_bj.   weights (B, S), values (B, S, D) → context (B, D)."""
     for b in range(weights.shape[0]):
         c = context[b]
         c[:] = 0
@@ -51,12 +51,12 @@ def weighted_sum(weights, values, context):
 
 
 @kernel
-def weighted_sum_backward(dcontext, values, mask, dweights):
-    """dα_bj = h_bj · dc_b at the unmasked positions; 0 elsewhere. (dh_bj = α_bj dc_b is one product for all steps.)"""
+def dot_scores(query, values, mask, scores):
+    """e_bj = q_b · h_bj at the unmasked positions, else 0.   query (B, D), values (B, S, D) → scores (B, S)."""
     zero = values.dtype.type(0)
     for b in range(values.shape[0]):
         for j in range(values.shape[1]):
-            dweights[b, j] = row_dot(values[b, j], dcontext[b]) if mask[b, j] else zero
+            scores[b, j] = row_dot(values[b, j], query[b]) if mask[b, j] else zero
 
 
 @kernel

@@ -43,7 +43,10 @@ class DeepOutput(Module):
         return t, (s, y, c, chosen)
 
     def backward(self, dt, cache, grad):
-        """→ ds (N, H), dEy (N, E), dc (N, D)."""
+        """With da = ∂L/∂t~: ∂L/∂U_o += sᵀ da, V_o and C_o likewise, ∂L/∂b += Σ da.
+
+        → ds = da U_oᵀ (N, H), dEy = da V_oᵀ (N, E), dc = da C_oᵀ (N, D).
+        """
         s, y, c, chosen = cache
         da = self.maxout.backward(dt, chosen)
         grad.U_o += s.T @ da

@@ -28,7 +28,7 @@ class Dropout(Module):
         return None if rng is None or self.rate == 0 else rng.integers(2**32, dtype=np.uint32)
 
     def forward(self, x, rng, names=None):
-        """x (…, D); rng None means evaluation; names: integers of shape x.shape[:-1], by default 0, 1, 2, …"""
+        """x (…, D) → y (…, D), cache; rng None: y = x; names: integers of shape x.shape[:-1], by default 0, 1, 2, …"""
         return self.apply(x, self.draw(rng), names)
 
     def apply(self, x, key, names=None):

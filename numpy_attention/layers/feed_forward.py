@@ -28,11 +28,11 @@ class FeedForward(Module):
         """x (…, D) → y (…, D), cache."""
         hidden, cache = self.inner.forward(x)
         np.maximum(hidden, 0, out=hidden)
-        y, hidden = self.outer.forward(hidden)
+        y, hidden = self.outer.forward(hidden)              # a Linear's cache is its input
         return y, (cache, hidden)
 
     def backward(self, dy, cache, grad):
-        """∂L/∂y (…, D) → dx (…, D)."""
+        """∂L/∂y (…, D) → dx (…, D): what flows into max(0, a) goes on where a > 0."""
         cache, hidden = cache
         dhidden = self.outer.backward(dy, hidden, grad.outer)
         dhidden *= hidden > 0

@@ -12,7 +12,7 @@ class Maxout(Module):
     """t_j = max(t~_{2j}, t~_{2j+1}).   t~ (…, 2l) → t (…, l); Bahdanau et al. 2015, A.2.2."""
 
     def forward(self, x):
-        """ValueError: an odd number of columns."""
+        """t~ (…, 2l) → t (…, l), and where the first of a pair was taken. ValueError: an odd number of columns."""
         if x.shape[-1] % 2:
             raise ValueError(f"maxout takes pairs, given {x.shape[-1]} columns: expected an even number")
         first, second = x[..., ::2], x[..., 1::2]

@@ -48,12 +48,14 @@ class AttentiveLanguageModel(LanguageModel):
 
         attention: "single" or "combined" (Salton), "attention", "key-value", "key-value-predict" or "ngram" (Daniluk).
         hidden: of the cells, all parts together; the reader's output has the size of the embedding where tied, else of
-        one part. window: how far back the reader may look; carried: states it remembers from the batch before; order:
-        N of the N-gram model. ValueError: an unknown name, sizes that do not fit.
+        one part. window: how far back the reader may look; carried: states it remembers from the batch before (of an
+        N-gram model any number but 0 means order − 2); order: N of the N-gram model. ValueError: an unknown name, sizes that
+        do not fit.
         """
         parts = roles_of(attention, order)
         at_least(parts, hidden=hidden)
         at_least(1, layers=layers, embedding=embedding)
+        at_least(0, carried=carried)
         size = hidden // parts
         embedding, bound = embedding or size, uniform(init)
         words, cells = words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype)
@@ -99,6 +101,7 @@ class AttentiveLanguageModel(LanguageModel):
         x, _ = self.embedding.forward(tokens[None])
         h, states, _ = self.cells.forward(x, states)
         reader = self.reader
+        # as many as the reader may look back to; of an N-gram's reader any number but 0 keeps its order − 2
         keep = max(int(reader.carried), getattr(reader, "window", None) or UNLIMITED)
         y, memory, weights, _ = reader.forward(h, np.ones((1, len(tokens)), bool), memory, keep)
         looked = None if weights is None else weights[0, :, :-1]

@@ -14,7 +14,8 @@ def within_budget(parameters, vocabulary, attention=None, **settings):
     without attention or with one role, 2n of key-value, 3n of key-value-predict, (N − 1) n of an N-gram model: the
     same vector for each role, paid for by a smaller n (Daniluk et al. 2017, section 3). vocabulary: ids in all.
     attention: None, or a name of AttentiveLanguageModel; settings: what else the model's `create` takes, such as
-    layers, cell and tied. ValueError: a budget too small for n = 1.
+    layers, cell and tied. Give tied to both models of a comparison: LanguageModel's own default is Zaremba's (untied),
+    AttentiveLanguageModel's Salton's (tied). ValueError: a budget too small for n = 1.
     """
     parts = roles_of(attention, settings.get("order", 4)) if attention else 1
 

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.fixed import FixedVector
-from numpy_attention.cells.gru import GRU
-from numpy_attention.initializers import orthogonal
-from numpy_attention.layers.deep_output import DeepOutput
-from numpy_attention.layers.dropout import Dropout
-from numpy_attention.layers.embedding import Embedding
-from numpy_attention.layers.output import Output
-from numpy_attention.models.rnnsearch import RNNSearch, initial
+from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.shapes import at_least
 
 
@@ -31,13 +25,5 @@ class EncoderDecoder(RNNSearch):
                readout="previous", reset="before", update="new", dropout=0.0, init="paper", dtype=np.float32):
         """A new model; arguments and errors as RNNSearch.create has them, without an alignment size."""
         at_least(1, embedding=embedding, hidden=hidden, maxout=maxout)
-        maxout = maxout or max(1, hidden // 2)
-        weights, table, _ = initial(init)
-        cell = dict(reset=reset, update=update, init=weights, recurrent=orthogonal, dtype=dtype)
-        return cls(Embedding.create(rng, source_vocabulary, embedding, table, dtype),
-                   GRU.create(rng, embedding, hidden, **cell),
-                   weights(rng, (hidden, hidden), dtype), np.zeros(hidden, dtype),
-                   Embedding.create(rng, target_vocabulary, embedding, table, dtype),
-                   FixedVector(), GRU.create(rng, embedding, hidden, **cell), weights(rng, (hidden, 3 * hidden), dtype),
-                   DeepOutput.create(rng, hidden, embedding, hidden, maxout, weights, dtype),
-                   Output.create(rng, maxout, target_vocabulary, table, dtype), Dropout(dropout), readout)
+        return cls._around(rng, FixedVector(), 1, source_vocabulary, target_vocabulary, embedding, hidden, maxout, readout,
+                           reset, update, dropout, init, dtype)

@@ -35,8 +35,12 @@ class LanguageModel(Module):
     @classmethod
     def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False, dropout=0.0,
                init=0.1, forget_bias=0.0, dtype=np.float32):
-        """A new model; init: every weight from U(−init, init), as Zaremba has it. ValueError: an unknown cell, sizes below
-        1."""
+        """A new model.
+
+        hidden, embedding (default `hidden`): sizes; layers of "rnn", "lstm" or "gru" cells; tied: one table for input and
+        output, which makes embedding = hidden; init: every weight from U(−init, init); forget_bias: an LSTM's, 0 as Zaremba
+        et al. have it. ValueError: an unknown cell, sizes below 1 or that do not fit.
+        """
         at_least(1, hidden=hidden, layers=layers, embedding=embedding)
         embedding = embedding or hidden
         words, cells = words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype)
@@ -74,12 +78,13 @@ class LanguageModel(Module):
     # ---- training ---------------------------------------------------------------------------------------------------
 
     def loss_and_grad(self, batch, state, scale, grad, rng=None):
-        """Σ −log p of the batch's targets, and the state to carry on; the gradient stops at the batch's first step."""
+        """Σ −log p of the batch's targets, and the state to carry on; grad += ∂(scale · loss)/∂parameters, which stops at the
+        batch's first step."""
         h, state, cache = self.forward(batch, state, rng)
         words = np.flatnonzero(batch.targets != PAD)
-        loss, dwords = self.output.loss_and_grad(flat(h)[words], batch.targets.ravel()[words], scale, grad.output)
+        loss, dread_out = self.output.loss_and_grad(flat(h)[words], batch.targets.ravel()[words], scale, grad.output)
         dh = np.zeros(h.shape, h.dtype)                 # in C's order, whatever h's is: flat must not copy
-        flat(dh)[words] = dwords
+        flat(dh)[words] = dread_out
         self.backward(dh, None, cache, grad)
         return loss, state
 

@@ -9,7 +9,7 @@ from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
-from numpy_attention.attention.memory import Memory
+from numpy_attention.attention.memory import Memory, look
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.stacked import Stacked
@@ -62,7 +62,7 @@ class LuongTranslator(TeacherForced):
     decoder: Stacked
     F: Array | None  # (K, gates · H)
     attention: Module
-    C: Array  # (V, K), V the annotations' size
+    C: Array  # (D, K), D the annotations' size
     W: Array  # (H, K)
     b: Array | None  # (K,)
     output: Output
@@ -140,15 +140,15 @@ class LuongTranslator(TeacherForced):
         names = position_names(T, batch.rows)
         y, embedded = self._embed(self.target_embedding, batch.target_in, rng, names)
         steps = self._begin(y, first, batch.target_mask)
-        keys = [self.decoder.dropout.draw(rng) for _ in steps[1:]]
+        dropout_keys = [self.decoder.dropout.draw(rng) for _ in steps[1:]]
         belows = [np.empty((T, B, cell.W.shape[0]), y.dtype) for cell in self.decoder.cells[1:]]
         contexts, weights = np.empty((T, B, len(self.C)), y.dtype), np.empty((T,) + memory.mask.shape, y.dtype)
         attentional, looks, dropped = np.zeros((T + 1, B, len(self.W)), y.dtype), [], []          # h̃_0 = 0
         for t in range(T):
-            dropped.append(self._cells(t, steps, attentional[t], belows, keys, names[t]))
-            contexts[t], weights[t], look = self._look(steps[-1].hs[t + 1], memory, t)
+            dropped.append(self._cells(t, steps, attentional[t], belows, dropout_keys, names[t]))
+            contexts[t], weights[t], looked = look(self.attention, steps[-1].hs[t + 1], memory, t)
             attentional[t + 1] = self._attentional(contexts[t], steps[-1].hs[t + 1])
-            looks.append(look)
+            looks.append(looked)
         words = np.flatnonzero(batch.target_mask)
         read_out, r_dropped = self.dropout.forward(flat(attentional[1:])[words], rng, names.ravel()[words])
         return read_out, weights, (encoded, embedded, y, steps, belows, dropped, contexts, attentional, looks, words,
@@ -165,7 +165,7 @@ class LuongTranslator(TeacherForced):
         dsteps = [cell.begin_backward(one) for cell, one in zip(cells, steps)]
         dstates, nothing = [cell.zero_state(B) for cell in cells], np.zeros((B, len(self.W)), y.dtype)
         for t in reversed(range(T)):
-            # h̃_t = tanh(c_t C + h_t W + b)
+            # h̃_t = tanh(mixed_t),  mixed_t = c_t C + h_t W + b
             dmixed[t] = dattentional[t] * (1 - attentional[t + 1] ** 2)
             dcontext = dmixed[t] @ self.C.T
             dquery = self.attention.step_backward(dcontext, None if dweights is None else dweights[t], looks[t], dmemory,
@@ -178,8 +178,9 @@ class LuongTranslator(TeacherForced):
                 da = cell.input_gradient(dsteps[layer])[t]
                 if layer:
                     dh = self.decoder.dropout.backward(da @ cell.W.T, dropped[t][layer - 1])
-                elif self.F is not None and t:
+                elif self.F is not None and t:      # the first cell's a = E y_{t−1} W + b + h̃_{t−1} F
                     dattentional[t - 1] += da @ self.F.T
+        # the weights, one product each for all steps
         das = [cell.end_backward(one, done, part) for cell, one, done, part in
                zip(cells, steps, dsteps, grad.decoder.cells)]
         for cell, da, below, part in zip(cells[1:], das[1:], belows, grad.decoder.cells[1:]):
@@ -201,23 +202,19 @@ class LuongTranslator(TeacherForced):
         inputs = [cells[0].project(y)] + [np.empty((T, B, cell.W.shape[1]), y.dtype) for cell in cells[1:]]
         return [cell.begin(a, state, mask) for cell, a, state in zip(cells, inputs, states)]
 
-    def _cells(self, t, steps, fed, belows, keys, names):
+    def _cells(self, t, steps, fed, belows, dropout_keys, names):
         """Step t of all layers; → what dropout between them keeps."""
         dropped = []
         if self.F is not None:
             steps[0].a[t] += fed @ self.F
         for layer, cell in enumerate(self.decoder.cells):
             if layer:
-                below, cache = self.decoder.dropout.apply(steps[layer - 1].hs[t + 1], keys[layer - 1], names)
+                below, cache = self.decoder.dropout.apply(steps[layer - 1].hs[t + 1], dropout_keys[layer - 1], names)
                 belows[layer - 1][t] = below
                 steps[layer].a[t] = cell.project(below[None])[0]
                 dropped.append(cache)
             cell.step(t, steps[layer])
         return dropped
-
-    def _look(self, query, memory, t):
-        """The attention's step; a window that runs along with the target is told where the target is."""
-        return self.attention.step(query, memory, *([t] if getattr(self.attention, "positional", False) else []))
 
     def _attentional(self, context, h):
         mixed = context @ self.C + h @ self.W
@@ -237,7 +234,7 @@ class LuongTranslator(TeacherForced):
         belows = [np.empty((1, len(tokens), cell.W.shape[0]), y.dtype) for cell in self.decoder.cells[1:]]
         self._cells(0, steps, state.fed, belows, [None] * len(belows), None)
         h = steps[-1].hs[1]
-        context, weights, _ = self._look(h, state.memory, state.t)
+        context, weights, _ = look(self.attention, h, state.memory, state.t)
         fed = self._attentional(context, h)
         cells = tuple(cell.state(one, 1) for cell, one in zip(self.decoder.cells, steps))
         return self.output.log_probabilities(fed), weights, DecoderState(state.memory, cells, fed, state.t + 1)

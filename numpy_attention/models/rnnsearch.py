@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.additive import AdditiveAttention
-from numpy_attention.attention.memory import Memory
+from numpy_attention.attention.memory import Memory, look
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.initializers import glorot, normal, orthogonal
@@ -20,14 +20,15 @@ from numpy_attention.shapes import at_least, flat
 
 @dataclass
 class DecoderState:
-    """A translator between two target words: the source it reads from, and s_i."""
+    """A translator between two target words: the source it reads from, s_{i−1}, and the number of the next word, from 0."""
 
     memory: Memory
     s: Array    # (B, H)
+    i: int
 
     def take(self, rows):
         """The state of these rows of the batch, in this order."""
-        return DecoderState(self.memory.take(rows), self.s[rows])
+        return DecoderState(self.memory.take(rows), self.s[rows], self.i)
 
 
 @dataclass(eq=False)
@@ -42,8 +43,9 @@ class RNNSearch(TeacherForced):
                                                            s = s_i     (readout="current": section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    Departures: biases throughout; and optional, dropout on both embeddings and on t, other initial values, the GRU's
-    convention. A source is (S, B) ids ending in </s>; an array over target words is (T, B, …).
+    W_o is output.words.E; `attention` may be any other of the read/step protocol. Departures: biases throughout; and
+    optional, dropout on both embeddings and on t, other initial values, the GRU's convention. A source is (S, B) ids
+    ending in </s>; an array over target words is (T, B, …).
     """
 
     source_embedding: Embedding
@@ -74,17 +76,24 @@ class RNNSearch(TeacherForced):
         ValueError: sizes below 1, an unknown name.
         """
         at_least(1, embedding=embedding, hidden=hidden, alignment=alignment, maxout=maxout)
-        alignment, maxout = alignment or hidden, maxout or max(1, hidden // 2)
-        weights, table, scores = initial(init)
-        cell = dict(reset=reset, update=update, init=weights, recurrent=orthogonal, dtype=dtype)
-        attention = AdditiveAttention.create(rng, hidden, 2 * hidden, alignment, scores,
+        attention = AdditiveAttention.create(rng, hidden, 2 * hidden, alignment or hidden, initial(init)[2],
                                              normal(0.0) if init == "paper" else None, dtype)
+        return cls._around(rng, attention, 2, source_vocabulary, target_vocabulary, embedding, hidden, maxout, readout, reset,
+                           update, dropout, init, dtype)
+
+    @classmethod
+    def _around(cls, rng, attention, directions, source_vocabulary, target_vocabulary, embedding, hidden, maxout, readout,
+                reset, update, dropout, init, dtype):
+        """A new model around this attention, its encoder reading in one or two directions."""
+        weights, table, _ = initial(init)
+        annotation, maxout = directions * hidden, maxout or max(1, hidden // 2)
+        gru = lambda: GRU.create(rng, embedding, hidden, reset, update, weights, orthogonal, dtype)
         return cls(Embedding.create(rng, source_vocabulary, embedding, table, dtype),
-                   Bidirectional(GRU.create(rng, embedding, hidden, **cell), GRU.create(rng, embedding, hidden, **cell)),
+                   Bidirectional(gru(), gru()) if directions == 2 else gru(),
                    weights(rng, (hidden, hidden), dtype), np.zeros(hidden, dtype),
                    Embedding.create(rng, target_vocabulary, embedding, table, dtype),
-                   attention, GRU.create(rng, embedding, hidden, **cell), weights(rng, (2 * hidden, 3 * hidden), dtype),
-                   DeepOutput.create(rng, hidden, embedding, 2 * hidden, maxout, weights, dtype),
+                   attention, gru(), weights(rng, (annotation, 3 * hidden), dtype),
+                   DeepOutput.create(rng, hidden, embedding, annotation, maxout, weights, dtype),
                    Output.create(rng, maxout, target_vocabulary, table, dtype), Dropout(dropout), readout)
 
     # ---- encoder --------------------------------------------------------------------------------------------------
@@ -94,7 +103,7 @@ class RNNSearch(TeacherForced):
         names = self._source_names(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, names)
         annotations, last, steps = self.encoder.forward(x, None, mask)
-        last = last[-1] if isinstance(last, tuple) else last            # ←h_1, or →h_T of an encoder with one direction
+        last = last[-1] if isinstance(last, tuple) else last            # ←h_1, or →h_S of an encoder with one direction
         s_0 = np.tanh(last @ self.W_s + self.b_s)
         memory = self.attention.read(np.ascontiguousarray(annotations.transpose(1, 0, 2)), np.ascontiguousarray(mask.T))
         return memory, s_0, (embedded, steps, last, s_0, memory)
@@ -103,6 +112,7 @@ class RNNSearch(TeacherForced):
         """From the memory's gradient and ∂L/∂s_0 down to the source embedding."""
         embedded, steps, last, s_0, memory = cache
         dvalues = self.attention.read_backward(memory, dmemory, grad.attention)
+        # s_0 = tanh(W_s ←h_1 + b_s)
         da = ds_0 * (1 - s_0**2)
         grad.W_s += last.T @ da
         grad.b_s += da.sum(0)
@@ -124,20 +134,21 @@ class RNNSearch(TeacherForced):
         weights = np.empty((T,) + memory.mask.shape, y.dtype)
         looks = []
         for i in range(T):
-            contexts[i], weights[i], look = self.attention.step(steps.hs[i], memory)      # from s_{i−1}
+            contexts[i], weights[i], looked = look(self.attention, steps.hs[i], memory, i)      # hs[i] is s_{i−1}
             steps.a[i] += contexts[i] @ self.C
             self.decoder.step(i, steps)
-            looks.append(look)
+            looks.append(looked)
         words = np.flatnonzero(batch.target_mask)
         s = steps.hs[:-1] if self.readout == "previous" else steps.hs[1:]
         t, deep = self.deep_output.forward(flat(s)[words], flat(y)[words], flat(contexts)[words])
         t, t_dropped = self.dropout.forward(t, rng, names.ravel()[words])
         return t, weights, (encoded, embedded, y, steps, contexts, looks, words, deep, t_dropped)
 
-    def backward(self, dt, dweights, cache, grad):
+    def backward(self, dread_out, dweights, cache, grad):
         """From ∂L/∂t (N, l), and ∂L/∂weights (T, B, S) or None, to every parameter."""
         encoded, embedded, y, steps, contexts, looks, words, deep, t_dropped = cache
-        dt = self.dropout.backward(dt, t_dropped)
+        # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b)); s is s_{i−1} or s_i, so ds_read has T + 1 places, s_0's first
+        dt = self.dropout.backward(dread_out, t_dropped)
         ds_rows, dy_rows, dc_rows = self.deep_output.backward(dt, deep, grad.deep_output)
         ds_read, dy, dcontexts = np.zeros_like(steps.hs), np.zeros_like(y), np.zeros_like(contexts)
         flat(ds_read[:-1] if self.readout == "previous" else ds_read[1:])[words] = ds_rows
@@ -148,13 +159,17 @@ class RNNSearch(TeacherForced):
         dsteps = self.decoder.begin_backward(steps)
         ds = np.zeros_like(steps.hs[0])                     # ∂L/∂s_i through the steps after i, readout left out
         for i in reversed(range(len(looks))):
+            # s_i = GRU(a_i; s_{i−1})
             ds = self.decoder.step_backward(i, ds_read[i + 1], ds, steps, dsteps)
+            # a_i = E y_{i−1} W + b + c_i C
             dcontexts[i] += self.decoder.input_gradient(dsteps)[i] @ self.C.T
+            # c_i = Σ_j α_ij h_j,  α_i from s_{i−1}
             dquery = self.attention.step_backward(dcontexts[i], None if dweights is None else dweights[i], looks[i],
                                                   dmemory, grad.attention)
             if dquery is not None:
                 ds += dquery
         ds += ds_read[0]
+        # the weights, one product each for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i
         da = self.decoder.end_backward(steps, dsteps, grad.decoder)
         grad.C += flat(contexts).T @ flat(da)
         dy += self.decoder.project_backward(da, y, grad.decoder)
@@ -166,17 +181,17 @@ class RNNSearch(TeacherForced):
     def start(self, source, mask):
         """Read the source (S, B): the state before the first target word."""
         memory, s_0, _ = self.encode(source, mask)
-        return DecoderState(memory, s_0)
+        return DecoderState(memory, s_0, 0)
 
     def next(self, tokens, state):
         """Previous words (B,) → log p of the next (B, V), weights (B, S), the state after it."""
         y, _ = self.target_embedding.forward(tokens)
         steps = self.decoder.begin(self.decoder.project(y[None]), state.s)
-        context, weights, _ = self.attention.step(state.s, state.memory)
+        context, weights, _ = look(self.attention, state.s, state.memory, state.i)
         steps.a[0] += context @ self.C
         self.decoder.step(0, steps)
         t, _ = self.deep_output.forward(state.s if self.readout == "previous" else steps.hs[1], y, context)
-        return self.output.log_probabilities(t), weights, DecoderState(state.memory, steps.hs[1])
+        return self.output.log_probabilities(t), weights, DecoderState(state.memory, steps.hs[1], state.i + 1)
 
 
 def initial(init):

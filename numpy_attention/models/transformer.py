@@ -62,7 +62,7 @@ class Transformer(TeacherForced):
         at_least(1, size=size, layers=layers, heads=heads, inner=inner)
         if not 0 <= smoothing < 1:
             raise ValueError(f"smoothing = {smoothing}: expected a share in [0, 1)")
-        positional_encoding(1, size)
+        positional_encoding(1, size)                                # refuses an odd size before anything is drawn
         inner, table = inner or 4 * size, normal(size**-0.5)
         settings = (size, heads, inner, dropout, first, dtype)
         target = Embedding.create(rng, target_vocabulary, size, table, dtype)
@@ -85,6 +85,7 @@ class Transformer(TeacherForced):
 
     def _embed_backward(self, dx, embedding, cache, grad):
         cache, dropped = cache
+        # x = D(√D E + PE)
         dx = self.dropout.backward(dx, dropped)
         dx *= dx.dtype.type(np.sqrt(dx.shape[2]))
         embedding.backward(dx, cache, grad)
@@ -131,11 +132,11 @@ class Transformer(TeacherForced):
         cache = memory, encoded, embedded, caches, normed, y.shape, rows
         return flat(y)[rows], np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
 
-    def backward(self, dwords, dweights, cache, grad):
+    def backward(self, dread_out, dweights, cache, grad):
         """From ∂L/∂y (N, D), and ∂L/∂weights (T, B, S) or None, to every parameter."""
         memory, encoded, embedded, caches, normed, shape, rows = cache
-        dy, dmemory = np.zeros(shape, dwords.dtype), np.zeros_like(memory)
-        flat(dy)[rows] = dwords
+        dy, dmemory = np.zeros(shape, dread_out.dtype), np.zeros_like(memory)
+        flat(dy)[rows] = dread_out
         if normed is not None:
             dy = self.decoder_norm.backward(dy, normed, grad.decoder_norm)
         dlooked = None if dweights is None else np.ascontiguousarray(dweights.transpose(1, 0, 2))

@@ -4,7 +4,7 @@
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
 The gradient is read times `factor` (clipping) and left at 0; step counts from 1; rate is the schedule's share of the
-learning rate.
+learning rate. In the equations below η = learning_rate · rate, the size of the step, and g = factor · gradient.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def _share(**settings):
 
 @dataclass(frozen=True)
 class SGD:
-    """w −= rate · g, or with momentum μ: v = μ v + g, w −= rate · v."""
+    """w −= η g, or with momentum μ: v = μ v + g, w −= η v."""
 
     learning_rate: float = 1.0
     momentum: float = 0.0
@@ -55,7 +55,7 @@ class Adam:
     """Adam (Kingma & Ba 2015, algorithm 1).
 
         m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²
-        w −= rate · m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε)
+        w −= η · m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε)
     """
 
     learning_rate: float = 1e-3
@@ -79,7 +79,7 @@ class Adam:
 class Adadelta:
     """Adadelta (Zeiler 2012): steps in the parameters' own units; RNNsearch used ρ = 0.95, ε = 1e-6.
 
-        s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate · δ
+        s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= η δ
     """
 
     learning_rate: float = 1.0

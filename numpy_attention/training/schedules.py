@@ -1,4 +1,4 @@
-"""Schedules: the share of the learning rate that an epoch or step uses."""
+"""Schedules: schedule(step, epoch) is the share of the learning rate at this step; steps count from 1, epochs from 0."""
 
 from dataclasses import dataclass
 

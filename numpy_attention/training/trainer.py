@@ -67,7 +67,7 @@ class Trainer:
         self.epoch_loss, self.epoch_tokens, self.epoch_seconds, self.seconds = 0.0, 0, 0.0, 0.0
         self.history, self.best_loss, self.bad_epochs, self.stopped = [], math.inf, 0, False
         self.best = {}
-        self.slots = {name: np.zeros_like(self.model.vector) for name in self.optimizer.slots}
+        self.vectors = {name: np.zeros_like(self.model.vector) for name in self.optimizer.slots}
 
     # ---- the loop -------------------------------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ class Trainer:
 
         def move(k):
             mine = slice(cut[k], cut[k + 1])
-            vectors = {name: vector[mine] for name, vector in self.slots.items()}
+            vectors = {name: vector[mine] for name, vector in self.vectors.items()}
             self.optimizer.update(weights[mine], gradient[mine], vectors, self.step, rate, factor)
 
         pool.map(move)
@@ -211,7 +211,7 @@ class Trainer:
         if self.path is None:
             return
         arrays = checkpoint.parameters(self.model) | self.best
-        arrays |= {f"optimizer/{name}": vector for name, vector in self.slots.items()}
+        arrays |= {f"optimizer/{name}": vector for name, vector in self.vectors.items()}
         arrays |= {f"state/{i}": array for i, array in enumerate(leaves(self.state))}
         best_loss = self.best_loss if math.isfinite(self.best_loss) else None
         checkpoint.save(self.path, arrays, {
@@ -234,7 +234,7 @@ class Trainer:
                 raise ValueError(f"{self.path} was trained with {name}={about['trainer'][name]}, now "
                                  f"{getattr(self, name)}: resume with the same settings, or choose another path")
         checkpoint.restore(self.model, arrays)
-        for name, vector in self.slots.items():
+        for name, vector in self.vectors.items():
             vector[...] = arrays[f"optimizer/{name}"]
         self.__dict__.update(about["trainer"])
         self.best = {name: array for name, array in arrays.items() if name.startswith("best/")}

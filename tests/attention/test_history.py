@@ -74,7 +74,7 @@ def memory_of(rng, size, hidden=P):
 @pytest.mark.parametrize("window", [None, 1, 3])
 @pytest.mark.parametrize("score", [Single, Combined])
 def test_the_plain_form_of_the_scores_gives_the_same(rng, score, window):
-    attention = randomize(score.create(rng, K, P, A, dtype=np.float64), rng)
+    attention = randomize(score.create(rng, P, K, A, dtype=np.float64), rng)
     queries, keys, values = (rng.standard_normal(shape) for shape in ((T, B, P), (B, T + 2, K), (B, T + 2, V)))
     known = np.concatenate([rng.integers(0, 2, (B, 2)).astype(bool), MASK.T], 1)
     visible = causal(known, T, window)

@@ -66,7 +66,7 @@ def test_weighted_sum(rng, dtype):
     context, dweights = np.empty((3, 4), dtype), np.empty((3, 6), dtype)
     kernels.weighted_sum(weights, values, context)
     np.testing.assert_allclose(context, np.einsum("bs,bsd->bd", weights, values), **tolerance(dtype))
-    kernels.weighted_sum_backward(context, values, weights > 0, dweights)
+    kernels.dot_scores(context, values, weights > 0, dweights)
     wanted = np.where(weights > 0, np.einsum("bd,bsd->bs", context, values), 0)
     np.testing.assert_allclose(dweights, wanted, **tolerance(dtype))
 

@@ -4,8 +4,10 @@ import laws
 import numpy as np
 import pytest
 
+from numpy_attention.attention.local import LocalMonotonic
 from numpy_attention.checks.models import MODERN, PAIRS, PAPER, translator
 from numpy_attention.data.batching import pair_batch
+from numpy_attention.gradcheck import gradcheck
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.rnnsearch import RNNSearch
 
@@ -55,8 +57,24 @@ def test_loss_and_scale(rng, model, settings):
 
 @each
 def test_decoding_gives_what_teacher_forcing_gives(rng, model, settings):
-    """next, fed the reference, walks through the same states as forward."""
-    model = translator(rng, np.float64, model, **settings)
+    walks_alike(translator(rng, np.float64, model, **settings))
+
+
+def test_a_window_that_runs_along_is_told_where_it_is(rng):
+    """local-m around RNNsearch's own attention: word i looks at positions i − 1 to i + 1, in training and decoding."""
+    model = translator(rng, np.float64, RNNSearch, **(MODERN | {"dropout": 0.0}))
+    model.attention = LocalMonotonic(model.attention, D=1)
+    weights = walks_alike(model)
+    S, T = len(PAIRS.source), int(PAIRS.target_mask[:, 0].sum())
+    for i in range(T):
+        centre = min(i, S - 1)
+        assert np.flatnonzero(weights[i, 0]).tolist() == [s for s in range(S) if abs(s - centre) <= 1]
+    gradcheck(model, rng=rng, forward=lambda: model.forward(PAIRS),
+              backward=lambda *gradients: model.backward(*gradients) or ())
+
+
+def walks_alike(model):
+    """next, fed the reference, walks through the same states as forward; → forward's weights."""
     _, weights, _ = model.forward(PAIRS)
     state, total = model.start(PAIRS.source, PAIRS.source_mask), 0.0
     for i, tokens in enumerate(PAIRS.target_in):
@@ -69,6 +87,7 @@ def test_decoding_gives_what_teacher_forcing_gives(rng, model, settings):
         swapped = model.next(tokens[order], state.take(order))[0]
         np.testing.assert_allclose(swapped, model.next(tokens, state)[0][order], atol=1e-13)
     assert total == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)
+    return weights
 
 
 @each

@@ -68,8 +68,8 @@ def test_resumed_in_the_middle_of_an_epoch_is_bit_identical(tmp_path, make, thre
     assert rest.resume() and rest.position == 3 and rest.epoch == 1
     rest.fit(3)
     assert np.array_equal(whole.model.vector, rest.model.vector)
-    for name in whole.slots:
-        assert np.array_equal(whole.slots[name], rest.slots[name])
+    for name in whole.vectors:
+        assert np.array_equal(whole.vectors[name], rest.vectors[name])
     strip = [{key: value for key, value in line.items() if "second" not in key} for line in rest.history]
     assert strip == [{key: value for key, value in line.items() if "second" not in key} for line in whole.history]
 
