@@ -16,7 +16,7 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.analysis import attention_span, gradient_flow
 from numpy_attention.cells.lstm import LSTM
-from numpy_attention.data import texts
+from numpy_attention.commands_text import text_of
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.writing import Writer
 
@@ -45,9 +45,9 @@ def main(arguments=None):
     spans, flows, along_c = {}, {}, {}
     for folder in options.runs:
         writer = Writer.load(folder)
-        ids = texts.load(writer.corpus["name"], "test").stream(writer.vocabulary)
+        text, _ = text_of(writer.corpus)
         name = label(writer) if label(writer) not in flows else Path(folder).name
-        batches = TextBatches(ids, STREAMS, writer.training.steps)
+        batches = TextBatches(text.stream(writer.vocabulary), STREAMS, writer.training.steps)
         flows[name] = gradient_flow(writer.model, batches.batch(0))
         print(f"{name}: {writer.model.size:,} parameters; ‖∂L_T/∂h_t‖ {fall(flows[name])}")
         if isinstance(writer.model.cells.cells[-1], LSTM):

@@ -10,21 +10,21 @@ from numpy_attention.models.attentive_language_model import AttentiveLanguageMod
 def attention_span(model, batches, longest=None):
     """Mean attention weight at each distance back → array, [0] for the previous position, [1] for the one before …
 
-    Only steps that can see at least `longest` positions count (default: the reader's window, or a quarter of a batch's
-    steps), so that the start of a text, where little can be seen, does not look like a short span; the means add up to
+    Only steps that can see at least `longest` positions count (default: the reader's window, or a quarter of the longest
+    batch's steps), so that the start of a text, where little can be seen, does not look like a short span; the means add up to
     1 where the window is `longest`. ValueError: a model without attention, or no step that sees so far.
     """
     reader = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
         raise ValueError(f"{type(model).__name__}{'' if reader is None else ' with ' + type(reader).__name__} has no "
                          "attention weights: expected a model with attention over its history")
-    total, count, state = None, 0, None
-    for place in batches.order():
+    places = batches.order()
+    longest = longest or reader.window or max(1, max(len(batches.batch(place).inputs) for place in places) // 4)
+    total, count, state = np.zeros(longest), 0, None
+    for place in places:
         batch = batches.batch(place)
         weights, state = model.weights(batch, state if batches.carried(place) else None)
         T, B, S = weights.shape
-        longest = longest or reader.window or max(1, T // 4)
-        total = np.zeros(longest) if total is None else total
         for t in range(T):
             now = S - T + t                     # the step's own position in the memory
             if now >= longest:

@@ -54,7 +54,7 @@ def add(command):
 
 
 def settings_of(options, longest):
-    """The settings of the model that the options describe; longest: the longest source, in tokens.
+    """The settings of the model that the options describe; longest(): how many ids the longest source has.
 
     ValueError: an option that this model does not have.
     """
@@ -84,7 +84,7 @@ def settings_of_luong(settings, options, longest):
         raise ValueError(f"--hidden {settings['hidden']} and --heads {settings['heads']}: expected a --hidden that --heads "
                          "divides")
     if attention == "location":
-        settings["longest"] = longest + 1           # and its </s>
+        settings["longest"] = longest() + 1         # and its </s>
     if window == "local-m" and options.reverse_source:
         settings["backwards"] = True
     return settings

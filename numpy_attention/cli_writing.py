@@ -15,8 +15,8 @@ def train(command):
     group.add_argument("--characters", action="store_true", help="predict letters instead of words")
     group.add_argument("--lowercase", action="store_true", help="lowercase your own text")
     group.add_argument("--tokenize", action="store_true", help="cut your own text into words and punctuation")
-    group.add_argument("--max-vocabulary", type=whole(5), help="so many words at most, the most frequent ones; the others "
-                       "become <unk>")
+    group.add_argument("--max-vocabulary", type=whole(5), help="so many ids at most, four special ones among them, for the "
+                       "most frequent words; the others become <unk>")
     group.add_argument("--min-count", type=whole(1), help="rarer words become <unk>; unless given 2, or 1 for characters "
                        "and for text that has <unk> in it")
     model = command.add_argument_group("the model")
@@ -54,9 +54,10 @@ def train(command):
 
 def generate(command):
     command.add_argument("run", metavar="RUN", help=A_RUN.replace("train", "train lm"))
-    command.add_argument("--prompt", help="how the text begins")
-    command.add_argument("--length", type=whole(1), default=60, help="words, or letters, to write")
-    command.add_argument("--sentences", type=whole(1), help="stop after so many sentences")
+    command.add_argument("--prompt", help="how the text begins; if with a hyphen, write --prompt=-like-this")
+    command.add_argument("--length", type=whole(1), default=60, help="words, or letters, to write; without --window in "
+                         "training attention looks at the last 64 at most")
+    command.add_argument("--sentences", type=whole(1), help="stop after so many sentences, of words")
     sampling(command)
     command.add_argument("--unknown", action="store_true", help="allow <unk> to be written")
     command.add_argument("--heatmap", metavar="FILE", type=picture,

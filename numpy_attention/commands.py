@@ -12,12 +12,12 @@ import numpy as np
 
 from numpy_attention import catalogue, commands_text, comparison, metrics, plotting, runs
 from numpy_attention.cli_translators import settings_of
-from numpy_attention.commands_shared import refuse, run_folder, training_settings, warn_of_unknown_words
+from numpy_attention.commands_shared import refuse, run_folder, save_curves, training_settings, warn_of_unknown_words
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.pairs import Pair
 from numpy_attention.training.threads import Threads
 from numpy_attention.trained import kind_of
-from numpy_attention.translation import Translator, TranslatorTraining
+from numpy_attention.translation import Translator, TranslatorTraining, vocabularies_of
 
 EOS = ["</s>"]
 LIMITS = {"max_length": "max_length", "pairs": "count"}        # option → argument of load_parallel
@@ -36,8 +36,9 @@ def train(options):
                                   reverse_source=options.reverse_source, subwords=options.subwords)
     splits = runs.splits_of(corpus)
     learn, valid, *_ = parts = runs.load(corpus, *splits)
-    settings = settings_of(options, max(len(pair.source) for pairs in parts for pair in pairs))
-    translator = Translator.create(learn, options.model, settings, training, corpus)
+    vocabularies = vocabularies_of(learn, training)
+    settings = settings_of(options, lambda: max(len(vocabularies[0].encode(pair.source)) for pairs in parts for pair in pairs))
+    translator = Translator.create(learn, options.model, settings, training, corpus, vocabularies)
     mechanism = [settings[key] for key in ("attention", "window") if settings.get(key, "global") != "global"]
     name = "-".join([options.model] + mechanism)
     folder, resumes = run_folder(options, translator, f"{runs.label(corpus).split()[0]}-{name}")
@@ -46,7 +47,7 @@ def train(options):
           f"{unit_of(translator)}")
     print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
     translator.fit(learn, valid, folder, options.threads)
-    plotting.save(plotting.learning_curves(translator.history), folder / "learning_curves.png")
+    save_curves(translator.history, folder)
     split, pairs = splits[-1], parts[-1]
     print(f"trained for {len(translator.history)} epochs, {translator.history[-1]['seconds'] / 60:.1f} minutes; "
           f"measures {len(pairs):,} pairs ({split})", flush=True)
@@ -84,7 +85,8 @@ def translate(options):
                          f'{options.run} --prompt "…"')
     translator = Translator.load(options.run)
     form = runs.text_form(translator.corpus, options.lowercase)
-    sentences = [form.tokens(text) for text in options.sentence or lines_of_input()]
+    lines = [form.tokens(text) for text in options.sentence or lines_of_input()]
+    sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
         raise ValueError(f'no sentence to translate: numpy-attention translate {options.run} "a sentence", or one a '
                          "line on the standard input")
@@ -96,10 +98,17 @@ def translate(options):
         best = found[0][0]
         target = best.target + EOS * (len(best.weights) - len(best.target))
         plotting.save(plotting.attention_heatmap(best.weights, best.source + EOS, target), options.heatmap)
-    for hypotheses in found:
-        for one in hypotheses:
+    found = iter(found)
+    for n, tokens in enumerate(lines):
+        if options.all and n:
+            print()                                                     # between the sentences' lists
+        if not tokens and not options.sentence:
+            print()                                                     # an empty line out for an empty line in
+            continue
+        for one in next(found):
             if options.all:
-                print(f"{one.score:8.3f}  log p {one.log_probability:8.3f}  {len(one.target):3d} words  ", end="")
+                print(f"{one.score:8.3f}  log p {one.log_probability:8.3f}  {len(one.target):3d} words"
+                      f"{'' if one.finished else ', cut off'}  ", end="")
             print(form.text(one.unknown_replaced() if options.replace_unknown else one.target))
     if options.heatmap:
         print(f"saved {options.heatmap}", file=sys.stderr)
@@ -112,12 +121,15 @@ def translations_of(translator, sentences, options):
                          "leave it out")
     if not options.sample:
         refuse(options, "it belongs to --sample", "temperature", "top_k", "top_p", "seed")
+        if options.beam == 1:
+            refuse(options, "--beam 1 compares no lengths", "length_penalty")
         penalty = 1.0 if options.length_penalty is None else options.length_penalty
         if options.all:
             with Threads(1):
                 return [translator.hypotheses(sentence, options.beam or 5, penalty) for sentence in sentences]
         return [[one] for one in translator.translate(sentences, options.beam or 5, penalty)]
     refuse(options, "--sample does not search", "beam", "all", "length_penalty")
+    refuse(options, "--sample never draws <unk>", "replace_unknown")
     rng = np.random.default_rng(options.seed or 0)
     temperature = 1.0 if options.temperature is None else options.temperature
     with Threads(1):

@@ -1,9 +1,10 @@
 """What the commands for translators and for language models share."""
 
+import math
 import sys
 from pathlib import Path
 
-from numpy_attention import runs
+from numpy_attention import plotting, runs
 from numpy_attention.trained import OPTIMIZERS
 
 
@@ -32,6 +33,15 @@ def run_folder(options, trained, name):
     resumes = runs.check_same(folder, trained, options.threads)
     folder.mkdir(parents=True, exist_ok=True)
     return folder, resumes
+
+
+def save_curves(history, folder):
+    """Draw the learning curves into the run's folder. ArithmeticError: nothing finite to draw, training has diverged."""
+    known = [line[name] for line in history for name in ("train_perplexity", "valid_perplexity") if name in line]
+    if not any(map(math.isfinite, known)):
+        raise ArithmeticError("training has diverged, no perplexity is finite: try a smaller --learning-rate, in another "
+                              f"folder than {folder}")
+    plotting.save(plotting.learning_curves(history), folder / "learning_curves.png")
 
 
 def refuse(options, reason, *names):

@@ -3,12 +3,13 @@
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from numpy_attention import plotting, running_text, runs
-from numpy_attention.commands_shared import refuse, run_folder, training_settings, warn_of_unknown_words
+from numpy_attention.commands_shared import refuse, run_folder, save_curves, training_settings, warn_of_unknown_words
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.attentive_language_model import roles_of
@@ -41,7 +42,7 @@ def train(options):
     print(how_state_goes(writer, options.batch_size))
     print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
     writer.fit(learn, valid, folder, options.threads)
-    plotting.save(plotting.learning_curves(writer.history), folder / "learning_curves.png")
+    save_curves(writer.history, folder)
     print(f"trained for {len(writer.history)} epochs, {writer.history[-1]['seconds'] / 60:.1f} minutes; "
           f"{how_state_goes(writer, 1)}", flush=True)
     for split in runs.splits_of(corpus)[1:]:
@@ -130,6 +131,7 @@ def evaluate(options):
         if options.corpus or options.split:
             raise ValueError("--text is given: leave --corpus and --split out")
         text, split, name = running_text.read(options.text, runs.text_form(writer.corpus)), None, Path(options.text).name
+        text = replace(text, whole=True)            # a file is one article
     else:
         corpus = writer.corpus
         if options.corpus and options.corpus != corpus.get("name"):
@@ -180,6 +182,7 @@ def what_it_is(writer):
     cells = f"{settings.get('cell', 'lstm')} of {settings.get('layers', 2)} × {settings.get('hidden', 200)}"
     attention = f" with {settings['attention']}" if "attention" in settings else ""
     window = f", window {settings['window']}" if settings.get("window") else ""
+    window += f", order {settings.get('order', 4)}" if settings.get("attention") == "ngram" else ""
     return f"{cells}{attention}{window}, {writer.model.size:,} parameters"
 
 
@@ -206,6 +209,8 @@ def generate(options):
     writer = Writer.load(options.run)
     if options.heatmap:
         writer.check_attention()
+    if writer.training.unit == "characters":
+        refuse(options, "a model of characters writes no ends of sentences, --length alone ends its text", "sentences")
     form = runs.text_form(writer.corpus, options.lowercase)
     prompt, between = form.tokens(options.prompt or ""), "" if form.cut == "characters" else " "
     warn_of_unknown_words(writer.vocabulary, [prompt])

@@ -8,7 +8,7 @@ import numpy as np
 
 from numpy_attention import metrics, plotting
 from numpy_attention.recipes import RECIPES
-from numpy_attention.recipes.recipe import LanguageRecipe, fit
+from numpy_attention.recipes.recipe import LanguageRecipe, untrained
 from numpy_attention.runs import label
 
 EOS = ["</s>"]
@@ -18,24 +18,29 @@ COLUMNS = {"parameters": ",", "minutes": ".1f", "perplexity": ".2f", "bleu": ".2
 
 def compare(options):
     recipes, folder = chosen(options), Path(options.output)
-    pairs = recipes[0].load("test")
+    train, valid, pairs = map(recipes[0].load, ("train", "valid", "test"))
     if options.index >= len(pairs):
         raise ValueError(f"--index {options.index}: test has {len(pairs):,} pairs, numbered from 0")
-    budget = recipes[0].training
-    minutes = f", at most {budget.minutes:g} minutes" if budget.minutes else ""
-    print(f"{len(recipes)} recipes on {label(recipes[0].corpus)}: {budget.epochs} epochs{minutes} each, seed {options.seed}; "
+    folders = [Path("runs") / run_name(recipe, options) for recipe in recipes]
+    models = [untrained(recipe, train, options.seed, options.threads, run)      # what cannot be resumed is said at once
+              for recipe, run in zip(recipes, folders)]
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{len(recipes)} recipes on {label(recipes[0].corpus)}: {budget_of(recipes[0].training)} each, seed {options.seed}; "
           f"measured on {len(pairs):,} pairs (test)", flush=True)
     lines, found, weights = {}, {}, {}
-    for recipe in recipes:
+    for recipe, trained, run in zip(recipes, models, folders):
         print(f"{recipe.name}: {recipe.description}", flush=True)
-        trained, _ = fit(recipe, options.seed, options.threads, Path("runs") / run_name(recipe, options))
+        trained.fit(train, valid, run, options.threads)
         found[recipe.name] = trained.translate([pair.source for pair in pairs], recipe.beam, threads=trained.threads)
         figures = trained.measure(pairs, recipe.beam, trained.threads, found[recipe.name])
         lines[recipe.name] = figures | {"parameters": trained.model.size, "minutes": trained.history[-1]["seconds"] / 60}
         weights[recipe.name] = trained.attend([pairs[options.index]])[0]
     print("\n" + table(lines))
+    probe = [["a"]], [["a"]]
+    print(f"BLEU: {metrics.bleu(*probe).signature}\nchrF: {metrics.chrf(*probe).signature}\n"
+          f"beam {', '.join(str(beam) for beam in sorted({recipe.beam for recipe in recipes}))}; perplexity and AER of the "
+          "reference's words, pointing of its sure links")
     example = pairs[options.index]
-    folder.mkdir(parents=True, exist_ok=True)
     grid = plotting.heatmap_grid(weights, [*example.source, *EOS], [*example.target, *EOS], example.sure, example.possible)
     print("saved", plotting.save(grid, folder / "heatmaps.png"))
     print("saved", plotting.save(plotting.bleu_by_length_plot(by_length(found, pairs)), folder / "bleu_by_length.png"))
@@ -57,9 +62,14 @@ def chosen(options):
     for recipe in recipes:
         one, other = recipes[0].training, recipe.training
         if (one.epochs, one.minutes) != (other.epochs, other.minutes):
-            raise ValueError(f"{recipes[0].name} trains for {one.epochs} epochs and {one.minutes} minutes, {recipe.name} for "
-                             f"{other.epochs} and {other.minutes}: give them one budget with --epochs and --minutes")
+            raise ValueError(f"{recipes[0].name} trains for {budget_of(one)}, {recipe.name} for {budget_of(other)}: give them "
+                             "one budget with --epochs and --minutes")
     return recipes
+
+
+def budget_of(training):
+    """A training's budget in words."""
+    return f"{training.epochs} epochs" + (f", at most {training.minutes:g} minutes" if training.minutes else "")
 
 
 def matching(pattern):
@@ -71,8 +81,10 @@ def matching(pattern):
 
 
 def run_name(recipe, options):
-    """The folder that `reproduce` trains in, or with another budget one of its own."""
-    budget = [f"{value:g}{letter}" for value, letter in ((options.epochs or 0, "e"), (options.minutes or 0, "m")) if value]
+    """The folder that `reproduce` trains in, or with another budget than the recipe's own one of its own."""
+    own = RECIPES[recipe.name].training
+    budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in ("epochs", "minutes")
+              if getattr(recipe.training, name) != getattr(own, name)]
     return "-".join([recipe.name, *budget, f"seed{options.seed}"])
 
 

@@ -182,8 +182,8 @@ def check_same(folder, trained, threads=None):
             saved["threads"], now["threads"] = about.get("trainer", {}).get("threads"), threads
         other = "; ".join(_differences(saved, now))
     if other:
-        raise ValueError(f"{folder} holds a run with other settings: {other}. Give the same settings to resume it, another "
-                         "folder (--run), or remove this one")
+        raise ValueError(f"{folder} holds a run with other settings: {other}. Give the same settings to resume it, or "
+                         "remove this folder, or choose another")
     return True
 
 

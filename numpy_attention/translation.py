@@ -38,12 +38,20 @@ class Translation:
     log_probability: float
     weights: Array
     score: float | None = None          # what search ranks by
+    finished: bool = True               # False: cut off before </s>, at twice the source's length and 10 more
 
     def unknown_replaced(self):
         """The target with each <unk> replaced by the source word that its largest weight is on (Luong et al. 2015,
-        section 4.2, without their dictionary): names and numbers are copied."""
-        return [self.source[int(row[:-1].argmax())] if "<unk>" in word else word
+        section 4.2, without their dictionary): names and numbers are copied. It stays where no source word has any weight."""
+        return [self.source[int(row[:-1].argmax())] if "<unk>" in word and row[:-1].any() else word
                 for word, row in zip(self.target, self.weights)]
+
+
+def vocabularies_of(pairs, training):
+    """The vocabularies of both sides, [source, target], as a TranslatorTraining wants them: words, or pieces of words."""
+    sides = {"source": [pair.source for pair in pairs], "target": [pair.target for pair in pairs]}
+    return [Subwords.build(sentences, training.subwords, f"the {side}'s ") if training.subwords else
+            Vocabulary.build(sentences, min_count=training.min_count) for side, sentences in sides.items()]
 
 
 @dataclass
@@ -65,19 +73,24 @@ class Translator(Trained):
     # ---- training and loading -------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, pairs, name="rnnsearch", settings=None, training=None, corpus=None):
-        """An untrained translator for these Pairs; settings go to the model's `create`, the seed is the training's."""
+    def create(cls, pairs, name="rnnsearch", settings=None, training=None, corpus=None, vocabularies=None):
+        """An untrained translator for these Pairs; settings go to the model's `create`, the seed is the training's.
+
+        vocabularies: the source's and the target's, if `vocabularies_of` has built them already. ValueError: no pairs, an
+        unknown name, settings that do not fit each other or the training.
+        """
         if not pairs:
             raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length limit drops every pair")
         if name not in TRANSLATORS:
             raise ValueError(f"unknown translator {name!r}: expected one of {', '.join(sorted(TRANSLATORS))}")
-        training = training or TranslatorTraining()
-        vocabularies = [Subwords.build(sentences, training.subwords, f"the {side}'s ") if training.subwords else
-                        Vocabulary.build(sentences, min_count=training.min_count)
-                        for side, sentences in (("source", [pair.source for pair in pairs]),
-                                                ("target", [pair.target for pair in pairs]))]
-        model = build(name, np.random.default_rng(training.seed), *vocabularies, **(settings or {}))
-        return cls(model, *vocabularies, name, settings or {}, training, corpus or {})
+        training, settings = training or TranslatorTraining(), settings or {}
+        backwards = bool(settings.get("backwards"))
+        if settings.get("window") == "local-m" and backwards != training.reverse_source:
+            raise ValueError(f"local-m with backwards={backwards} and reverse_source={training.reverse_source}: the window "
+                             "would run along from the wrong end, give both or neither")
+        vocabularies = vocabularies or vocabularies_of(pairs, training)
+        model = build(name, np.random.default_rng(training.seed), *vocabularies, **settings)
+        return cls(model, *vocabularies, name, settings, training, corpus or {})
 
     def batches(self, pairs, batch_size=None):
         """PairBatches of Pairs in this translator's vocabularies."""
@@ -135,7 +148,8 @@ class Translator(Trained):
     def _translation(self, sentence, hypothesis, length_penalty=1.0):
         words, places = self.target_vocabulary.read(hypothesis.ids)
         return Translation(list(sentence), words, hypothesis.log_probability,
-                           self._in_words(hypothesis.weights, sentence, places, len(words)), hypothesis.score(length_penalty))
+                           self._in_words(hypothesis.weights, sentence, places, len(words)), hypothesis.score(length_penalty),
+                           hypothesis.finished)
 
     def attend(self, pairs):
         """Attention weights under teacher forcing: (target + 1, source + 1) for each Pair, </s> last."""

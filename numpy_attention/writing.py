@@ -106,9 +106,13 @@ class Writer(Trained):
         """Write on after a prompt, tokens that begin a text; → a generator of Words, one a step.
 
         length, sentences, temperature, top_k, top_p and errors as in `sample`. unknown: <unk> may be written. A model of
-        characters writes no </s>. Where the state is empty at the start of every sentence, so it is here.
+        characters writes no </s>, and takes no `sentences`. Where the state is empty at the start of every sentence, so it
+        is here. TypeError: a string as the prompt of a model of words.
         """
-        ids = [EOS] + self.vocabulary.encode(prompt)
+        if self.training.unit == "characters" and sentences is not None:
+            raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of sentences, give a length "
+                             "alone")
+        ids = [EOS] + self._encode("the prompt", prompt)
         never = [id for id, allowed in ((UNK, unknown), (EOS, self.training.unit == "words")) if not allowed]
         reset = self.training.state == "sentence"
         start = read(self.model, ids)
@@ -125,12 +129,18 @@ class Writer(Trained):
         self.check_attention()
         if not len(tokens):
             raise ValueError("an empty sentence: expected at least one token")
-        ids = np.array([EOS] + self.vocabulary.encode(tokens))[:, None]
+        ids = np.array([EOS] + self._encode("the sentence", tokens))[:, None]
         weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
             rows[t, :t + 1] = self._visible(weights[t, 0, :t], t + 1)
         return rows
+
+    def _encode(self, what, tokens):
+        """The ids of tokens. TypeError: one string, which a model of words would read as letters."""
+        if isinstance(tokens, str) and self.training.unit == "words":
+            raise TypeError(f"{what} is the string {tokens!r}, expected a list of words: write {what.split()[-1]}.split()")
+        return self.vocabulary.encode(tokens)
 
     def check_attention(self):
         """ValueError: the model has no attention weights."""

@@ -41,6 +41,8 @@ def test_span_of_sentences_leaves_padding_out(rng):
     together = attention_span(model, DocumentBatches(documents, batch_size=3))
     alone = [attention_span(model, DocumentBatches([document], 1)) for document in documents]
     np.testing.assert_allclose(together, np.average(alone, axis=0, weights=[1, 6, 3]), rtol=1e-10)
+    longer = [*documents, rng.integers(4, V, 21)]
+    assert len(attention_span(attentive(rng), DocumentBatches(longer, 1))) == 5             # a quarter of 20 steps
 
 
 @pytest.mark.parametrize("cell, of", [("rnn", "h"), ("lstm", "h"), ("lstm", "c"), ("gru", "h")])

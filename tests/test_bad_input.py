@@ -17,6 +17,7 @@ from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.memory import Memory, attend
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
@@ -49,6 +50,7 @@ output = Output.create(rng, 3, 9)
 model = RNNSearch.create(rng, 9, 9, embedding=3, hidden=4, maxout=2)
 xs, mask, values = np.zeros((5, 2, 3), F), np.ones((5, 2), bool), np.zeros((2, 6, 4), F)
 memory = additive.read(values, np.ones((2, 6), bool))
+three = np.zeros((2, 5, 3), F)
 local_p = LocalPredictive.create(rng, DotAttention(), 4)
 
 
@@ -62,6 +64,10 @@ class Flat(Single):
 def back(layer, dys, dstate=None):
     """The backward pass of a cell after a forward pass over xs."""
     return lambda: layer.backward(dys, dstate, layer.forward(xs)[2], layer.zeros_like())
+
+
+def scaled(visible):
+    return ScaledDotProductAttention().forward(three, three, three, visible)
 
 
 def step_back(cell, dy, dstate):
@@ -145,6 +151,14 @@ BAD = {
     "attention: gradient of a smaller context": (look_back(DotAttention(), np.zeros((2, 2), F)), ValueError, "dcontext"),
     "attention: scores of more positions": (lambda: attend(np.zeros((2, 9), F), memory), ValueError,
                                             r"scores \(B, S\) has shape \(2, 9\), expected \(2, 6\)"),
+    "local-p: around several heads": (lambda: LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4), ValueError,
+                                      "multi-head with local-p"),
+    "scaled dot: mask to add": (lambda: scaled(np.where(np.tri(5, dtype=bool), 0, -np.inf)), TypeError, "must be boolean"),
+    "scaled dot: mask of another size": (lambda: scaled(np.ones((2, 5, 6), bool)), ValueError,
+                                         r"mask \(B, …, T, S\) has shape \(2, 5, 6\), expected \(2, 5, 5\)"),
+    "scaled dot: mask of more axes": (lambda: scaled(np.ones((1, 2, 5, 5), bool)), ValueError, r"mask \(B, …, T, S\) has"),
+    "scaled dot: keys of another dtype": (lambda: ScaledDotProductAttention().forward(three, three.astype(float), three, None),
+                                          TypeError, "k is float64, the queries are float32"),
     "local-p: gradient of one context": (look_back(local_p, np.zeros((1, 4), F)), ValueError, "dcontext"),
     "history: scores of another shape": (lambda: Flat.create(rng, 4, 4, 5).forward(xs[:, :, :1] + np.zeros(4, F),
                                                                                    np.zeros((2, 5, 4), F),

@@ -16,7 +16,7 @@ SIZES = {"luong": "--hidden 8 --embedding 6", "transformer": "--hidden 8 --inner
 
 
 def meant(words):
-    return settings_of(parse(["train", *words.split()]), 7)
+    return settings_of(parse(["train", *words.split()]), lambda: 7)
 
 
 def test_every_translator_has_its_options(rng):
@@ -65,6 +65,8 @@ def test_refused(words, message, capsys, tmp_path, monkeypatch):
     ("--model luong --attention concat --window local-p --width 2", "luong-concat-local-p"),
     ("--model luong --attention multi-head --heads 2 --cell gru", "luong-multi-head"),
     ("--model transformer --schedule warmup --warmup 5", "transformer"),
+    ("--model luong --attention location --subwords 16", "luong-location"),      # places are counted in pieces
+    ("--model luong --window local-m --width 1 --reverse-source", "luong-dot-local-m"),
 ])
 def test_runs(words, name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -5,13 +5,14 @@ import json
 import re
 import sys
 
+import numpy as np
 import pytest
 from cli_runs import COPY, SMALL, told
 
 from numpy_attention import plotting, runs
 from numpy_attention.cli import main, parser
 from numpy_attention.commands import corpus_to_measure_on, pairs_of
-from numpy_attention.translation import Translator
+from numpy_attention.translation import Translation, Translator
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +72,47 @@ def test_translate_reads_the_input(run, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("3 1 4\n2\n"))
     assert main(["translate", run]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
-    for text, message in (("", "no sentence to translate"), ("1 2\n\n3\n", "sentence 2 is empty")):
+    for text in ("", "\n \n"):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        assert message in told(capsys, "translate", run)
+        assert "no sentence to translate" in told(capsys, "translate", run)
+
+
+def test_lines_stay_together(run, capsys, monkeypatch):
+    """An empty line out for an empty line in; and with --all an empty line between the sentences."""
+    made = lambda sentence: Translation(sentence, sentence[::-1], -1.0, np.ones((2, 3)) / 3, -0.5)
+    monkeypatch.setattr(Translator, "translate", lambda self, sentences, *rest: [made(one) for one in sentences])
+    monkeypatch.setattr(Translator, "hypotheses", lambda self, sentence, *rest: [made(sentence)] * 2)
+    found = []
+    for words in ((), ("--all",)):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("3 1 4\n\n2\n"))
+        assert main(["translate", run, *words]) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == "4 1 3\n\n2\n"
+    assert [line.rpartition("words  ")[2] for line in found[1].split("\n")] == ["4 1 3"] * 2 + [""] * 3 + ["2"] * 2 + [""]
+
+
+def test_a_hypothesis_that_was_cut_off_says_so(run, capsys, monkeypatch):
+    weights = np.ones((2, 3)) / 3
+    both = [Translation(["3", "1"], ["1", "3"], -1.0, weights, -0.5, finished) for finished in (True, False)]
+    monkeypatch.setattr(Translator, "hypotheses", lambda self, *rest: both)
+    assert main(["translate", run, "3 1", "--all"]) == 0
+    assert [" words, cut off  " in line for line in capsys.readouterr().out.splitlines()] == [False, True]
+    translator = Translator.load(run)
+    monkeypatch.undo()
+    translator.model.output.b[:] = 0
+    translator.model.output.b[2] = -1e9                                         # </s> never comes
+    cut = translator.translate([["3", "1"]], beam=2)[0]
+    assert not cut.finished and len(cut.target) == 2 * 3 + 10
+    translator.model.output.b[2] = 1e9
+    assert translator.translate([["3", "1"]], beam=2)[0].finished
 
 
 def test_translate_refuses(run, capsys, tmp_path):
     assert "sentence 1 is empty" in told(capsys, "translate", run, "")
     assert "sentence 1 is empty" in told(capsys, "translate", run, "  ")
+    assert "--length-penalty is given, but --beam 1 compares no lengths" in told(
+        capsys, "translate", run, "1", "--beam", "1", "--length-penalty", "2")
+    assert "--sample never draws <unk>" in told(capsys, "translate", run, "1", "--sample", "--replace-unknown")
     assert "draws one sentence" in told(capsys, "translate", run, "1", "2", "--heatmap", str(tmp_path / "a.png"))
     assert ".svg" in told(capsys, "translate", run, "1", "--heatmap", str(tmp_path / "a.txt"))
     assert not list(tmp_path.iterdir())

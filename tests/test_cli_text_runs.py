@@ -117,6 +117,7 @@ def test_generate_refuses(runs, capsys, tmp_path):
             ("--top-p 0", "above 0"), ("--top-p 1.5", "at most 1"), ("--length 0", "at least 1"),
             ("--heatmap a.txt", ".svg"), ("--heatmap no/a.png", "no folder")):
         assert message in told(capsys, "generate", runs["attentive"], *arguments.split())
+    assert "--sentences is given, but a model of characters" in told(capsys, "generate", runs["letters"], "--sentences", "1")
     assert "no checkpoint" in told(capsys, "generate", "nowhere")
     translator = runs["translator"]
     assert f"numpy-attention translate {translator}" in told(capsys, "generate", translator)
@@ -157,6 +158,8 @@ def test_evaluate_elsewhere(runs, capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)["tokens"] == 57 * 7
     assert main(["evaluate", runs["sentences"], "--corpus", "bible-en", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["corpus"] == "bible-en"
+    assert main(["evaluate", runs["ngram"], "--text", str(tmp_path / "new.txt")]) == 0
+    assert "with ngram, order 4, " in capsys.readouterr().out
     for arguments, message in (
             ("--split test", "no 'test' split"), ("--text nowhere", "does not exist"), ("--beam 3", "--beam is given"),
             ("--text own.txt --split valid", "leave --corpus and --split out"), ("--pairs 3", "--pairs is given"),

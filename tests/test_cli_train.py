@@ -12,7 +12,7 @@ from cli_runs import COPY, SMALL, told
 from numpy_attention.cli import main
 from numpy_attention.training import checkpoint
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.translation import Translator, TranslatorTraining
+from numpy_attention.translation import Translator, TranslatorTraining, vocabularies_of
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +107,16 @@ def test_ctrl_c_saves_and_resumes(tmp_path, capsys, monkeypatch):
     assert np.array_equal(vector(tmp_path / "cut"), vector(tmp_path / "whole"))
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.parametrize("command", [COPY, ["train", "lm", "--text", "own.txt", "--hidden", "4", "--epochs", "2"]])
+def test_training_that_diverges_says_so(command, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.txt").write_text("a b c d e\n" * 200)
+    error = told(capsys, *command, *"--optimizer sgd --learning-rate 1e6 --clip inf --run away".split())
+    assert ("training has diverged" in error and "--learning-rate, in another folder than away" in error) or (
+        "try a smaller learning rate" in error)             # where a step's own loss was not finite
+
+
 def test_own_text(own, capsys):
     command = ["train", "--source", "a.txt", "--target", "b.txt", "--tokenize", "--lowercase", *SMALL]
     assert main([*command, "--valid-source", "a.txt", "--valid-target", "b.txt", "--run", "with"]) == 0
@@ -152,25 +162,27 @@ def test_options_reach_the_training(tmp_path, monkeypatch):
     seen = {}
 
     def create(pairs, *arguments):
-        seen["create"] = arguments
+        seen["pairs"], seen["create"] = pairs, arguments
         raise ValueError("seen")
     monkeypatch.setattr(Translator, "create", create)
     assert main("train --corpus copy --pairs 9 --model encoder-decoder --hidden 5 --embedding 7 --dropout 0.1 "
                 "--readout previous --reset before --update new --init paper --epochs 3 --minutes 1.5 --batch-size 11 "
                 "--optimizer sgd --clip 2 --patience 4 --min-count 3 --reverse-source --seed 6 "
                 "--save-steps 8".split()) == 2
-    assert seen["create"] == (
+    *arguments, vocabularies = seen["create"]
+    assert tuple(arguments) == (
         "encoder-decoder",
         {"hidden": 5, "embedding": 7, "dropout": 0.1, "readout": "previous", "reset": "before", "update": "new",
          "init": "paper"},
         TranslatorTraining(epochs=3, minutes=1.5, batch_size=11, optimizer="sgd", learning_rate=1.0, clip=2.0,
                            patience=4, save_steps=8, min_count=3, reverse_source=True, seed=6),
         {"name": "copy", "count": 9})
+    assert [one.saved() for one in vocabularies] == [one.saved() for one in vocabularies_of(seen["pairs"], arguments[2])]
     assert main("train --corpus copy --schedule decay".split()) == 2
     assert seen["create"][2] == TranslatorTraining(schedule="decay", full_epochs=4, divisor=2.0, clip=1.0, patience=2,
                                                    min_count=2)
-    (tmp_path / "a").write_text("a\nb\n")
+    (tmp_path / "a").write_text("a a\nb b\n")
     assert main("train --source a --target a --lowercase --seed 6 --learning-rate 0.5 --schedule linear".split()) == 2
-    training, corpus = seen["create"][2:]
+    training, corpus, _ = seen["create"][2:]
     assert training.learning_rate == 0.5 and training.schedule == "linear" and corpus["held_out_seed"] == 6
     assert (corpus["lowercase"], corpus["tokenize"]) == (True, False)

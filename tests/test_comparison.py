@@ -45,6 +45,7 @@ def test_table_and_figures(tmp_path, capsys):
         assert [perplexity, bleu, chrf] == [f"{figures[key]:.2f}" for key in ("perplexity", "bleu", "chrf")]
         assert [aer, pointing] == [f"{figures[key]:.3f}" for key in ("aer", "pointing")]
     assert {path.name for path in (tmp_path / "figures/copy").iterdir()} == {"heatmaps.png", "bleu_by_length.png"}
+    assert re.search(r"^BLEU: .*tok:none.*\nchrF: .*\nbeam 5;", out, re.M)
 
 
 def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
@@ -53,12 +54,24 @@ def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
     assert len(Translator.load("runs/other-budget-1e-seed3").history) == 1
 
 
+def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkeypatch):
+    """And what cannot be resumed, or written, is said before anything is trained."""
+    assert main(["compare", "tiny-dot", "tiny-fixed", "--epochs", "2", "--threads", "1", "--output", "figures"]) == 0
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"tiny-dot-seed0", "tiny-fixed-seed0"}
+    monkeypatch.setitem(comparison.RECIPES, "tiny-fixed", tiny("tiny-fixed", "encoder-decoder", hidden=9, embedding=6))
+    words = ["compare", "tiny-additive", "tiny-fixed", "--threads", "1"]
+    assert "tiny-fixed-seed0 holds a run with other settings: hidden 8 there, 9 now" in told(capsys, *words)
+    (tmp_path / "file").write_text("")
+    assert "file" in told(capsys, "compare", "tiny-additive", "tiny-dot", "--threads", "1", "--output", "file")
+    assert not (tmp_path / "runs/tiny-additive-seed0").exists()
+
+
 @pytest.mark.parametrize("words, message", [
     ("tiny-dot", "tiny-dot alone: expected at least two"), ("tiny-dot tiny-dot", "tiny-dot alone"),
     ("tiny-dot none-*", "no recipe is named 'none-*'"),
     ("tiny-dot zaremba-small", "zaremba-small is a language model's recipe"),
     ("tiny-dot other-text", "tiny-dot and other-text learn from different texts"),
-    ("tiny-dot other-budget", "other-budget for 3 and None: give them one budget"),
+    ("tiny-dot other-budget", "tiny-dot trains for 2 epochs, other-budget for 3 epochs: give them one"),
     ("tiny-* --index 60", "--index 60: test has 60 pairs"),
 ])
 def test_refused(words, message, capsys, tmp_path):

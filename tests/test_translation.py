@@ -97,6 +97,10 @@ def test_refused(trained, tmp_path):
         Translator.create(reverse("train", 5), "perceptron")
     with pytest.raises(ValueError, match="cannot be built"):
         Translator.create(reverse("train", 5), settings={"size": 3})
+    for settings, backwards in (({}, True), ({"backwards": True}, False)):
+        with pytest.raises(ValueError, match="run along from the wrong end"):
+            Translator.create(reverse("train", 5), "luong", {"window": "local-m", "D": 1, **settings},
+                              TranslatorTraining(reverse_source=backwards))
     with pytest.raises(ValueError, match="optimizer 'lion'"):
         TranslatorTraining(optimizer="lion")
     with pytest.raises(ValueError, match="epochs 0"):

@@ -82,3 +82,5 @@ def test_unknown_words_are_replaced_by_what_was_looked_at():
     found = Translation(["Anna", "sees", "Bob"], ["ve", "<unk>", "<unk>"], -1.0, weights)
     assert found.unknown_replaced() == ["ve", "Anna", "Anna"]       # the second row's largest is </s>'s: of the words, Anna's
     assert found.target == ["ve", "<unk>", "<unk>"]
+    nowhere = Translation(["a", "b"], ["<unk>"], 0.0, np.array([[0, 0, 1.0], [0, 0, 1.0]]))
+    assert nowhere.unknown_replaced() == ["<unk>"]                  # no source word has any weight

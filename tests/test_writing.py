@@ -136,6 +136,17 @@ def test_more_than_the_memory_holds_is_told_as_not_visible(rng):
     assert np.isfinite(words[-1].weights).sum() == 64 and np.isfinite(words[-1].weights[-65:-1]).all()
 
 
+def test_a_string_is_no_list_of_words(rng):
+    words, letters = (Writer.create(Text([[["a", "b"]]], unit), "attentive-language-model", dict(hidden=4, layers=1))
+                      for unit in ("words", "characters"))
+    for use in (words.attend, lambda prompt: words.generate(rng, prompt)):
+        with pytest.raises(TypeError, match=r"is the string 'a b', expected a list of words: write \w+\.split\(\)"):
+            use("a b")
+    assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
+    with pytest.raises(ValueError, match="writes no ends of sentences"):
+        letters.generate(rng, "ab", sentences=1)
+
+
 def test_refused(rng):
     for writer, kind in ((writer_of(), "language-model"), (writer_of(settings=ATTENTIVE | {"attention": "ngram"}), "ngram")):
         with pytest.raises(ValueError, match=f"the {kind} model has no attention weights"):

@@ -1,11 +1,12 @@
 """Local attention: a window of 2D + 1 source positions, at a place that runs along or is predicted (Luong et al. 2015,
-section 3.2). Both wrap any attention of the read/step protocol, which then sees the window alone."""
+section 3.2). Both wrap another attention of the read/step protocol, which then sees the window alone."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from numpy_attention.attention.memory import Memory, dot_scores, expect_dcontext, sum_of_values, sum_over_steps
+from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, flat
@@ -64,8 +65,9 @@ class LocalPredictive(Module):
         α_s = a_s exp(−(s − p)² / 2σ²),  σ = D / 2          not normalised again
         c  = Σ_s α_s h_s
 
-    The gradient reaches p through the Gaussian. Where p crosses a position's distance D the window jumps, which no
-    gradient sees.
+    The inner attention gives its weights alone, so its context must be their sum of the values: multi-head attention,
+    which mixes several, is refused. The gradient reaches p through the Gaussian. Where p crosses a position's distance D the
+    window jumps, which no gradient sees.
     """
 
     attention: Module
@@ -75,6 +77,9 @@ class LocalPredictive(Module):
 
     def __post_init__(self):
         at_least(1, D=self.D)
+        if isinstance(self.attention, MultiHeadAttention):
+            raise ValueError("multi-head with local-p: the Gaussian multiplies the weights of one sum, and multi-head "
+                             "attention mixes several: choose window 'global' or 'local-m', or another score")
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, D=10, init=glorot, dtype=np.float32):

@@ -36,8 +36,10 @@ class MultiHeadAttention(Module):
     @classmethod
     def create(cls, rng, query_size, memory_size, size=None, outputs=None, heads=4, scaled=True, init=glorot,
                dtype=np.float32):
-        """size: A, of all heads together, and outputs: O; both the query's unless given. ValueError: A does not divide, or
-        a size below 1."""
+        """size: A, of all heads together, and outputs: O; both the query's unless given. A decoder that expects contexts of
+        the annotations' size, such as RNNSearch, needs outputs = memory_size. ValueError: A does not divide, or a size
+        below 1.
+        """
         at_least(1, query_size=query_size, memory_size=memory_size, size=size, outputs=outputs, heads=heads)
         size, outputs = size or query_size, outputs or query_size
         if size % heads:

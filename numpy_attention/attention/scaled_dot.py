@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
 from numpy_attention.module import Module
-from numpy_attention.shapes import flat
+from numpy_attention.shapes import expect_mask, flat
 
 
 @dataclass(eq=False)
@@ -16,9 +16,9 @@ class ScaledDotProductAttention(Module):
     If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k: without the division
     the softmax saturates as d_k grows, and its gradient vanishes (footnote 4); scaled=False leaves it out, to see that.
 
-    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible (B, …, T, S) boolean, its middle axes 1 or the
-    others' → (B, …, T, d_v), weights (B, …, T, S). A query that sees nothing gets weights and output 0. ValueError: shapes
-    that do not fit.
+    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, what broadcasts to (B, …, T, S)
+    → (B, …, T, d_v), weights (B, …, T, S). A query that sees nothing gets weights and output 0. ValueError: shapes
+    that do not fit; TypeError: a mask that is not boolean, keys or values of another dtype than the queries.
     """
 
     scaled: bool = True
@@ -28,10 +28,16 @@ class ScaledDotProductAttention(Module):
         if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
             raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: expected (B, …, T, d_k), "
                              "(B, …, S, d_k) and (B, …, S, d_v)")
+        for name, x in (("k", k), ("v", v)):
+            if x.dtype != q.dtype:
+                raise TypeError(f"{name} is {x.dtype}, the queries are {q.dtype}: convert one with astype")
+        shape, given = q.shape[:-1] + k.shape[-2:-1], np.shape(visible)
+        expect_mask(visible, tuple(1 if one == 1 else size for one, size in zip(given, shape[len(shape) - len(given):])),
+                    "(B, …, T, S)")
         scores = np.matmul(q, np.swapaxes(k, -1, -2))
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
-        seen = np.ascontiguousarray(np.broadcast_to(visible, scores.shape))
+        seen = np.ascontiguousarray(np.broadcast_to(visible, shape))
         weights = np.empty_like(scores, order="C")      # of transposed q and k the scores are transposed: flat would copy
         kernels.masked_softmax(flat(scores), flat(seen), flat(weights))
         return np.matmul(weights, v), weights, (q, k, v, weights)

@@ -33,7 +33,8 @@ class Text:
         """Lists of ids that each begin with an empty state, </s> first: articles, or sentences, blank ones left out."""
         if state == "article":
             if not self.whole:
-                raise ValueError("this text does not come as articles: choose state 'carried' or 'sentence'")
+                raise ValueError("this text does not come as articles, as bible-en and wikitext-2 do: take one of them, or "
+                                 "a model whose state is 'carried' or of a 'sentence'")
             parts = self.articles
         elif state == "sentence":
             if self.unit == "characters":

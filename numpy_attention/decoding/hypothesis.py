@@ -17,12 +17,18 @@ class Hypothesis:
     weights: Array      # (T, S), S with the source's </s>
 
     @property
+    def finished(self):
+        """Whether </s> was reached."""
+        return bool(self.ids) and self.ids[-1] == EOS
+
+    @property
     def words(self):
         """The ids without </s>."""
-        return self.ids[:-1] if self.ids and self.ids[-1] == EOS else self.ids
+        return self.ids[:-1] if self.finished else self.ids
 
     def score(self, length_penalty):
-        """log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14); 0 compares sums of log p."""
+        """log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14), length with </s>; 0 compares sums of
+        log p."""
         return self.log_probability / ((5 + len(self.ids)) / 6) ** length_penalty
 
 

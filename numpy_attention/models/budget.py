@@ -7,15 +7,15 @@ from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.registry import build
 
 
-def within_budget(parameters, vocabulary, attention=None, **settings):
+def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
     """The largest sizes of a language model that has at most so many parameters → {"hidden": …, "embedding": …}, count.
 
     One number n sets all: the embedding and each part of a state have n entries, so that the cells have n of a model
     without attention or with one role, 2n of key-value, 3n of key-value-predict, (N − 1) n of an N-gram model: the
     same vector for each role, paid for by a smaller n (Daniluk et al. 2017, section 3). vocabulary: ids in all.
     attention: None, or a name of AttentiveLanguageModel; settings: what else the model's `create` takes, such as
-    layers, cell and tied. Give tied to both models of a comparison: LanguageModel's own default is Zaremba's (untied),
-    AttentiveLanguageModel's Salton's (tied). ValueError: a budget too small for n = 1.
+    layers and cell. tied: passed to either model, whose own defaults differ (LanguageModel's is Zaremba's,
+    untied). ValueError: a budget too small for n = 1.
     """
     parts = roles_of(attention, settings.get("order", 4)) if attention else 1
 
@@ -25,8 +25,8 @@ def within_budget(parameters, vocabulary, attention=None, **settings):
     def count(n):
         rng = np.random.default_rng(0)
         if attention is None:
-            return LanguageModel.create(rng, vocabulary, **sizes(n), **settings).size
-        return AttentiveLanguageModel.create(rng, vocabulary, attention, **sizes(n), **settings).size
+            return LanguageModel.create(rng, vocabulary, tied=tied, **sizes(n), **settings).size
+        return AttentiveLanguageModel.create(rng, vocabulary, attention, tied=tied, **sizes(n), **settings).size
 
     n, size = largest(count, parameters)
     if not n:

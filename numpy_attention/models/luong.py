@@ -249,9 +249,6 @@ def attention_of(rng, score, window, size, alignment, D, backwards, longest, hea
         raise ValueError(f"location with {window}: location scores absolute places and does not look at the words, so there "
                          "is nothing for a window to choose from (Luong et al. 2015 pair local windows with dot and "
                          "general): choose window 'global', or another score")
-    if score == "multi-head" and window == "local-p":
-        raise ValueError("multi-head with local-p: the Gaussian multiplies the weights of one sum, and multi-head attention "
-                         "mixes several: choose window 'global' or 'local-m', or another score")
     attention = {"dot": lambda: DotAttention(), "scaled-dot": lambda: DotAttention(scaled=True),
                  "general": lambda: GeneralAttention.create(rng, size, size, init, dtype),
                  "concat": lambda: AdditiveAttention.create(rng, size, size, alignment, init, dtype=dtype),

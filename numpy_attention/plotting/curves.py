@@ -12,8 +12,9 @@ def learning_curves(history, ax=None):
     """Perplexity on training and validation data by epoch, on a logarithmic scale, its best epoch marked → Axes.
 
     history: one dict an epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`; where there is none,
-    exp of `train_loss`, `valid_loss` (nats a predicted token). Other keys are not drawn. Values that are missing, None
-    or not finite leave a gap.
+    exp of `train_loss`, `valid_loss` (nats a predicted token). Values that are missing, None or not finite leave a gap.
+    Where a line has `smoothing`, training's curve is named as what it is, the loss of smoothed labels. Other keys are not
+    drawn.
     """
     history = list(history)
     if not history:
@@ -28,9 +29,10 @@ def learning_curves(history, ax=None):
         raise ValueError("the history has no finite train_perplexity, valid_perplexity, train_loss or valid_loss")
 
     ax = ax or new_axes(6, 4)
+    smoothed = ", labels smoothed" if any(line.get("smoothing") for line in history) else ""
+    names = {"train": f"training{smoothed}", "valid": "validation"}
     for (name, curve), colour, marker in zip(curves.items(), COLOURS, MARKERS):
-        ax.plot(epochs, curve, color=colour, marker=marker, markersize=5,
-                label="training" if name == "train" else "validation")
+        ax.plot(epochs, curve, color=colour, marker=marker, markersize=5, label=names[name])
     if "valid" in curves:
         best = int(np.nanargmin(curves["valid"]))
         ax.plot(epochs[best], curves["valid"][best], linestyle="none", marker="*", markersize=15, color="#E69F00",

@@ -9,6 +9,8 @@ from matplotlib.patches import Rectangle
 
 from numpy_attention.plotting.base import as_written, label_of, label_width, new_axes
 
+LARGEST = 40    # inches a side: of a thousand tokens cells are small, and the file is not gigabytes
+
 
 def attention_heatmap(weights, source_tokens, target_tokens, gold=None, possible=None, ax=None, title=None, vmax=None,
                       bar=True):
@@ -60,7 +62,7 @@ def draw_cells(weights, columns, rows, ax, title, vmax, bar=True):
     columns, rows = [label_of(token) for token in columns], [label_of(token) for token in rows]
     across, down = (max(map(label_width, texts)) for texts in (columns, rows))
     if ax is None:
-        cell = min(0.5, max(0.21, 5 / max(S, T)))                                         # inches
+        cell = min(0.5, max(0.21, 5 / max(S, T)), LARGEST / max(S, T))                    # inches
         ax = new_axes(max(3.2, S * cell + down * 0.09 + 1.4), max(2.8, T * cell + across * 0.09 + 1.0))
         size = min(11, max(6, cell * 72 * 0.58))
     else:
@@ -74,8 +76,9 @@ def draw_cells(weights, columns, rows, ax, title, vmax, bar=True):
     if bar:
         ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, extend=beyond).set_label("attention weight")
     upright = across * size * 0.62 > cell * 72 * 0.95                                     # too wide side by side
-    ax.set_xticks(range(S), columns, rotation=90 if upright else 0, fontsize=size, **as_written())
-    ax.set_yticks(range(T), rows, fontsize=size, **as_written())
+    every = math.ceil(size / 72 / cell) if cell < 0.1 else 1                              # then a label for some tokens alone
+    ax.set_xticks(range(0, S, every), columns[::every], rotation=90 if upright else 0, fontsize=size, **as_written())
+    ax.set_yticks(range(0, T, every), rows[::every], fontsize=size, **as_written())
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
     if title:
         ax.set_title(title, pad=14, **as_written())

@@ -66,12 +66,18 @@ class LanguageRecipe(Recipe):
         return trained.measure(data, trained.threads)
 
 
+def untrained(recipe, train, seed=0, threads=None, folder=None):
+    """What will learn from `train` in `folder`. ValueError: the folder holds a run with other settings."""
+    made = recipe.create(train, replace(recipe.training, seed=seed))
+    if folder is not None:
+        check_same(folder, made, threads)
+    return made
+
+
 def fit(recipe, seed=0, threads=None, folder=None, progress=True):
     """Train, or resume, in `folder`; → (what was trained, what it was validated on). Errors as `run` has them."""
     train, valid = map(recipe.load, ("train", "valid"))
-    trained = recipe.create(train, replace(recipe.training, seed=seed))
-    if folder is not None:
-        check_same(folder, trained, threads)
+    trained = untrained(recipe, train, seed, threads, folder)
     return trained.fit(train, valid, folder, threads, progress), valid
 
 

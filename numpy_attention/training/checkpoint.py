@@ -55,7 +55,9 @@ def _read(path, whole):
     except (zipfile.BadZipFile, EOFError, OSError) as error:
         raise ValueError(f"{path} is truncated or corrupted ({error}): use another copy, or train again") from None
     except (ValueError, TypeError, AttributeError) as error:
-        reason = "it holds pickled objects, which are never loaded" if "pickle" in str(error).lower() else error
+        reason = error
+        if "pickle" in str(error).lower():                      # NumPy says so of any bytes that it does not know
+            reason = "it is damaged, no .npz file, or holds pickled objects, which are never loaded"
         raise ValueError(f"{path} is no checkpoint: {reason}") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"{path} has checkpoint format {about.get('format') if isinstance(about, dict) else about!r}, "

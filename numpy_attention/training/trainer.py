@@ -178,6 +178,9 @@ class Trainer:
                 "train_loss": self.epoch_loss / self.epoch_tokens,
                 "train_perplexity": Evaluation(self.epoch_loss, self.epoch_tokens).perplexity,
                 "tokens_per_second": round(self.epoch_tokens / self.epoch_seconds), "threads": self.threads}
+        smoothing = getattr(self.model, "smoothing", 0.0)
+        if smoothing:                                               # then the loss of training is not the text's own
+            line["smoothing"] = smoothing
         if self.valid is not None:
             result = evaluate(self.model, self.valid, pool)
             line |= {"valid_loss": result.loss / result.tokens, "valid_perplexity": result.perplexity}
@@ -192,7 +195,8 @@ class Trainer:
         self.epoch_loss, self.epoch_tokens, self.epoch_seconds = 0.0, 0, 0.0
         if self.progress:
             valid = f", validation perplexity {line['valid_perplexity']:.2f}" if "valid_perplexity" in line else ""
-            tqdm.write(f"epoch {line['epoch']}: perplexity {line['train_perplexity']:.2f}{valid}, "
+            smoothed = " of the smoothed labels" if smoothing else ""
+            tqdm.write(f"epoch {line['epoch']}: perplexity {line['train_perplexity']:.2f}{smoothed}{valid}, "
                        f"{line['tokens_per_second']:,} tokens/s, {self.seconds / 60:.1f} minutes")
 
     def use_best(self):

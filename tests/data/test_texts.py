@@ -24,7 +24,7 @@ def test_ids_by_hand():
 
 
 @pytest.mark.parametrize("text, state, message", [
-    (Text([[["a"]]]), "article", "does not come as articles: choose state 'carried' or 'sentence'"),
+    (Text([[["a"]]]), "article", "does not come as articles, as bible-en and wikitext-2 do"),
     (Text([[list("ab")]], "characters", True), "sentence", "no sentences of its own: choose state 'carried'"),
     (TEXT, "carried", "expected one of"), (TEXT, "chapter", "state 'chapter'"),
 ])

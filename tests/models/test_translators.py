@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention.local import LocalMonotonic
+from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.checks.models import MODERN, PAIRS, PAPER, translator
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import gradcheck
@@ -69,6 +70,14 @@ def test_a_window_that_runs_along_is_told_where_it_is(rng):
     for i in range(T):
         centre = min(i, S - 1)
         assert np.flatnonzero(weights[i, 0]).tolist() == [s for s in range(S) if abs(s - centre) <= 1]
+    gradcheck(model, rng=rng, forward=lambda: model.forward(PAIRS),
+              backward=lambda *gradients: model.backward(*gradients) or ())
+
+
+def test_several_heads_may_ask_in_rnnsearch(rng):
+    model = translator(rng, np.float64, RNNSearch, **(MODERN | {"dropout": 0.0}))
+    model.attention = MultiHeadAttention.create(rng, 4, 8, outputs=8, heads=2, dtype=np.float64)
+    walks_alike(model)
     gradcheck(model, rng=rng, forward=lambda: model.forward(PAIRS),
               backward=lambda *gradients: model.backward(*gradients) or ())
 

@@ -21,6 +21,8 @@ def test_learning_curves():
     assert texts(ax.get_legend().get_texts()) == ["training", "validation", "best: 18 (epoch 2)"]
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("epoch", "perplexity (log scale)", "log")
     assert training.get_marker() != validation.get_marker()
+    smoothed = plotting.learning_curves([line | {"smoothing": 0.1} for line in HISTORY])
+    assert texts(smoothed.get_legend().get_texts())[:2] == ["training, labels smoothed", "validation"]
 
 
 def test_learning_curves_leave_gaps_and_prefer_perplexity():

@@ -57,7 +57,7 @@ def test_colour_scale():
     assert beyond.images[0].get_clim() == (-0.5, 1.5)
 
 
-@pytest.mark.parametrize("size", [1, 20, 50])
+@pytest.mark.parametrize("size", [1, 20, 50, 700])
 def test_labels_do_not_overlap_and_stay_readable(size):
     tokens = [f"word{n}" for n in range(size)]
     ax = plotting.attention_heatmap(weights_for(tokens, tokens), tokens, tokens)
@@ -68,6 +68,7 @@ def test_labels_do_not_overlap_and_stay_readable(size):
         assert all(end <= start + 1 for (_, end), (start, _) in zip(spans, spans[1:]))
         assert min(label.get_fontsize() for label in labels) >= 6
     assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
+    assert max(ax.figure.get_size_inches()) < 45                    # a picture of thousands of words is no gigabyte
 
 
 ODD_TOKENS = ["$x_1$", "a_b^2", "\\alpha", "$", "%", "", "ñandú", "Ελλάς", "Россия", "中文", "한국어", "عربى", "🎉",
