@@ -12,7 +12,8 @@ def beam_search(model, source, source_mask, beam=5, length_penalty=1.0, max_leng
     Keeps, for each sentence, the `beam` most probable prefixes; a prefix that ends in </s> leaves the beam and frees no
     place. The search of a sentence ends when `beam` hypotheses have ended, at max_length words, and in any case at twice
     the source's length and 10 more; the result is ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy
-    search. A sentence's result does not depend on the others in the batch. ArithmeticError: log p is not a number.
+    search. A sentence's result does not depend on the others in the batch. ValueError: an empty sentence, beam or
+    max_length below 1; ArithmeticError: log p is not a number.
     """
     if beam < 1:
         raise ValueError(f"beam {beam}: expected at least 1")

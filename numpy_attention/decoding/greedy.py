@@ -10,7 +10,8 @@ def greedy(model, source, source_mask, max_length=None):
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → a Hypothesis for each sentence.
 
     Stops at </s>, after max_length words, and in any case after twice the source's length and 10 more. <pad> and <s> are never
-    chosen. Sentences that have ended leave the batch. ArithmeticError: log p is not a number.
+    chosen. Sentences that have ended leave the batch. ValueError: an empty sentence, max_length below 1; ArithmeticError:
+    log p is not a number.
     """
     limit, lengths = longest(source_mask, max_length), source_mask.sum(0)
     state, running = model.start(source, source_mask), np.arange(source.shape[1])

@@ -15,7 +15,7 @@ class Threads:
     """A pool of threads with BLAS held at one thread inside; a context manager.
 
     `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with one thread it is
-    an ordinary call. NumPy's products and the kernels release the interpreter lock.
+    an ordinary call. NumPy's products and the kernels release the interpreter lock. ValueError: count below 1.
     """
 
     def __init__(self, count):

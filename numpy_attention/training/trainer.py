@@ -33,7 +33,7 @@ class Trainer:
     JSON can hold, kept in the checkpoint. threads: None chooses by the size of a step. progress: show a bar.
 
     The result depends on the seed and on the number of threads, on nothing else: a run that is killed and resumed ends
-    bit-identical to one that was not.
+    bit-identical to one that was not. TypeError: rng is no Generator; ValueError: an unknown average, a clip not above 0.
     """
 
     model: object
