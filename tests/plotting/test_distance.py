@@ -19,7 +19,7 @@ def test_attention_span():
     combined, short = ax.lines
     assert list(combined.get_xdata()) == [1, 2, 3, 4, 5, 6, 7] and list(short.get_xdata()) == [1, 2]
     assert list(combined.get_ydata()) == SPAN["_combined $h$"] and list(short.get_ydata()) == [0.75, 0.25]
-    assert texts(ax.get_legend().get_texts()) == ["_combined $h$ (last five: 0.80)", "L = 2 (last five: 1.00)"]
+    assert texts(ax.get_legend().get_texts()) == ["_combined $h$ (last five of 7: 0.80)", "L = 2 (last five: 1.00)"]
     assert "1 = the previous position" in ax.get_xlabel() and ax.get_ylabel() == "mean attention weight"
     assert ax.get_ylim()[0] == 0 and ax.get_yscale() == "linear"
     assert ax.get_title() == "$PTB$" and not ax.title.get_parse_math()
@@ -30,7 +30,7 @@ def test_attention_span():
 def test_the_share_is_that_of_the_whole_curve():
     """Means over the steps that have a distance at all need not add up to 1."""
     ax = plotting.attention_span({"a": [0.2] * 10})
-    assert texts(ax.get_legend().get_texts()) == ["a (last five: 0.50)"]
+    assert texts(ax.get_legend().get_texts()) == ["a (last five of 10: 0.50)"]
 
 
 def test_gradient_flow_leaves_gaps_for_zeros():
