@@ -22,7 +22,8 @@ def attention_span(curves, ax=None, title=None):
 
     ax = ax or new_axes(6, 4)
     five = lambda weights: f"last five{f' of {len(weights)}' if len(weights) > 5 else ''}"
-    labels = {f"{name} ({five(weights)}: {weights[:5].sum() / weights.sum():.2f})": weights for name, weights in curves.items()}
+    labels = {f"{name} ({five(weights)}: {weights[:5].sum() / weights.sum():.2f})": weights
+              for name, weights in curves.items()}
     _draw(ax, labels, first=1, title=title)
     ax.set(xlabel="distance back (1 = the previous position)", ylabel="mean attention weight")
     ax.set_xlim(left=0.5)
