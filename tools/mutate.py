@@ -31,7 +31,7 @@ from numpy_attention import gradcheck
 PACKAGE = Path(numpy_attention.__file__).parent
 # carry gradients under another name; those that forward passes enter too get fresh central differences
 ALSO = {"input_gradient", "stacked", "push", "sum_over_steps", "scatter_add"}
-ALSO_FORWARD = {"_blocks", "cross_entropy"}
+ALSO_FORWARD = {"_blocks", "cross_entropy", "dot_scores"}
 EMPTY = {"empty", "empty_like", "zeros", "zeros_like"}
 SECONDS = 60        # for one mutant; one that takes longer hangs, and counts as caught
 
