@@ -11,7 +11,7 @@ MODELS = {
     "rnnsearch": GATED,
     "encoder-decoder": GATED,
     "luong": RECURRENT | {"attention": "dot", "window": "global", "width": 10, "heads": 4, "layers": 1, "cell": "lstm",
-                          "bidirectional": False, "input_feeding": True},
+                          "bidirectional": False, "input_feeding": True, "init": "modern"},
     "transformer": {"hidden": 256, "layers": 3, "heads": 4, "inner": 1024, "dropout": 0.1, "smoothing": 0.1},
 }
 SETTING = {"width": "D"}                            # option → the model's own name for it, where it differs
@@ -32,7 +32,6 @@ def add(command):
     group.add_argument("--reset", choices=("before", "after"), help="the GRU's reset gate: before or after the recurrent "
                        "product; after unless given")
     group.add_argument("--update", choices=("old", "new"), help="the state that the update gate weights; old unless given")
-    group.add_argument("--init", choices=("paper", "modern"), help="initial values; modern unless given")
     group = command.add_argument_group("--model luong")
     group.add_argument("--attention", choices=("dot", "general", "concat", "location", "scaled-dot", "multi-head"),
                        help="how h_t scores a source position; dot unless given")
@@ -45,6 +44,9 @@ def add(command):
     group.add_argument("--cell", choices=("lstm", "gru", "rnn"), help="lstm unless given")
     group.add_argument("--bidirectional", action=argparse.BooleanOptionalAction, help="the source is read both ways; off "
                        "unless given")
+    group = command.add_argument_group("--model rnnsearch, encoder-decoder and luong")
+    group.add_argument("--init", choices=("paper", "modern"), help="initial values: the paper's, for its sizes, or Glorot's "
+                       "and orthogonal ones; modern unless given")
     group = command.add_argument_group("--model luong and transformer")
     group.add_argument("--layers", type=whole(1), help="of encoder and of decoder; 1, of a transformer 3, unless given")
     group.add_argument("--heads", type=whole(1), help="of multi-head attention; 4 unless given")

@@ -32,6 +32,16 @@ def orthogonal(rng, shape, dtype=np.float32):
     return np.concatenate(blocks, axis=1)[:, :shape[1]].astype(dtype)
 
 
+def initial_values(init, paper):
+    """(weights, recurrent weights, tables of words), three initial values: for "paper" what the paper has; for "modern"
+    `glorot`, `orthogonal` and N(0, 0.1²); for a number b all from U(−b, b). ValueError: neither name nor number."""
+    if not isinstance(init, str):
+        return (uniform(init),) * 3
+    if init not in ("paper", "modern"):
+        raise ValueError(f"init={init!r}: expected 'paper', 'modern' or b, for U(−b, b)")
+    return paper if init == "paper" else (glorot, orthogonal, normal(0.1))
+
+
 def _expect_finite(what, value):
     if not 0 <= value < math.inf:
         raise ValueError(f"initial values from {what} = {value}: expected a finite number of at least 0")

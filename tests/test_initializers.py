@@ -25,6 +25,18 @@ def test_scales(rng):
     assert np.abs(initializers.glorot(rng, shape)).max() == pytest.approx(bound, rel=1e-3)
 
 
+def test_by_name(rng):
+    paper = object(), object(), object()
+    assert initializers.initial_values("paper", paper) is paper
+    weights, recurrent, table = initializers.initial_values("modern", paper)
+    assert weights is initializers.glorot and recurrent is initializers.orthogonal
+    assert table(rng, (200, 300)).std() == pytest.approx(0.1, rel=0.02)
+    for init in initializers.initial_values(0.3, paper):
+        assert np.abs(init(rng, (200, 300))).max() == pytest.approx(0.3, rel=0.01)
+    with pytest.raises(ValueError, match="init='moderm': expected 'paper', 'modern' or b"):
+        initializers.initial_values("moderm", paper)
+
+
 def test_orthogonal_blocks(rng):
     W = initializers.orthogonal(rng, (6, 18), np.float64)
     for block in np.split(W, 3, axis=1):

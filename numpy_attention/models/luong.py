@@ -13,7 +13,7 @@ from numpy_attention.attention.memory import Memory, look
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.initializers import uniform
+from numpy_attention.initializers import initial_values, uniform
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
@@ -71,9 +71,11 @@ class LuongTranslator(TeacherForced):
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000, layers=4, cell="lstm",
                bidirectional=False, attention="dot", window="global", D=10, backwards=False, input_feeding=True,
-               bias=False, alignment=None, longest=64, heads=4, dropout=0.0, init=0.1, dtype=np.float32):
-        """A new model; every matrix from U(−init, init), biases 0 but an LSTM's forget gate, 1; the sizes are the paper's.
+               bias=False, alignment=None, longest=64, heads=4, dropout=0.0, init="paper", dtype=np.float32):
+        """A new model; the defaults are the paper's. Biases are 0 but an LSTM's forget gate, 1.
 
+        init "paper": every matrix from U(−0.1, 0.1); "modern": Glorot's uniform weights, recurrent matrices orthogonal,
+        embeddings and W_s from N(0, 0.1²), for sizes far below the paper's; a number b: all from U(−b, b).
         attention: "dot", "general", "concat" (additive), "location", "scaled-dot" or "multi-head" of so many heads; window:
         "global", "local-m" or "local-p", 2D + 1 positions wide; backwards: the batches' sources are reversed, so local-m
         starts at their end; alignment: size of concat's and local-p's hidden layer (default `hidden`); longest: source
@@ -85,28 +87,28 @@ class LuongTranslator(TeacherForced):
             raise ValueError(f"cell {cell!r}: expected one of {', '.join(CELLS)}")
         if bidirectional and hidden % 2:
             raise ValueError(f"hidden = {hidden} cannot be shared by two directions: expected an even number")
-        bound = uniform(init)
+        weights, recurrent, table = initial_values(init, paper=(uniform(0.1),) * 3)
 
         def stack(kind):
             sizes = [embedding] + [hidden] * layers
             return Stacked([kind(below, above) for below, above in zip(sizes, sizes[1:])], Dropout(dropout))
 
         def one(below, above):
-            return CELLS[cell].create(rng, below, above, init=bound, recurrent=bound, dtype=dtype)
+            return CELLS[cell].create(rng, below, above, init=weights, recurrent=recurrent, dtype=dtype)
 
         def both(below, above):
             return Bidirectional(one(below, above // 2), one(below, above // 2))
 
         decoder = stack(one)
         gates = decoder.cells[0].W.shape[1]
-        return cls(Embedding.create(rng, source_vocabulary, embedding, bound, dtype), stack(both if bidirectional else one),
-                   Embedding.create(rng, target_vocabulary, embedding, bound, dtype), decoder,
-                   bound(rng, (hidden, gates), dtype) if input_feeding else None,
-                   attention_of(rng, attention, window, hidden, alignment or hidden, D, backwards, longest, heads, bound,
+        return cls(Embedding.create(rng, source_vocabulary, embedding, table, dtype), stack(both if bidirectional else one),
+                   Embedding.create(rng, target_vocabulary, embedding, table, dtype), decoder,
+                   weights(rng, (hidden, gates), dtype) if input_feeding else None,
+                   attention_of(rng, attention, window, hidden, alignment or hidden, D, backwards, longest, heads, weights,
                                 dtype),
-                   bound(rng, (hidden, hidden), dtype), bound(rng, (hidden, hidden), dtype),
+                   weights(rng, (hidden, hidden), dtype), weights(rng, (hidden, hidden), dtype),
                    np.zeros(hidden, dtype) if bias else None,
-                   Output.create(rng, hidden, target_vocabulary, bound, dtype), Dropout(dropout))
+                   Output.create(rng, hidden, target_vocabulary, table, dtype), Dropout(dropout))
 
     # ---- encoder --------------------------------------------------------------------------------------------------
 

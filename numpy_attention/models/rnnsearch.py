@@ -8,7 +8,7 @@ from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.attention.memory import Memory, look
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
-from numpy_attention.initializers import glorot, normal, orthogonal
+from numpy_attention.initializers import initial_values, normal, orthogonal
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
@@ -16,6 +16,8 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.translator import TeacherForced
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, flat
+
+PAPER = normal(0.01), orthogonal, normal(0.01)      # appendix B.1: weights, recurrent weights, tables of words
 
 
 @dataclass
@@ -72,12 +74,12 @@ class RNNSearch(TeacherForced):
 
         alignment: size of the scoring network (default `hidden`); maxout: l (default hidden / 2); init "paper":
         N(0, 0.01²), recurrent matrices orthogonal, W_a, U_a from N(0, 0.001²), v_a = 0 (appendix B.1); "modern":
-        Glorot's uniform weights, embeddings N(0, 0.1²), for models too small and trainings too short for the paper's.
-        ValueError: sizes below 1, an unknown name.
+        Glorot's uniform weights, embeddings N(0, 0.1²), for models too small and trainings too short for the paper's;
+        a number b: all from U(−b, b). ValueError: sizes below 1, an unknown name.
         """
         at_least(1, embedding=embedding, hidden=hidden, alignment=alignment, maxout=maxout)
-        attention = AdditiveAttention.create(rng, hidden, 2 * hidden, alignment or hidden, initial(init)[2],
-                                             normal(0.0) if init == "paper" else None, dtype)
+        scoring = (normal(0.001), normal(0.0)) if init == "paper" else (initial_values(init, PAPER)[0], None)
+        attention = AdditiveAttention.create(rng, hidden, 2 * hidden, alignment or hidden, *scoring, dtype)
         return cls._around(rng, attention, 2, source_vocabulary, target_vocabulary, embedding, hidden, maxout, readout, reset,
                            update, dropout, init, dtype)
 
@@ -85,9 +87,9 @@ class RNNSearch(TeacherForced):
     def _around(cls, rng, attention, directions, source_vocabulary, target_vocabulary, embedding, hidden, maxout, readout,
                 reset, update, dropout, init, dtype):
         """A new model around this attention, its encoder reading in one or two directions."""
-        weights, table, _ = initial(init)
+        weights, recurrent, table = initial_values(init, PAPER)
         annotation, maxout = directions * hidden, maxout or max(1, hidden // 2)
-        gru = lambda: GRU.create(rng, embedding, hidden, reset, update, weights, orthogonal, dtype)
+        gru = lambda: GRU.create(rng, embedding, hidden, reset, update, weights, recurrent, dtype)
         return cls(Embedding.create(rng, source_vocabulary, embedding, table, dtype),
                    Bidirectional(gru(), gru()) if directions == 2 else gru(),
                    weights(rng, (hidden, hidden), dtype), np.zeros(hidden, dtype),
@@ -192,10 +194,3 @@ class RNNSearch(TeacherForced):
         self.decoder.step(0, steps)
         t, _ = self.deep_output.forward(state.s if self.readout == "previous" else steps.hs[1], y, context)
         return self.output.log_probabilities(t), weights, DecoderState(state.memory, steps.hs[1], state.i + 1)
-
-
-def initial(init):
-    """Initial values by name, of the matrices, the tables of words and the scoring network. ValueError: an unknown name."""
-    if init not in ("paper", "modern"):
-        raise ValueError(f"init={init!r}: expected 'paper' or 'modern'")
-    return (normal(0.01), normal(0.01), normal(0.001)) if init == "paper" else (glorot, normal(0.1), glorot)

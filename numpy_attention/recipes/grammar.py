@@ -37,7 +37,7 @@ def grammar(name, model, **settings):
                          METRICS)
 
 
-LUONG = dict(cell="gru", bidirectional=True, layers=1, input_feeding=True)
+LUONG = dict(cell="gru", bidirectional=True, layers=1, input_feeding=True, init="modern")
 
 RECIPES = (
     grammar("additive", "rnnsearch", readout="current", reset="after", update="old", init="modern"),

@@ -12,6 +12,7 @@ from numpy_attention.checks.models import PAIRS, luong
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.models.luong import SCORES, WINDOWS, LuongTranslator
+from numpy_attention.models.rnnsearch import RNNSearch
 
 ALLOWED = [(score, window) for score in SCORES for window in WINDOWS
            if window == "global" or (score, window) == ("multi-head", "local-m") or score not in ("location", "multi-head")]
@@ -78,3 +79,21 @@ def test_refusals(rng):
     short = luong(rng, np.float64, attention="location", longest=3)
     with pytest.raises(ValueError, match="location attention has columns for 3"):
         short.loss(PAIRS)
+
+
+def test_initial_values_by_name(rng):
+    """Luong's ±0.1 for the paper's sizes; for small ones the same values as RNNSearch has, so that rows can be compared."""
+    sizes = dict(embedding=40, hidden=60, layers=1, cell="gru", attention="general")
+    paper, given, modern = (LuongTranslator.create(rng, 8, 9, **sizes, **init)
+                            for init in ({}, {"init": 0.3}, {"init": "modern"}))
+    for model, bound in ((paper, 0.1), (given, 0.3)):
+        for name, array in model.named_parameters():
+            assert not array.any() if array.ndim == 1 else bound * 0.9 < np.abs(array).max() <= bound, name
+    for cell in (modern.decoder.cells[0], RNNSearch.create(rng, 8, 9, embedding=40, hidden=60, init="modern").decoder):
+        block = cell.U[:, :60].astype(np.float64)
+        np.testing.assert_allclose(block.T @ block, np.eye(60), atol=1e-5)
+        assert np.abs(cell.W).max() == pytest.approx(np.sqrt(6 / (40 + 180)), rel=0.01)
+    assert np.abs(modern.W).max() == pytest.approx(np.sqrt(6 / 120), rel=0.01)
+    assert modern.target_embedding.E.std() == pytest.approx(0.1, rel=0.2)
+    with pytest.raises(ValueError, match="init='old': expected 'paper', 'modern' or b"):
+        LuongTranslator.create(rng, 8, 9, **sizes, init="old")
