@@ -1,26 +1,36 @@
 """Does attention align as well as a statistical aligner? The test clauses of bible-en-es, their gold links, and IBM Model 1.
 
     numpy-attention reproduce clauses-additive        # and others
-    python benchmarks/alignment.py runs/clauses-*-seed* [--iterations 5]
+    python benchmarks/alignment.py runs/clauses-*-seed? [--iterations 5] [--heads] [--posterior]
 
 Model 1 (Brown et al. 1993, section 4.2) learns p(target word | source word) from the training clauses alone and is asked
 with both sentences before it. Attention is asked in mid-sentence, before its target word is known; so each run is also
-measured one step later, where the word has been read and, if the weights are of use to what comes next, explained
-(Chen et al. 2020, "Accurate word alignment induction from neural machine translation", read cross-attention so). Printed:
-the share of sure links that the largest weight is on, of target words whose largest weight is at most one word off, and the
-alignment error rate.
+measured by the weights of the first query that has read the word (Chen et al. 2020, "Accurate word alignment induction from
+neural machine translation", read cross-attention so): one step later, but two for RNNsearch, whose query s_{i−1} has read
+y_{i−2} only. Printed: the share of sure links that the largest weight is on, of target words whose largest weight is at most
+one word off, and the alignment error rate. With --heads also every layer and head of a run that has several, alone. With
+--posterior also what the same attention says once it is told the word, by Bayes (Shankar & Sarawagi 2019, "Posterior attention
+models for sequence to sequence learning"):
+
+    p(a_t = s | y_t) ∝ α_ts p(y_t | the context is that of s alone)
+
+of runs whose states do not depend on what was attended to before: Luong's without input feeding and without a local window.
 """
 
 import argparse
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from numpy_attention import metrics
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.translation import Translator
 
+READ = {"rnnsearch": 2}     # steps until a query has read the word; of other models 1
 NULL = 0        # the source word that explains what none explains; its id is <pad>'s, which no sentence has
 
 
@@ -55,6 +65,16 @@ class Model1:
         return np.where(self.keys[found] == wanted, self.t[found], 0.0)
 
 
+@contextmanager
+def told(model):
+    """Within, the model's weights are the posterior ones."""
+    model.weights = lambda batch: posterior(model, batch)
+    try:
+        yield
+    finally:
+        del model.weights
+
+
 def model1(train, test, iterations):
     """Its weights on the test pairs, one matrix a pair; a target word it never saw points nowhere."""
     sides = [Vocabulary.build(sentences, min_count=1) for sentences in
@@ -68,6 +88,85 @@ def model1(train, test, iterations):
     return [model.weights(source, target) for source, target in zip(*encode(test))]
 
 
+@contextmanager
+def only(model, layer, attention, head):
+    """Within, the model's weights are those of this head of this decoder layer."""
+    decoder, whole = model.decoder, attention.attention
+    if layer is not None:
+        model.decoder = decoder[:layer + 1]         # the weights returned are the last layer's
+    attention.attention = OneHead(whole, head)
+    try:
+        yield
+    finally:
+        model.decoder, attention.attention = decoder, whole
+
+
+class OneHead:
+    """Attention whose weights (B, heads, T, S), of which multi-head attention returns the mean, are all those of one head."""
+
+    def __init__(self, attention, head):
+        self.attention, self.head = attention, head
+
+    def forward(self, *arguments):
+        y, weights, cache = self.attention.forward(*arguments)
+        return y, np.broadcast_to(weights[:, [self.head]], weights.shape), cache
+
+
+def heads(translator):
+    """(name, layer, attention, head) of every head over the source; nothing where there are none."""
+    if translator.name == "transformer":
+        layers = [(f"layer {k + 1}, ", k, layer.source_attention) for k, layer in enumerate(translator.model.decoder)]
+    else:
+        attention = getattr(translator.model, "attention", None)
+        layers = [("", None, attention)] if isinstance(attention, MultiHeadAttention) else []
+    return [(f"{name}head {head + 1}", layer, attention, head) for name, layer, attention in layers
+            for head in range(attention.heads)]
+
+
+def posterior(model, batch):
+    """p(a_t = s | y_t) (T, B, S); a step that is padding has zeros."""
+    _, weights, _ = model.forward(batch)
+    attention, targets, told = model.attention, batch.target_out[batch.target_mask], np.zeros_like(weights)
+    try:
+        for s in range(weights.shape[2]):
+            model.attention = Only(attention, s)
+            read_out, _, _ = model.forward(batch)
+            p = np.exp(model.output.log_probabilities(read_out)[np.arange(len(targets)), targets])
+            told[batch.target_mask, s] = p * weights[batch.target_mask, s]
+    finally:
+        model.attention = attention
+    return told / np.maximum(told.sum(2, keepdims=True), np.finfo(told.dtype).tiny)
+
+
+class Only:
+    """An attention that sees one position alone; where that is padding, all."""
+
+    def __init__(self, attention, position):
+        self.attention, self.position = attention, position
+        self.positional = getattr(attention, "positional", False)
+
+    def read(self, values, mask):
+        memory = self.attention.read(values, mask)
+        memory.mask = mask & (~mask[:, [self.position]] | (np.arange(mask.shape[1]) == self.position))
+        return memory
+
+    def step(self, *arguments):
+        return self.attention.step(*arguments)
+
+
+def can_be_told(translator):
+    """Whether `posterior` is one: the context of a step must reach no other step, and its weights sum to 1."""
+    return (translator.name == "luong" and translator.model.F is None
+            and not isinstance(translator.model.attention, (LocalMonotonic, LocalPredictive)))
+
+
+def both_times(translator, pairs):
+    """The figures before a word is read, and after."""
+    weights, later = translator.attend(pairs), READ.get(translator.name, 1)
+    nowhere = lambda rows: np.zeros((later, rows.shape[1]), rows.dtype)         # after the last word nothing is asked
+    return f"{figures(weights, pairs)}  {figures([np.concatenate([rows[later:], nowhere(rows)]) for rows in weights], pairs)}"
+
+
 def figures(weights, pairs):
     aer = metrics.alignment_error_rate(metrics.links_from_weights(weights, pairs), pairs)
     return f"{metrics.pointing_accuracy(weights, pairs):8.3f} {metrics.near_pointing(weights, pairs):8.3f} {aer:8.3f}"
@@ -77,17 +176,24 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="*", metavar="RUN")
     parser.add_argument("--iterations", type=int, default=5)
+    parser.add_argument("--heads", action="store_true", help="every layer and head alone too")
+    parser.add_argument("--posterior", action="store_true", help="also once told the word, where that is one formula")
     options = parser.parse_args(arguments)
     train, test = (load_parallel("bible-en-es", split) for split in ("train", "test"))
     width = max([len(Path(folder).name) for folder in options.runs] + [24])
-    print(f"{'':{width}}  pointing     near      aer    one step later")
+    print(f"{'':{width}}  pointing     near      aer    its word read")
     print(f"{'the diagonal':{width}}  {metrics.diagonal_pointing(test):8.3f}")
     name = f"IBM Model 1, {options.iterations} iterations"
     print(f"{name:{width}}  {figures(model1(train, test, options.iterations), test)}")
     for folder in options.runs:
-        weights = Translator.load(folder).attend(test)
-        later = [rows[1:] for rows in weights]
-        print(f"{Path(folder).name:{width}}  {figures(weights, test)}  {figures(later, test)}", flush=True)
+        translator = Translator.load(folder)
+        print(f"{Path(folder).name:{width}}  {both_times(translator, test)}", flush=True)
+        for name, layer, attention, head in heads(translator) if options.heads else ():
+            with only(translator.model, layer, attention, head):
+                print(f"{'    ' + name:{width}}  {both_times(translator, test)}", flush=True)
+        if options.posterior and can_be_told(translator):
+            with told(translator.model):
+                print(f"{'    told its word':{width}}  {figures(translator.attend(test), test)}", flush=True)
 
 
 if __name__ == "__main__":
