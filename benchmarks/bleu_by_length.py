@@ -2,10 +2,12 @@
 
     python benchmarks/bleu_by_length.py train rnnsearch|encoder-decoder|luong|transformer
     python benchmarks/bleu_by_length.py figure FILE.png
+    python benchmarks/bleu_by_length.py positions
 
 All learn from clauses and whole verses of up to 50 tokens, with as many parameters as RNNsearch and the same number of
 epochs; runs lie in runs/length-NAME and resume. The test sentences are the clauses and verses of the test split. The
-figure shows the models that are trained.
+figure shows the models that are trained; `positions` prints their perplexity, the words before it given, by place in the
+target sentence, which tells a model that cannot read far from one that loses its way in its own words.
 """
 
 import argparse
@@ -60,7 +62,7 @@ def train(name, threads):
 def figure(path, beam):
     pairs = corpus("test")
     lengths, systems = [len(pair.source) for pair in pairs], {}
-    for name in (name for name in SYSTEMS if (RUNS / f"length-{name}").exists()):
+    for name in trained():
         translator = Translator.load(RUNS / f"length-{name}")
         found = [t.target for t in translator.translate([pair.source for pair in pairs], beam, threads=2)]
         label = f"{name}, {translator.model.size / 1e6:.1f} M parameters"
@@ -75,6 +77,26 @@ def figure(path, beam):
     print("saved", plotting.save(axes, path))
 
 
+def positions():
+    pairs, edges = corpus("test"), np.array([0, 5, 10, 15, 20, 25, 30, 35, 40])
+    print("target positions from " + ", ".join(map(str, edges + 1)))
+    for name in trained():
+        translator = Translator.load(RUNS / f"length-{name}")
+        model, batches, sums, counts = translator.model, translator.batches(pairs), np.zeros(len(edges)), np.zeros(len(edges))
+        for batch in map(batches.batch, batches.order()):
+            targets = batch.target_out[batch.target_mask]
+            log_p = model.output.log_probabilities(model.forward(batch)[0])[np.arange(len(targets)), targets]
+            bucket = np.searchsorted(edges, np.nonzero(batch.target_mask)[0], "right") - 1
+            sums += np.bincount(bucket, -log_p, len(edges))
+            counts += np.bincount(bucket, minlength=len(edges))
+        print(f"{name:16} " + " ".join(f"{value:6.1f}" for value in np.exp(sums / counts)), flush=True)
+
+
+def trained():
+    """The systems whose run is there."""
+    return [name for name in SYSTEMS if (RUNS / f"length-{name}").exists()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -84,9 +106,12 @@ def main():
     other = commands.add_parser("figure")
     other.add_argument("file")
     other.add_argument("--beam", type=int, default=5)
+    commands.add_parser("positions")
     arguments = parser.parse_args()
     if arguments.command == "train":
         train(arguments.name, arguments.threads)
+    elif arguments.command == "positions":
+        positions()
     else:
         figure(arguments.file, arguments.beam)
 
