@@ -5,7 +5,7 @@ import math
 import numpy as np
 from matplotlib import ticker
 
-from numpy_attention.plotting.base import COLOURS, MARKERS, legend_as_written, new_axes
+from numpy_attention.plotting.base import COLOURS, CROWD, MARKERS, legend_as_written, new_axes
 
 
 def learning_curves(history, ax=None):
@@ -63,7 +63,7 @@ def bleu_by_length_plot(systems, ax=None):
         if pairs != edges[first]:
             raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}: use the same edges")
 
-    ax = ax or new_axes(max(4.5, 0.8 * len(edges[first]) + 2), 4)
+    ax = ax or new_axes(max(4.5, 0.8 * len(edges[first]) + 2) + 3 * (len(systems) > CROWD), 5 if len(systems) > CROWD else 4)
     for n, (name, buckets) in enumerate(systems.items()):
         scores = [math.nan if score is None else score for _, _, _, score in buckets]
         ax.plot(range(len(buckets)), scores, color=COLOURS[n % len(COLOURS)], marker=MARKERS[n % len(MARKERS)],

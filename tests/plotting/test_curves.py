@@ -61,6 +61,14 @@ def test_bleu_by_length_plot():
     assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 2
 
 
+def test_the_legend_of_many_systems_covers_no_curve():
+    ax = plotting.bleu_by_length_plot({f"system {n}": CURVE for n in range(13)})
+    ax.figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+    assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 13
+
+
 @pytest.mark.parametrize("systems, message", [
     ({}, "nothing to plot"), ({"a": []}, "nothing to plot"), ({"a": CURVE, "b": CURVE[:2]}, "'b' has .* same edges"),
 ])
