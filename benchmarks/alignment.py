@@ -9,8 +9,8 @@ measured by the weights of the first query that has read the word (Chen et al. 2
 neural machine translation", read cross-attention so): one step later, but two for RNNsearch, whose query s_{i−1} has read
 y_{i−2} only. Printed: the share of sure links that the largest weight is on, of target words whose largest weight is at most
 one word off, and the alignment error rate. With --heads also every layer and head of a run that has several, alone. With
---posterior also what the same attention says once it is told the word, by Bayes (Shankar & Sarawagi 2019, "Posterior attention
-models for sequence to sequence learning"):
+--posterior also what the same attention says once it is told the word, its weights being the prior (Shankar & Sarawagi 2019,
+"Posterior attention models for sequence to sequence learning"):
 
     p(a_t = s | y_t) ∝ α_ts p(y_t | the context is that of s alone)
 
@@ -30,7 +30,7 @@ from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.translation import Translator
 
-READ = {"rnnsearch": 2}     # steps until a query has read the word; of other models 1
+READ = {"rnnsearch": 2, "encoder-decoder": 2}       # steps until a query has read the word; of other models 1
 NULL = 0        # the source word that explains what none explains; its id is <pad>'s, which no sentence has
 
 
@@ -63,16 +63,6 @@ class Model1:
         wanted = np.add.outer(np.array(target), np.array(source) * self.size)
         found = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
         return np.where(self.keys[found] == wanted, self.t[found], 0.0)
-
-
-@contextmanager
-def told(model):
-    """Within, the model's weights are the posterior ones."""
-    model.weights = lambda batch: posterior(model, batch)
-    try:
-        yield
-    finally:
-        del model.weights
 
 
 def model1(train, test, iterations):
@@ -126,16 +116,16 @@ def heads(translator):
 def posterior(model, batch):
     """p(a_t = s | y_t) (T, B, S); a step that is padding has zeros."""
     _, weights, _ = model.forward(batch)
-    attention, targets, told = model.attention, batch.target_out[batch.target_mask], np.zeros_like(weights)
+    attention, targets, joint = model.attention, batch.target_out[batch.target_mask], np.zeros_like(weights)
     try:
         for s in range(weights.shape[2]):
             model.attention = Only(attention, s)
             read_out, _, _ = model.forward(batch)
             p = np.exp(model.output.log_probabilities(read_out)[np.arange(len(targets)), targets])
-            told[batch.target_mask, s] = p * weights[batch.target_mask, s]
+            joint[batch.target_mask, s] = p * weights[batch.target_mask, s]
     finally:
         model.attention = attention
-    return told / np.maximum(told.sum(2, keepdims=True), np.finfo(told.dtype).tiny)
+    return joint / np.maximum(joint.sum(2, keepdims=True), np.finfo(joint.dtype).tiny)
 
 
 class Only:
@@ -152,6 +142,16 @@ class Only:
 
     def step(self, *arguments):
         return self.attention.step(*arguments)
+
+
+@contextmanager
+def told(model):
+    """Within, the model's weights are the posterior ones."""
+    model.weights = lambda batch: posterior(model, batch)
+    try:
+        yield
+    finally:
+        del model.weights
 
 
 def can_be_told(translator):

@@ -27,7 +27,8 @@ def test_every_translator_has_its_options(rng):
 
 @pytest.mark.parametrize("words, wanted", [
     ("--model luong", dict(attention="dot", window="global", D=10, layers=1, cell="lstm", bidirectional=False,
-                           input_feeding=True, hidden=256, embedding=256, dropout=0.2)),
+                           input_feeding=True, hidden=256, embedding=256, dropout=0.2, init="modern")),
+    ("--model luong --init paper", dict(init="paper")),
     ("--model luong --attention location --no-input-feeding", dict(attention="location", longest=8, input_feeding=False)),
     ("--model luong --window local-m --width 3 --reverse-source", dict(window="local-m", D=3, backwards=True)),
     ("--model luong --attention multi-head --heads 2 --bidirectional", dict(attention="multi-head", heads=2,

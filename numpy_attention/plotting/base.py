@@ -12,7 +12,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")     # Okabe & Ito (2008)
-CROWD = 6           # lines whose legend can stand among them
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 # Fonts of common systems for scripts that matplotlib's own font lacks; the last draws a box that names the script.
@@ -78,11 +77,9 @@ def as_written():
     return {"fontfamily": font_families(), "parse_math": False, "usetex": False}
 
 
-def legend_as_written(ax, lines, names):
-    """A legend of lines with any names, beside the axes where there are many; matplotlib itself leaves out those that begin
-    with _."""
-    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if len(lines) > CROWD else {}
-    legend = ax.legend(lines, ["-"] * len(lines), **beside)
+def legend_as_written(ax, lines, names, **where):
+    """A legend of lines with any names; matplotlib itself leaves out those that begin with _. where: for `ax.legend`."""
+    legend = ax.legend(lines, ["-"] * len(lines), **where)
     for text, name in zip(legend.get_texts(), names):
         text.set(text=name, **as_written())
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from matplotlib import ticker
 
-from numpy_attention.plotting.base import COLOURS, CROWD, MARKERS, legend_as_written, new_axes
+from numpy_attention.plotting.base import COLOURS, MARKERS, legend_as_written, new_axes
 
 
 def learning_curves(history, ax=None):
@@ -63,7 +63,8 @@ def bleu_by_length_plot(systems, ax=None):
         if pairs != edges[first]:
             raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}: use the same edges")
 
-    ax = ax or new_axes(max(4.5, 0.8 * len(edges[first]) + 2) + 3 * (len(systems) > CROWD), 5 if len(systems) > CROWD else 4)
+    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if len(systems) > len(COLOURS) else {}  # among few curves
+    ax = ax or new_axes(max(4.5, 0.8 * len(edges[first]) + 2) + (3 if beside else 0), 5 if beside else 4)
     for n, (name, buckets) in enumerate(systems.items()):
         scores = [math.nan if score is None else score for _, _, _, score in buckets]
         ax.plot(range(len(buckets)), scores, color=COLOURS[n % len(COLOURS)], marker=MARKERS[n % len(MARKERS)],
@@ -77,7 +78,7 @@ def bleu_by_length_plot(systems, ax=None):
     ax.set(xlabel="sentence length in tokens, and number of sentences", ylabel="BLEU")
     ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3)
-    legend_as_written(ax, ax.lines[-len(systems):], systems)
+    legend_as_written(ax, ax.lines[-len(systems):], systems, **beside)
     return ax
 
 
