@@ -5,13 +5,15 @@
     python benchmarks/bleu_by_length.py positions
 
 All learn from clauses and whole verses of up to 50 tokens, with as many parameters as RNNsearch and the same number of
-epochs; runs lie in runs/length-NAME and resume. The test sentences are the clauses and verses of the test split. The
-figure shows the models that are trained; `positions` prints their perplexity, the words before it given, by place in the
-target sentence, which tells a model that cannot read far from one that loses its way in its own words.
+epochs; the learning rate falls for the Transformer alone, see SCHEDULES. Runs lie in runs/length-NAME and resume. The test
+sentences are the clauses and verses of the test split. The figure shows the models that are trained; `positions` prints
+their perplexity, the words before it given, by place in the target sentence, which tells a model that cannot read far from
+one that loses its way in its own words.
 """
 
 import argparse
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,9 @@ from numpy_attention.translation import Translator, TranslatorTraining
 RUNS = Path(__file__).resolve().parents[1] / "runs"
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)
 HOW = TranslatorTraining(epochs=3, batch_size=64, learning_rate=2e-3, clip=1.0, min_count=5, seed=0)
+# each at the rate it learns more from in three epochs; validation perplexity at a constant and at a falling one: rnnsearch 8.27
+# and 8.73, encoder-decoder 14.02 and 15.70, luong 8.93 and 11.57, transformer 8.37 and 7.77
+SCHEDULES = {"transformer": "linear"}
 SYSTEMS = ("rnnsearch", "encoder-decoder", "luong", "transformer")
 LUONG = dict(attention="general", cell="gru", bidirectional=True, layers=1, dropout=0.2, init="modern")
 TRANSFORMER = dict(layers=2, heads=4, first=True, dropout=0.1, smoothing=0.1)
@@ -44,9 +49,9 @@ def equal_hidden(source, target, size):
 
 
 def train(name, threads):
-    pairs = corpus("train")
+    pairs, how = corpus("train"), replace(HOW, schedule=SCHEDULES.get(name, HOW.schedule))
     settings = dict(COMMON, hidden=128, maxout=64)
-    translator = Translator.create(pairs, "rnnsearch", settings, HOW, {"name": "bible-en-es"})
+    translator = Translator.create(pairs, "rnnsearch", settings, how, {"name": "bible-en-es"})
     if name != "rnnsearch":
         sizes, size = (len(translator.source_vocabulary), len(translator.target_vocabulary)), translator.model.size
         if name == "encoder-decoder":
@@ -54,7 +59,7 @@ def train(name, threads):
         else:
             settings = LUONG if name == "luong" else TRANSFORMER
             settings = settings | translator_within_budget(size, *sizes, name, **settings)[0]
-        translator = Translator.create(pairs, name, settings, HOW, {"name": "bible-en-es"})
+        translator = Translator.create(pairs, name, settings, how, {"name": "bible-en-es"})
     print(f"{name}: {translator.model.size:,} parameters, {settings}, {len(pairs):,} pairs", flush=True)
     translator.fit(pairs, corpus("valid"), RUNS / f"length-{name}", threads)
 
