@@ -27,8 +27,8 @@ from numpy_attention.translation import Translator, TranslatorTraining
 RUNS = Path(__file__).resolve().parents[1] / "runs"
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)
 HOW = TranslatorTraining(epochs=3, batch_size=64, learning_rate=2e-3, clip=1.0, min_count=5, seed=0)
-# each at the rate it learns more from in three epochs; validation perplexity at a constant and at a falling one: rnnsearch 8.27
-# and 8.73, encoder-decoder 14.02 and 15.70, luong 8.93 and 11.57, transformer 8.37 and 7.77
+# each at the rate it learns more from in three epochs; validation perplexity at a constant and at a falling one: rnnsearch
+# 8.27 and 8.73, encoder-decoder 14.02 and 15.70, luong 8.93 and 11.57, transformer 8.37 and 7.77
 SCHEDULES = {"transformer": "linear"}
 SYSTEMS = ("rnnsearch", "encoder-decoder", "luong", "transformer")
 LUONG = dict(attention="general", cell="gru", bidirectional=True, layers=1, dropout=0.2, init="modern")
