@@ -28,7 +28,7 @@ from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.translation import Translator
+from numpy_attention.runs.translator import Translator
 
 READ = {"rnnsearch": 2, "encoder-decoder": 2}       # steps until a query has read the word; of other models 1
 NULL = 0        # the source word that explains what none explains; its id is <pad>'s, which no sentence has

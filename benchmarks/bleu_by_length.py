@@ -22,7 +22,7 @@ from numpy_attention import metrics, plotting
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.models.budget import translator_within_budget
 from numpy_attention.models.registry import build
-from numpy_attention.translation import Translator, TranslatorTraining
+from numpy_attention.runs.translator import Translator, TranslatorTraining
 
 RUNS = Path(__file__).resolve().parents[1] / "runs"
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.grammar import phenomena
-from numpy_attention.translation import Translator
+from numpy_attention.runs.translator import Translator
 
 SHOWN = ("swapped adjective", "negation", "ne", "pas", "object pronoun", "moved adverb")
 EOS = ["</s>"]

@@ -16,9 +16,9 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.analysis import attention_span, gradient_flow
 from numpy_attention.cells.lstm import LSTM
-from numpy_attention.commands_text import text_of
+from numpy_attention.cli.language_models import text_of
 from numpy_attention.data.batching import TextBatches
-from numpy_attention.writing import Writer
+from numpy_attention.runs.writer import Writer
 
 STREAMS = 20
 

@@ -26,7 +26,7 @@ from numpy_attention import metrics  # noqa: E402
 from numpy_attention.data.corpora import load_parallel  # noqa: E402
 from numpy_attention.data.vocabulary import BOS, EOS  # noqa: E402
 from numpy_attention.recipes.rnnsearch_bible import RECIPE  # noqa: E402
-from numpy_attention.translation import Translator  # noqa: E402
+from numpy_attention.runs.translator import Translator  # noqa: E402
 
 
 class Yardstick:

@@ -20,7 +20,7 @@ from numpy_attention import analysis, plotting
 from numpy_attention.attention.history import Combined, Single
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.data.batching import DocumentBatches, TextBatch
-from numpy_attention.data.texts import load
+from numpy_attention.data.running_text import load
 from numpy_attention.data.vocabulary import PAD, UNK, Vocabulary
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel

@@ -21,7 +21,7 @@ from numpy_attention.attention.history import Combined
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.data.batching import TextBatches
-from numpy_attention.data.texts import load
+from numpy_attention.data.running_text import load
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel

@@ -28,7 +28,7 @@ from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.translation import Translator
+from numpy_attention.runs.translator import Translator
 
 OUTPUTS = (Path(__file__).resolve().parent if "__file__" in globals() else Path()) / "outputs"
 OUTPUTS.mkdir(exist_ok=True)

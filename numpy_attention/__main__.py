@@ -2,7 +2,7 @@
 
 import sys
 
-from numpy_attention.cli import main
+from numpy_attention.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,7 +18,7 @@ from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import CELLS
-from numpy_attention.models.translator import TeacherForced
+from numpy_attention.models.teacher_forced import TeacherForced
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, flat
 from numpy_attention.trees import tree_map

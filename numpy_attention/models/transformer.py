@@ -11,7 +11,7 @@ from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.output import Output
 from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
-from numpy_attention.models.translator import TeacherForced
+from numpy_attention.models.teacher_forced import TeacherForced
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least, flat
 

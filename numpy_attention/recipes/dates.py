@@ -1,7 +1,7 @@
 """RNNsearch learns to write any date as YYYY-MM-DD, character by character, and points at the digits it copies."""
 
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import TranslatorTraining
+from numpy_attention.runs.translator import TranslatorTraining
 
 RECIPE = Recipe(
     name="dates",

@@ -1,7 +1,7 @@
 """One budget for language models: 2 million parameters, the same text and the same four epochs; and two controls."""
 
 from numpy_attention.recipes.recipe import LanguageRecipe
-from numpy_attention.writing import WriterTraining
+from numpy_attention.runs.writer import WriterTraining
 
 BUDGET = 2_000_000      # parameters; `within_budget` finds the sizes below, and a test holds them to it
 SHARED = dict(layers=1, tied=True, dropout=0.3, init=0.1, forget_bias=1.0)

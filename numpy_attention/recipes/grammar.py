@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from numpy_attention import metrics
 from numpy_attention.data.grammar import phenomena
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import TranslatorTraining
+from numpy_attention.runs.translator import TranslatorTraining
 
 PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_negation"}
 

@@ -8,7 +8,7 @@ wire back; and with it, at equal parameters, the size.
 
 from numpy_attention.recipes.recipe import Recipe
 from numpy_attention.recipes.rnnsearch_bible import RECIPE as FULL
-from numpy_attention.translation import TranslatorTraining
+from numpy_attention.runs.translator import TranslatorTraining
 
 BUDGET = 3_000_000      # parameters; `translator_within_budget` finds the sizes below, and a test holds them to it
 TRAIN = TranslatorTraining(epochs=6, batch_size=64, optimizer="adam", learning_rate=2e-3, schedule="linear", clip=1.0,

@@ -1,7 +1,7 @@
 """German to English on Multi30k's captions (Elliott et al. 2016): RNNsearch of 7.6 million parameters."""
 
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import TranslatorTraining
+from numpy_attention.runs.translator import TranslatorTraining
 
 TUTORIAL = "a widely read tutorial's GRU with attention, 20.5 million parameters"
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 
-from numpy_attention.data import texts
+from numpy_attention.data import running_text
 from numpy_attention.data.corpora import load_parallel
-from numpy_attention.runs import check_same
-from numpy_attention.trained import Training
+from numpy_attention.runs.resume import check_same
+from numpy_attention.runs.trained import Training
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.translation import Translator
-from numpy_attention.writing import Writer
+from numpy_attention.runs.translator import Translator
+from numpy_attention.runs.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class LanguageRecipe(Recipe):
     metrics: tuple = (("valid", "perplexity"), ("test", "perplexity"))
 
     def load(self, split):
-        return texts.load(self.corpus["name"], split)
+        return running_text.load(self.corpus["name"], split)
 
     def create(self, train, training):
         return Writer.create(train, self.model, self.settings, training, self.corpus)
@@ -82,7 +82,7 @@ def fit(recipe, seed=0, threads=None, folder=None, progress=True):
 
 
 def run(recipe, seed=0, threads=None, folder=None, progress=True):
-    """Train, or resume, in `folder` and measure; → the figures, dicts with the fields of `numpy_attention.results`.
+    """Train, or resume, in `folder` and measure; → the figures, dicts with the fields of `numpy_attention.recipes.results`.
 
     threads: None chooses by the size of a step; a resumed run keeps its own. ValueError: the folder holds a run with
     other settings, or a metric that this corpus cannot give.

@@ -1,7 +1,7 @@
 """RNNsearch learns to read backwards: the smallest task whose gold alignment is known by construction."""
 
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import TranslatorTraining
+from numpy_attention.runs.translator import TranslatorTraining
 
 RECIPE = Recipe(
     name="reverse",

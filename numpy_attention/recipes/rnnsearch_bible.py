@@ -1,7 +1,7 @@
 """RNNsearch (Bahdanau et al. 2015) on the clauses of bible-en-es, at a size for two processors and a coffee break."""
 
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.translation import TranslatorTraining
+from numpy_attention.runs.translator import TranslatorTraining
 
 TWIN = "the same in PyTorch, best of 7 epochs, 24.8 minutes: benchmarks/yardstick.py"
 PYTORCH = "PyTorch, same size, another split of the same texts"

@@ -3,7 +3,7 @@ and those of the paper. The memory holds the states of the current 35 steps alon
 
 from numpy_attention.recipes.equal import equal
 from numpy_attention.recipes.recipe import LanguageRecipe
-from numpy_attention.writing import WriterTraining
+from numpy_attention.runs.writer import WriterTraining
 
 REPORTED = "Salton et al. 2017, reported, not verified"
 TRAIN = WriterTraining(epochs=39, batch_size=32, steps=35, optimizer="sgd", learning_rate=1.0, schedule="decay",

@@ -1,7 +1,7 @@
 """LSTM language models on the Penn Treebank (Zaremba, Sutskever & Vinyals 2014), at the sizes of their table 1."""
 
 from numpy_attention.recipes.recipe import LanguageRecipe
-from numpy_attention.writing import WriterTraining
+from numpy_attention.runs.writer import WriterTraining
 
 PAPER = "Zaremba et al. 2014, table 1"
 SMALL = dict(hidden=200, layers=2, init=0.1)

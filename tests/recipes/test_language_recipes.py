@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from numpy_attention import results
-from numpy_attention.data import texts
+from numpy_attention.recipes import results
+from numpy_attention.data import running_text
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
 from numpy_attention.models.registry import build
 from numpy_attention.recipes import RECIPES, bible_text, daniluk, equal, salton
 from numpy_attention.recipes.recipe import LanguageRecipe, run
-from numpy_attention.writing import Writer, WriterTraining
+from numpy_attention.runs.writer import Writer, WriterTraining
 
-TEXT = {split: texts.Text([[["a", "b", "c"][i % 3:] + ["d"] * (i % 2) for i in range(n)]])
+TEXT = {split: running_text.Text([[["a", "b", "c"][i % 3:] + ["d"] * (i % 2) for i in range(n)]])
         for split, n in (("train", 60), ("valid", 12), ("test", 14))}
 TINY = LanguageRecipe("tiny-text", "letters", {"name": "ptb"}, "attentive-language-model",
                       dict(attention="key-value", hidden=4, layers=1, window=2),
@@ -23,7 +23,7 @@ WORDS = {"ptb": 10_002, "bible-en": 12_354}
 
 
 def test_figures(monkeypatch, tmp_path):
-    monkeypatch.setattr(texts, "load", lambda name, split: TEXT[split])
+    monkeypatch.setattr(running_text, "load", lambda name, split: TEXT[split])
     lines = run(TINY, 2, 1, tmp_path / "run", progress=False)
     assert [(line["split"], line["metric"]) for line in lines] == [("valid", "perplexity"), ("test", "perplexity")]
     writer = Writer.load(tmp_path / "run")
@@ -45,7 +45,7 @@ def test_equal_recipes_are_the_largest_within_the_budget():
 
 
 def test_words_of_bible_en():
-    text = texts.load("bible-en", "train")
+    text = running_text.load("bible-en", "train")
     training = equal.TRAIN
     assert len(Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)) == WORDS["bible-en"]
 

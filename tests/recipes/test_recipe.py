@@ -5,14 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from numpy_attention import catalogue, results
-from numpy_attention.cli import main
+from numpy_attention.cli import catalogue
+from numpy_attention.recipes import results
+from numpy_attention.cli.main import main
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.models.registry import MODELS
 from numpy_attention.recipes import RECIPES, find_recipe
 from numpy_attention.recipes.recipe import LanguageRecipe, Recipe, run
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.translation import Translator, TranslatorTraining
+from numpy_attention.runs.translator import Translator, TranslatorTraining
 
 TINY = Recipe(
     name="tiny", description="copies three symbols", corpus={"name": "copy", "count": 60, "max_length": 3},

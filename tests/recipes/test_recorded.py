@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention import results
+from numpy_attention.recipes import results
 from numpy_attention.recipes import RECIPES, rnnsearch_bible
 
 RECORDED = {}

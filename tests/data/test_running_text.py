@@ -1,0 +1,67 @@
+"""Running text: articles and sentences as ids, by hand; the corpora as they should come."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from numpy_attention.data import downloads, running_text
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
+
+TEXT = Text([[["a", "b"], []], [["b", "z"]]], whole=True)
+WORDS = Vocabulary(["a", "b"])
+DATA = Path(os.environ.get(downloads.ENVIRONMENT) or Path(__file__).resolve().parents[3] / "shared/data")
+
+
+def test_ids_by_hand():
+    assert TEXT.sentences == [["a", "b"], [], ["b", "z"]]
+    assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]                 # a blank line's end is a token
+    assert TEXT.documents(WORDS, "article") == [[EOS, 4, 5, EOS, EOS], [EOS, 5, UNK, EOS]]
+    assert TEXT.documents(WORDS, "sentence") == [[EOS, 4, 5, EOS], [EOS, 5, UNK, EOS]]
+    letters = Text([[list("ab"), list("b")]], "characters")
+    assert letters.stream(WORDS) == [EOS, 4, 5, 5]                                  # characters bring their line ends
+
+
+@pytest.mark.parametrize("text, state, message", [
+    (Text([[["a"]]]), "article", "does not come as articles, as bible-en and wikitext-2 do"),
+    (Text([[list("ab")]], "characters", True), "sentence", "no sentences of its own: choose state 'carried'"),
+    (TEXT, "carried", "expected one of"), (TEXT, "chapter", "state 'chapter'"),
+])
+def test_refused(text, state, message):
+    with pytest.raises(ValueError, match=message):
+        text.documents(WORDS, state)
+
+
+def test_articles_begin_with_a_heading_of_one_equals_sign():
+    lines = ["", "= A =", "", "= = B = =", "x", "= C =", "= y", "= ="]
+    assert running_text.articles_of([line.split() for line in lines]) == [
+        [[]], [line.split() for line in lines[1:5]], [line.split() for line in lines[5:]]]
+    assert running_text.articles_of([]) == []
+
+
+def test_bible_comes_as_chapters():
+    text = running_text.load("bible-en", "test")
+    assert text.whole and text.unit == "words" and len(text.articles) == 49      # shipped/README.md counts them
+    assert sum(map(len, text.articles)) == len(text.sentences) and all(text.sentences)
+
+
+@pytest.mark.parametrize("name, message", [("nix", "unknown"), ("copy", "is parallel, not text")])
+def test_other_names_are_refused(name, message):
+    with pytest.raises(ValueError, match=message):
+        running_text.load(name, "train")
+
+
+@pytest.mark.parametrize("name, file, unit, whole, articles, tokens", [
+    ("ptb", "ptb/ptb.test.txt", "words", False, 1, 78_669 + 3_761),
+    ("wikitext-2", "wikitext-2/test.txt", "words", True, 63, 241_211 + 4_358),
+    ("tinyshakespeare", "tinyshakespeare/input.txt", "characters", False, 1, 55_770),
+])
+def test_downloaded_corpora(name, file, unit, whole, articles, tokens, monkeypatch):
+    if not (DATA / file).is_file():
+        pytest.skip(f"{file} is not in the data folder: set {downloads.ENVIRONMENT}")
+    monkeypatch.setenv(downloads.ENVIRONMENT, str(DATA))
+    text = running_text.load(name, "test")
+    assert (text.unit, text.whole) == (unit, whole)
+    assert len(text.articles) == articles
+    assert len(text.stream(Vocabulary(["a"]))) == 1 + tokens

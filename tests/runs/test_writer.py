@@ -1,0 +1,182 @@
+"""A writer from text to text: its batches, measured by hand, saved, loaded, writing on, and what it looked at."""
+
+import math
+
+import numpy as np
+import pytest
+
+from numpy_attention import plotting
+from numpy_attention.data.batching import DocumentBatches, TextBatches
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import EOS, PAD
+from numpy_attention.runs.writer import Writer, WriterTraining
+
+ARTICLES = [[["a", "b"], ["c"]], [["b", "c", "a", "d"]], [["d"], ["a", "a"], ["b"]]]
+TEXT = Text(ARTICLES, whole=True)
+LETTERS = Text([[list("ab\ncd\nab c\n")]], "characters")
+ATTENTIVE = dict(attention="key-value", hidden=6, layers=1)
+
+
+def writer_of(text=TEXT, settings=None, **training):
+    name = "attentive-language-model" if settings and "attention" in settings else "language-model"
+    training = WriterTraining(**{"epochs": 3, "batch_size": 2, "steps": 3, "learning_rate": 0.01} | training)
+    return Writer.create(text, name, settings or dict(hidden=5, layers=1), training, {"name": "ptb"})
+
+
+def targets(batches):
+    """Every token to predict, with the tokens read before it since the state was empty."""
+    found, streams = [], None
+    for place in batches.order():
+        batch = batches.batch(place)
+        if not batches.carried(place):
+            streams = [[] for _ in range(batch.size)]
+        for t, b in np.ndindex(batch.inputs.shape):
+            if batch.targets[t, b] != PAD:
+                streams[b].append(int(batch.inputs[t, b]))
+                found.append((tuple(streams[b]), int(batch.targets[t, b])))
+    return found
+
+
+def documents(writer, parts):
+    """The same, by hand: each part begins after </s> with an empty state."""
+    found = []
+    for sentences in parts:
+        ids = [EOS] + [id for sentence in sentences for id in writer.vocabulary.encode(sentence) + [EOS]]
+        found += [(tuple(ids[:t]), ids[t]) for t in range(1, len(ids))]
+    return found
+
+
+@pytest.mark.parametrize("state, parts", [
+    ("sentence", [[sentence] for article in ARTICLES for sentence in article]), ("article", ARTICLES),
+    ("carried", [[sentence for article in ARTICLES for sentence in article]]),
+])
+def test_every_token_is_predicted_from_the_state_that_was_chosen(state, parts):
+    writer = writer_of(state=state)
+    batches = writer.batches(TEXT, 1 if state == "carried" else None)
+    assert isinstance(batches, TextBatches if state == "carried" else DocumentBatches)
+    assert sorted(targets(batches)) == sorted(documents(writer, parts))
+    assert len(targets(writer.batches(TEXT))) == writer.measure(TEXT)["tokens"] == 17
+
+
+@pytest.mark.parametrize("state", ["carried", "sentence", "article"])
+@pytest.mark.parametrize("settings", [None, ATTENTIVE | {"carried": 50}])
+def test_perplexity_is_that_of_word_by_word(state, settings):
+    """A cell's state and a memory that is carried give word by word what windows give."""
+    writer, total = writer_of(settings=settings, state=state), 0.0
+    batches = writer.batches(TEXT, 1)
+    for place in batches.order():
+        if not batches.carried(place):
+            model_state = None
+        batch = batches.batch(place)
+        for read, wanted in zip(batch.inputs[:, 0], batch.targets[:, 0]):
+            if wanted != PAD:
+                log_p, _, model_state = writer.model.next(np.array([read]), model_state)
+                total -= log_p[0, wanted]
+    figures = writer.measure(TEXT, threads=2)
+    assert figures["perplexity"] == pytest.approx(math.exp(total / 17), rel=1e-5)
+    assert figures["loss"] == pytest.approx(total / 17, rel=1e-5) and "bits_per_character" not in figures
+
+
+def test_characters_are_measured_in_bits():
+    figures = writer_of(LETTERS).measure(LETTERS)
+    assert figures["tokens"] == 11 and figures["bits_per_character"] == pytest.approx(np.log2(figures["perplexity"]))
+
+
+def test_trained_saved_and_loaded(tmp_path):
+    writer = writer_of(settings=ATTENTIVE, epochs=12)
+    before = writer.measure(TEXT)["perplexity"]
+    writer.fit(TEXT, TEXT, tmp_path, threads=1, progress=False)
+    again = Writer.load(tmp_path)
+    assert again.measure(TEXT) == writer.measure(TEXT) and writer.measure(TEXT)["perplexity"] < 0.9 * before
+    assert (again.training, again.settings, again.vocabulary) == (writer.training, writer.settings, writer.vocabulary)
+    assert Writer.create(LETTERS, settings=dict(hidden=4)).training.unit == "characters"
+    texts = [[word.token for word in w.generate(np.random.default_rng(3), ["a"], 9)] for w in (writer, again)]
+    assert texts[0] == texts[1] and len(texts[0]) == 9
+
+
+def test_unknown_words_and_ends_are_written_only_where_they_belong(rng):
+    def tokens(writer, **settings):
+        return {word.token for word in writer.generate(rng, length=300, **settings)}
+    assert tokens(writer_of()) == {"a", "b", "c", "d", "</s>"}
+    assert tokens(writer_of(), unknown=True) == {"a", "b", "c", "d", "</s>", "<unk>"}
+    assert tokens(writer_of(LETTERS)) == set("abcd \n")
+
+
+@pytest.mark.parametrize("state, empty", [("sentence", True), ("carried", False), ("article", False)])
+def test_a_sentence_is_written_from_the_state_it_was_trained_with(state, empty, rng):
+    writer, last = writer_of(settings=ATTENTIVE, state=state), None
+    for word in writer.generate(rng, length=80):
+        if last == "</s>":
+            assert np.isnan(word.weights).all() == empty        # an empty memory: nothing to look at
+        last = word.token
+
+
+@pytest.mark.parametrize("window", [None, 2])
+def test_what_a_word_looked_at_is_what_attention_gives(window, rng):
+    writer, prompt = writer_of(settings=ATTENTIVE | {"window": window}), ["a", "c"]
+    words = list(writer.generate(rng, prompt, 40, sentences=1))
+    ends = words[-1].token == "</s>"
+    tokens = prompt + [word.token for word in words[:len(words) - ends]]
+    rows = writer.attend(tokens)
+    assert rows.shape == (len(tokens) + 1, len(tokens) + 1)
+    for t, word in enumerate(words, len(prompt)):
+        assert len(word.weights) == t + 1
+        np.testing.assert_allclose(word.weights, rows[t, :t + 1], atol=1e-6)            # NaN at the same places
+    visible = np.tri(len(rows), k=-1, dtype=bool)
+    if window:
+        visible &= ~np.tri(len(rows), k=-1 - window, dtype=bool)
+    assert np.array_equal(~np.isnan(rows), visible)
+    np.testing.assert_allclose(np.nansum(rows[1:], axis=1), 1, atol=1e-5)
+    axes = plotting.history_heatmap(rows, ["</s>", *tokens], [*tokens, "</s>"])
+    assert axes.get_xticklabels()[0].get_text() == "</s>"
+
+
+def test_more_than_the_memory_holds_is_told_as_not_visible(rng):
+    words = list(writer_of(settings=ATTENTIVE).generate(rng, ["a"] * 10, length=100))
+    assert np.isfinite(words[-1].weights).sum() == 64 and np.isfinite(words[-1].weights[-65:-1]).all()
+
+
+def test_a_string_is_no_list_of_words(rng):
+    words, letters = (Writer.create(Text([[["a", "b"]]], unit), "attentive-language-model", dict(hidden=4, layers=1))
+                      for unit in ("words", "characters"))
+    for use in (words.attend, lambda prompt: words.generate(rng, prompt)):
+        with pytest.raises(TypeError, match=r"is the string 'a b', expected a list of words: write \w+\.split\(\)"):
+            use("a b")
+    assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
+    with pytest.raises(ValueError, match="writes no ends of sentences"):
+        letters.generate(rng, "ab", sentences=1)
+
+
+def test_refused(rng):
+    for writer, kind in ((writer_of(), "language-model"), (writer_of(settings=ATTENTIVE | {"attention": "ngram"}), "ngram")):
+        with pytest.raises(ValueError, match=f"the {kind} model has no attention weights"):
+            writer.attend(["a"])
+        assert next(writer.generate(rng)).weights is None
+    with pytest.raises(ValueError, match="an empty sentence"):
+        writer_of(settings=ATTENTIVE).attend([])
+    with pytest.raises(ValueError, match="temperature -1"):
+        writer_of().generate(rng, temperature=-1)
+    with pytest.raises(ValueError, match="unknown language model 'rnnsearch'"):
+        Writer.create(TEXT, "rnnsearch")
+    with pytest.raises(ValueError, match="state 'chapter': expected one of carried, sentence, article"):
+        WriterTraining(state="chapter")
+    with pytest.raises(ValueError, match="does not come as articles"):
+        writer_of(state="article").batches(Text([[["a"]]]))
+    with pytest.raises(ValueError, match="too short for 2 streams"):
+        writer_of().batches(Text([[[]]]))
+    with pytest.raises(ValueError, match="has no sentences"):
+        writer_of(LETTERS, state="sentence").batches(LETTERS)
+    writer = writer_of()
+    writer.model.vector[:] = np.nan
+    with pytest.raises(ArithmeticError, match="is the model trained"):
+        writer.measure(TEXT)
+
+
+def test_the_output_begins_with_the_words_frequencies():
+    counts = {"a": 4, "b": 3, "c": 2, "d": 2}                       # </s>: 6 sentences and the one before the text
+    plain, started = (writer_of(frequencies=flag) for flag in (False, True))
+    assert not plain.model.output.b.any()
+    wanted = np.array([0, 0, 7, 0] + [counts[token] for token in started.vocabulary.tokens]) + 0.5
+    np.testing.assert_allclose(np.exp(started.model.output.b), wanted / wanted.sum(), rtol=1e-6)
+    started.model.output.b[...] = 0
+    assert np.array_equal(plain.model.vector, started.model.vector)
