@@ -1,3 +1,3 @@
 """Attention, understood by building it: NumPy, hand-written gradients, real text."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -88,7 +88,7 @@ def main(arguments=None):
             stream.reconfigure(errors="replace")    # a terminal that lacks a letter shows ? for it
     try:
         options = parse(arguments)
-        from numpy_attention import commands        # here, so that --help does not wait for it
+        from numpy_attention.cli import translators as commands        # here, so that --help does not wait for it
         code = commands.COMMANDS[options.command](options) or 0
         sys.stdout.flush()
         return code

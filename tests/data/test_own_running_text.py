@@ -4,7 +4,6 @@ import pytest
 
 from numpy_attention.data import own_running_text as running_text
 from numpy_attention.runs import resume as runs
-from numpy_attention.data import running_text
 from numpy_attention.data.running_text import Text
 
 
@@ -67,7 +66,7 @@ def test_nothing_to_hold_out(text, what):
 
 def test_corpora_by_name(monkeypatch):
     text = Text([[["a", "bc"], []], [["d"]]], whole=True)
-    monkeypatch.setattr(running_text, "load", lambda name, split: text)
+    monkeypatch.setattr("numpy_attention.data.running_text.load", lambda name, split: text)
     assert running_text.load({"name": "bible-en"}, "train", "test") == [text, text]
     letters, = running_text.load({"name": "bible-en", "characters": True}, "valid")
     assert letters == Text([[list("a bc\n\n")], [list("d\n")]], "characters", True)

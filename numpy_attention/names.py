@@ -1,0 +1,95 @@
+"""What may be chosen by name, and where it stands. Nothing of the package is imported here, so that `--help` costs nothing.
+
+A new cell, score or model is a file of its own and one line in a table below: the command line offers it, the models build
+it, and the gradient checks, the laws and `compare` take it up. In place of "room.file:Class" a table may hold the class.
+"""
+
+from importlib import import_module
+
+CELLS = {
+    "rnn": "cells.rnn:RNN",
+    "lstm": "cells.lstm:LSTM",
+    "gru": "cells.gru:GRU",
+}
+
+# how a decoder scores a source position
+SCORES = {
+    "dot": "attention.dot:DotAttention",
+    "general": "attention.general:GeneralAttention",
+    "concat": "attention.additive:AdditiveAttention",
+    "location": "attention.location:LocationAttention",
+    "scaled-dot": "attention.dot:ScaledDotAttention",
+    "multi-head": "attention.multi_head:MultiHeadAttention",
+}
+
+# which positions it may see
+WINDOWS = {
+    "global": None,
+    "local-m": "attention.local:LocalMonotonic",
+    "local-p": "attention.local:LocalPredictive",
+}
+
+# how a language model reads its own past
+HISTORY_SCORES = {
+    "single": "attention.history:Single",
+    "combined": "attention.history:Combined",
+}
+READERS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram")
+
+TRANSLATORS = {
+    "rnnsearch": "models.rnnsearch:RNNSearch",
+    "encoder-decoder": "models.encoder_decoder:EncoderDecoder",
+    "luong": "models.luong:LuongTranslator",
+    "transformer": "models.transformer:Transformer",
+}
+LANGUAGE_MODELS = {
+    "language-model": "models.language_model:LanguageModel",
+    "attentive-language-model": "models.attentive_language_model:AttentiveLanguageModel",
+}
+
+OPTIMIZERS = {
+    "adam": "training.optimizers:Adam",
+    "adadelta": "training.optimizers:Adadelta",
+    "sgd": "training.optimizers:SGD",
+}
+SCHEDULES = ("constant", "decay", "linear", "warmup")
+AVERAGES = ("sentence", "token")
+KEPT = ("best", "last")
+STATES = ("carried", "sentence", "article")
+INITIAL_VALUES = ("paper", "modern")
+READOUTS = ("previous", "current")
+RESETS = ("before", "after")
+UPDATES = ("old", "new")
+SPLITS = ("train", "valid", "test")
+
+# settings of translators on the command line, unless given: for models far smaller than the papers'
+MODERN = {
+    "rnnsearch": {
+        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+        "readout": "current", "reset": "after", "update": "old",
+    },
+    "encoder-decoder": {
+        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+        "readout": "current", "reset": "after", "update": "old",
+    },
+    "luong": {
+        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+        "cell": "lstm", "bidirectional": False, "input_feeding": True,
+        "attention": "dot", "window": "global", "width": 10, "heads": 4,
+    },
+    "transformer": {
+        "size": 256, "layers": 3, "dropout": 0.1,
+        "heads": 4, "inner": 1024, "smoothing": 0.1, "pre_norm": True,
+    },
+}
+
+
+def find(what, name, table):
+    """The class behind a name of one of these tables. ValueError: the table has no such name, which it lists."""
+    if name not in table:
+        raise ValueError(f"{what} {name!r}: expected one of {', '.join(table)}")
+    place = table[name]
+    if not isinstance(place, str):
+        return place
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(f"{__package__}.{module}"), attribute)
