@@ -88,7 +88,7 @@ class Cell(Module):
     # ---- step by step, forward --------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, names=None):
-        """Room for the steps of a (T, B, G) from `state` (None: zeros); rng and names are a stack's.
+        """Room for the steps of a (T, B, G) from `state`, None: zeros (rng, names: a stack's).
 
         ValueError: shapes that do not fit; TypeError: a mask that is not boolean, an `a` of another
         dtype than the weights.
@@ -173,7 +173,7 @@ class Cell(Module):
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys
         dstate = self.zero_state(B) if dstate is None else dstate
-        expect("dys", dys, (T, B, self.hidden_size), "(T, B, H)", "time-major, as `forward` gave ys")
+        expect("dys", dys, (T, B, self.hidden_size), "(T, B, H)", "time-major, as ys are")
         expect_state("dstate", dstate, self.zero_state(B))
         dsteps = self.begin_backward(steps)
         for t in reversed(range(T)):
@@ -187,8 +187,8 @@ def expect_state(what, state, like):
     given = leaves(state)
     wanted = leaves(like)
     if len(given) != len(wanted):
-        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: an LSTM's is the "
-                         "tuple (h, c), others' h alone")
+        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: "
+                         "an LSTM's is the tuple (h, c), others' h alone")
     for name, part, one in zip(("h", "c"), given, wanted):
         expect(f"{what} {name}", part, one.shape, "(B, H)",
                "a state has one row for each sequence of the batch")

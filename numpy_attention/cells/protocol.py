@@ -10,7 +10,7 @@ class StepsOfCell(Protocol):
 
     @property
     def a(self) -> Array:
-        """The input's part of the pre-activations (T, B, G): a decoder adds to a[t] before step t."""
+        """The input's part of the pre-activations (T, B, G), added to until step t reads a[t]."""
 
     @property
     def hs(self) -> Array:
