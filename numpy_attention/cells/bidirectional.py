@@ -32,8 +32,8 @@ class Bidirectional(Module):
         """The size of h_j, of both directions together."""
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
-    def forward(self, xs, state=None, mask=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, 2H), (→h_T, ←h_1), cache."""
+    def forward(self, xs, state=None, mask=None, rng=None, names=None):
+        """xs (T, B, I), mask (T, B) → ys (T, B, 2H), (→h_T, ←h_1), cache (rng, names: a stack's)."""
         before, after = (None, None) if state is None else state
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]

@@ -93,9 +93,9 @@ class RecurrentCell(Protocol):
     def project_backward(self, da: Array, xs: Array, grad: Any) -> Array:
         """Adds the gradients of the input weights; returns dxs."""
 
-    def forward(self, xs: Array, state: Any = None,
-                mask: Array | None = None) -> tuple[Array, Any, Any]:
-        """All steps: ys, the last state, cache."""
+    def forward(self, xs: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
+                names: Array | None = None) -> tuple[Array, Any, Any]:
+        """All steps: ys, the last state, cache; rng and names as `begin` has them."""
 
     def backward(self, dys: Array | None, dstate: Any, cache: Any,
                  grad: Any) -> tuple[Array, Any]:

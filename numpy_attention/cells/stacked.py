@@ -62,6 +62,12 @@ class Stacked(Module):
     cells: list
     dropout: Dropout
 
+    @classmethod
+    def create(cls, make, sizes, dropout=0.0):
+        """Layers make(below, above) of neighbouring sizes: what the first reads, then each state."""
+        layers = [make(below, above) for below, above in zip(sizes, sizes[1:])]
+        return cls(layers, Dropout(dropout))
+
     @property
     def hidden_size(self):
         """H of the top layer."""
@@ -182,3 +188,9 @@ class Stacked(Module):
             raise ValueError(f"state has {len(state)} layers, expected {len(self.cells)}: "
                              "one state for each cell")
         return state
+
+
+def stack(make, sizes, dropout=0.0):
+    """As `Stacked.create`, but a single layer stands alone."""
+    made = Stacked.create(make, sizes, dropout)
+    return made.cells[0] if len(made.cells) == 1 else made
