@@ -23,8 +23,8 @@ def test_each_sentence_is_read_from_its_own_end(rng):
     xs = rng.standard_normal((T, B, I))
     ys, (last, first), _ = layer.forward(xs, None, ragged(T, LENGTHS))
     assert layer.output_size == H + 3 and ys.shape == (T, B, H + 3)
-    for b, n in enumerate(LENGTHS):                                     # each alone, without padding
-        alone = xs[:n, b:b + 1]
+    for b, n in enumerate(LENGTHS):
+        alone = xs[:n, b:b + 1]                                         # without padding
         ahead, end, _ = layer.forward_cell.forward(alone)
         back, start, _ = layer.backward_cell.forward(alone[::-1])
         wanted = np.concatenate([ahead, back[::-1]], 2)
