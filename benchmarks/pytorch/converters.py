@@ -59,7 +59,7 @@ def _named_gradients(weight_ih, weight_hh, bias_ih, bias_hh, gru):
 
 
 def translator_gradients(model):
-    """The gradients of a TorchRNNSearch after backward(), by the names that RNNSearch gives them."""
+    # PyTorch multiplies [s; y; c] and [y; c] by one matrix; ours has one for each part
     def g(parameter):
         return parameter.grad.numpy()
 
