@@ -98,7 +98,7 @@ def our_translator(size, rng):
         return LuongTranslator.create(rng, V, V, size["embedding"], H, layers=1, attention="dot")
     return Transformer.create(
         rng, V, V, H, size["layers"], size["heads"], size["inner"],
-        first=True, dropout=0.0, smoothing=0.0)
+        pre_norm=True, dropout=0.0, smoothing=0.0)
 
 
 def ours(size, threads, built):
