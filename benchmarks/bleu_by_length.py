@@ -21,7 +21,7 @@ import numpy as np
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.corpora import load_parallel
-from numpy_attention.models.budget import translator_within_budget
+from numpy_attention.models.budget import largest, translator_within_budget
 from numpy_attention.models.registry import build
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 
@@ -67,22 +67,26 @@ def settings_of(name, source, target):
         return build(name, np.random.default_rng(0), range(source), range(target), **settings).size
 
     settings = SYSTEMS[name]
-    wanted = size("rnnsearch", RNNSEARCH)
     if name == "rnnsearch":
         return settings
-    if name == "encoder-decoder":
-        def distance(hidden):
-            return abs(size(name, settings | {"hidden": hidden}) - wanted)
-        return settings | {"hidden": min(range(128, 400, 2), key=distance)}
-    largest, _ = translator_within_budget(wanted, source, target, name, **settings)
-    return settings | largest
+    wanted = size("rnnsearch", SYSTEMS["rnnsearch"])
+    if name != "encoder-decoder":
+        sizes, _ = translator_within_budget(wanted, source, target, name, **settings)
+        return settings | sizes
+
+    def with_hidden(half):
+        return settings | {"hidden": 2 * half}
+
+    below, _ = largest(lambda half: size(name, with_hidden(half)), wanted)
+    return min(with_hidden(below), with_hidden(below + 1),
+               key=lambda settings: abs(size(name, settings) - wanted))
 
 
 def train(name, threads):
     pairs = corpus("train")
     how = replace(HOW, schedule=SCHEDULES.get(name, HOW.schedule))
     about = {"name": "bible-en-es"}
-    translator = Translator.create(pairs, "rnnsearch", RNNSEARCH, how, about)
+    translator = Translator.create(pairs, "rnnsearch", SYSTEMS["rnnsearch"], how, about)
     vocabularies = (translator.source_vocabulary, translator.target_vocabulary)
     settings = settings_of(name, *map(len, vocabularies))
     translator = Translator.create(pairs, name, settings, how, about, vocabularies)
@@ -129,7 +133,7 @@ def positions():
 
 
 def perplexity_by_place(model, batches):
-    """The perplexity of the words from each of PLACES to the next, the words before them given."""
+    """The perplexity of the words from each of PLACES to the next; NaN: no sentence is so long."""
     sums = np.zeros(len(PLACES))
     counts = np.zeros(len(PLACES))
     for place in batches.order():
@@ -141,7 +145,8 @@ def perplexity_by_place(model, batches):
         bucket = np.searchsorted(PLACES, steps, "right") - 1
         sums += np.bincount(bucket, -log_p, len(PLACES))
         counts += np.bincount(bucket, minlength=len(PLACES))
-    return np.exp(sums / counts)
+    with np.errstate(invalid="ignore"):
+        return np.exp(sums / counts)
 
 
 def main(arguments=None):
