@@ -113,7 +113,7 @@ class Cell(Module):
 
     def hidden(self, state):
         """h (B, H) of a state, which may hold more."""
-        return leaves(state)[0]
+        return arrays(state)[0]
 
     def step(self, t, steps):
         """Step t, from a[t] and the state before to the state after, which a masked row keeps."""
