@@ -15,8 +15,6 @@ from numpy_attention.models.language_model import LanguageModel, ReadCache, stac
 from numpy_attention.module import Module
 from numpy_attention.shapes import at_least
 
-UNLIMITED = 64      # states that a memory without a window keeps while a text is written
-
 
 class Cache(NamedTuple):
     read: ReadCache     # from the words to the states
@@ -96,11 +94,6 @@ class AttentiveLanguageModel(LanguageModel):
         x, _ = self.embedding.forward(tokens[None])                                     # (1, B, E)
         h, states, _ = self.cells.forward(x, states)                                    # (1, B, H)
         known = np.ones((1, len(tokens)), bool)
-        y, memory, weights, _ = self.reader.forward(h, known, memory, self._remembered())
+        y, memory, weights, _ = self.reader.forward(h, known, memory, self.reader.reach)
         looked = None if weights is None else weights[0, :, :-1]
         return self.output.log_probabilities(y[0]), looked, (states, memory)
-
-    def _remembered(self):
-        """States to keep between two words; to an N-gram's reader any number but 0 is order − 2."""
-        window = getattr(self.reader, "window", None) or UNLIMITED
-        return max(int(self.reader.carried), window)

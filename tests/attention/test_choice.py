@@ -90,7 +90,7 @@ def test_what_is_refused_before_anything_is_drawn():
             AttentionChoice(**settings)
 
 
-def test_sizes_that_cannot_be_are_refused_by_who_needs_them():
+def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
     for settings, message in (
             (dict(window="local-m", width=0), "width = 0"),
             (dict(window="local-p", width=0), "width = 0"),
@@ -99,7 +99,9 @@ def test_sizes_that_cannot_be_are_refused_by_who_needs_them():
             (dict(attention="multi-head", heads=5), "5 heads of 4 numbers")):
         with pytest.raises(ValueError, match=message):
             create(query_size=D, **settings)
-    assert create("dot", query_size=D, width=0, longest=0, heads=0)
+    for name in ("width", "alignment", "longest", "heads"):
+        with pytest.raises(ValueError, match=f"{name} = 0"):
+            AttentionChoice("dot", **{name: 0})
     with pytest.raises(ValueError, match="dot needs queries of the values' size"):
         create("dot")
 

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from numpy_attention.data.batching import TextBatch
-from numpy_attention.models.attentive_language_model import ATTENTION, AttentiveLanguageModel
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
+from numpy_attention.names import READERS
 
 B, V = 3, 9
 
 
 @pytest.mark.parametrize("window", [None, 2])
-@pytest.mark.parametrize("attention", ATTENTION)
+@pytest.mark.parametrize("attention", READERS)
 def test_word_by_word_is_the_whole_text(rng, attention, window):
     settings = {} if attention == "ngram" else {"window": window}
     model = AttentiveLanguageModel.create(rng, V, attention, hidden=6, dtype=np.float64, init=0.7,

@@ -1,4 +1,4 @@
-"""LuongTranslator: every score in every window it allows, word by word, shares, padding, refusals."""
+"""LuongTranslator: every score in every window it allows, word by word, padding, refusals."""
 
 import laws
 import numpy as np
