@@ -22,7 +22,8 @@ def test_read_pairs_and_gzip(tmp_path):
     source = write(tmp_path / "a.en.gz", gzip.compress("The cat .\nA Dog, now\n".encode()))
     target = write(tmp_path / "a.fr", "Le chat .\nUn chien !\n")
     assert read_pairs(source, target) == [
-        Pair(("The", "cat", "."), ("Le", "chat", ".")), Pair(("A", "Dog,", "now"), ("Un", "chien", "!")),
+        Pair(("The", "cat", "."), ("Le", "chat", ".")),
+        Pair(("A", "Dog,", "now"), ("Un", "chien", "!")),
     ]
     pair = read_pairs(source, target, lowercase=True, tokenize=True)[1]
     assert pair == Pair(("a", "dog", ",", "now"), ("un", "chien", "!"))
@@ -35,7 +36,7 @@ def test_read_pairs_and_gzip(tmp_path):
         ("a\n\nc\n", "x\ny\nz\n", r"a.txt, line 2: empty; remove this line from both files"),
         ("a\nb\n", "x\n \n", r"b.txt, line 2: empty"),
         ("", "", "are empty; they need one sentence a line"),
-        (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8; convert the file"),
+        (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8; convert"),
         ("a\n".encode("utf-16-le"), "x\n", r"a.txt, line 1: a NUL character"),
     ],
 )
@@ -56,7 +57,8 @@ def test_missing_folder_and_damaged_files(tmp_path):
 
 
 def test_tab_pairs_tolerate_an_attribution(tmp_path):
-    path = write(tmp_path / "fra.txt", "Go.\tVa\u202f!\nHi.\tL'ami.\tCC-BY 2.0 (France) Attribution: someone\n")
+    lines = "Go.\tVa\u202f!\nHi.\tL'ami.\tCC-BY 2.0 (France) Attribution: someone\n"
+    path = write(tmp_path / "fra.txt", lines)
     assert read_tab_pairs(path, lowercase=True, elision=True) == [
         Pair(("go", "."), ("va", "!")), Pair(("hi", "."), ("l'", "ami", ".")),
     ]
@@ -81,7 +83,8 @@ def test_bad_tab_pairs(tmp_path, text, message):
 def test_read_text(tmp_path):
     path = write(tmp_path / "a.txt", "The end .\n \nOf it\n")
     assert read_text(path) == [["The", "end", "."], ["Of", "it"]]
-    assert read_text(path, lowercase=True, blank_lines="keep") == [["the", "end", "."], [], ["of", "it"]]
+    whole = [["the", "end", "."], [], ["of", "it"]]
+    assert read_text(path, lowercase=True, blank_lines="keep") == whole
     with pytest.raises(ValueError, match="expected 'skip' or 'keep'"):
         read_text(path, blank_lines="drop")
     with pytest.raises(ValueError, match="holds no text"):

@@ -8,7 +8,10 @@ from numpy_attention.data.tokens import word_tokens
 @pytest.mark.parametrize(
     "text, tokens",
     [
-        ("He said: 'well-known' (don't)!", ["He", "said", ":", "'", "well-known", "'", "(", "don't", ")", "!"]),
+        (
+            "He said: 'well-known' (don't)!",
+            ["He", "said", ":", "'", "well-known", "'", "(", "don't", ")", "!"],
+        ),
         ("3,000.5 at 10:30.", ["3,000.5", "at", "10", ":", "30", "."]),
         ("नमस्ते दुनिया। 你好,мир😀", ["नमस्ते", "दुनिया", "।", "你好", ",", "мир", "😀"]),
         ("cafe\u0301\u202f!", ["café", "!"]),
