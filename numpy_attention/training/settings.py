@@ -120,8 +120,8 @@ class Training:
 class TranslatorTraining(Training):
     """How a translator is trained.
 
-    reverse_source: the source is read from its end (Sutskever et al. 2014). subwords: both sides are
-    cut into pieces, so many ids each, in place of words (then min_count means nothing).
+    reverse_source: the source is read from its end (Sutskever et al. 2014). subwords: both sides
+    are cut into pieces, so many ids each, in place of words (then min_count means nothing).
     """
 
     batch_size: int = option(64, whole(1), "sentence pairs of a step")
