@@ -6,12 +6,12 @@ from pathlib import Path
 
 from numpy_attention import plotting
 from numpy_attention.runs import resume as runs
-from numpy_attention.runs.trained import OPTIMIZERS
+from numpy_attention.names import OPTIMIZERS, find
 
 
 def training_settings(options):
     """The fields of `Training` that `--epochs` and its companions set."""
-    rate = options.learning_rate or OPTIMIZERS[options.optimizer]().learning_rate
+    rate = options.learning_rate or find("optimizer", options.optimizer, OPTIMIZERS)().learning_rate
     settings = {name: getattr(options, name) for name in ("epochs", "minutes", "batch_size", "optimizer", "schedule", "clip",
                                                           "patience", "save_steps", "seed")}
     if options.schedule == "decay":

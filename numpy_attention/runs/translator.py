@@ -15,18 +15,10 @@ from numpy_attention.decoding.hypothesis import Hypothesis, longest
 from numpy_attention.decoding.sampling import Reading, sample
 from numpy_attention.models.registry import TRANSLATORS, build
 from numpy_attention.module import Array, Module
-from numpy_attention.runs.trained import Trained, Training
+from numpy_attention.runs.trained import Trained
 from numpy_attention.training.evaluation import Evaluation, evaluate
+from numpy_attention.training.settings import TranslatorTraining
 from numpy_attention.training.threads import Threads, available
-
-
-@dataclass
-class TranslatorTraining(Training):
-    """How a translator is trained; reverse_source: the source is read from its end (Sutskever et al. 2014). subwords:
-    both sides are cut into pieces, so many ids each, in place of words (then min_count means nothing)."""
-
-    reverse_source: bool = False
-    subwords: int | None = None
 
 
 @dataclass

@@ -7,36 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
-from numpy_attention.data.running_text import STATES
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.models.registry import LANGUAGE_MODELS, build
 from numpy_attention.module import Array, Module
-from numpy_attention.runs.trained import Trained, Training
+from numpy_attention.runs.trained import Trained
 from numpy_attention.training.evaluation import evaluate
-
-
-@dataclass
-class WriterTraining(Training):
-    """How a language model is trained.
-
-    steps: tokens that back-propagation goes through at a time. state: "carried" through the whole text (Zaremba et al.
-    2014), or empty at the start of every "sentence" or "article". max_vocabulary: rarer words become <unk>. unit: "words"
-    or "characters", as the Text has it that a writer is created for. frequencies: the output's bias begins as the
-    logarithm of how frequent each token is, which a model learns first of all, and slowly; else as 0.
-    """
-
-    batch_size: int = 20
-    steps: int = 35
-    state: str = "carried"
-    max_vocabulary: int | None = None
-    unit: str = "words"
-    frequencies: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.state not in STATES:
-            raise ValueError(f"state {self.state!r}: expected one of {', '.join(STATES)}")
+from numpy_attention.training.settings import WriterTraining
 
 
 class Word(NamedTuple):
