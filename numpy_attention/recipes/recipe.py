@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.data import running_text
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.selection import selected
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.trained import Trained
 from numpy_attention.runs.translator import Translator
@@ -21,7 +20,7 @@ Figure = tuple[str, str]        # (split, metric)
 class Recipe:
     """An experiment whose figures are recorded: here a translation.
 
-    corpus: arguments of `load_parallel` but the split. model, settings: as `Translator.create`
+    corpus: the dict of a selection (`data.selection`). model, settings: as `Translator.create`
     takes them. training: its seed is replaced by the run's. metrics: the figures to record,
     metrics as `Translator.measure` names them. yardsticks: {figure: (value, "whose figure it
     is")}, published or measured elsewhere. ValueError: a yardstick for a figure that is not
@@ -46,7 +45,7 @@ class Recipe:
 
     def load(self, split: str) -> Any:
         """What to train or measure on."""
-        return load_parallel(split=split, **self.corpus)
+        return selected(self.corpus).load(split)[0]
 
     def create(self, train: Any, training: Any) -> Trained:
         """What is trained, untrained."""
@@ -62,12 +61,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class LanguageRecipe(Recipe):
-    """A language model's. corpus: {"name": …}; model, settings: as `Writer.create` takes them."""
+    """A language model's; model, settings: as `Writer.create` takes them."""
 
     metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
-
-    def load(self, split: str) -> Any:
-        return running_text.load(self.corpus["name"], split)
 
     def create(self, train: Any, training: Any) -> Trained:
         return Writer.create(train, self.model, self.settings, training, self.corpus)

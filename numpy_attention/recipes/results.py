@@ -45,6 +45,7 @@ def check(line: Any) -> Line:
     if not isinstance(line, dict) or line.keys() != FIELDS.keys():
         given = ", ".join(map(str, line)) if isinstance(line, dict) else repr(line)
         raise ValueError(f"a result has the fields {given}; expected exactly {', '.join(FIELDS)}")
+    kind: Any
     for name, kind in FIELDS.items():
         value: Any = line[name]
         kinds = (int, float) if kind is float else kind

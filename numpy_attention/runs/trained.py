@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from numpy_attention.data.protocols import Batches
 from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
 from numpy_attention.module import Module
@@ -37,7 +38,7 @@ class Trained:
     history: list[dict[str, Any]]
     threads: int | None             # those that it was trained by
 
-    def batches(self, text: Any) -> Any:
+    def batches(self, text: Any) -> Batches:
         """What the model reads of a text."""
         raise NotImplementedError
 

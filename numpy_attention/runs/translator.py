@@ -9,6 +9,7 @@ import numpy as np
 
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair
+from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.subwords import Subwords
 from numpy_attention.data.vocabulary import BOS, UNK, Vocabulary
 from numpy_attention.decoding.beam import beam_search
@@ -50,7 +51,7 @@ class Translation:
 
 def vocabularies_of(
     pairs: Sequence[Pair], training: TranslatorTraining
-) -> list[Vocabulary | Subwords]:
+) -> list[AnyVocabulary]:
     """The vocabularies of both sides, [source, target]: words, or pieces of words."""
     sides = {
         "source": [pair.source for pair in pairs],
@@ -72,8 +73,8 @@ class Translator(Trained):
     TRAINING = TranslatorTraining
 
     model: Any                          # one of TRANSLATORS
-    source_vocabulary: Vocabulary | Subwords
-    target_vocabulary: Vocabulary | Subwords
+    source_vocabulary: AnyVocabulary
+    target_vocabulary: AnyVocabulary
     name: str
     settings: dict[str, Any]
     training: TranslatorTraining
@@ -90,7 +91,7 @@ class Translator(Trained):
         settings: dict[str, Any] | None = None,
         training: TranslatorTraining | None = None,
         corpus: dict[str, Any] | None = None,
-        vocabularies: Sequence[Vocabulary | Subwords] | None = None,
+        vocabularies: Sequence[AnyVocabulary] | None = None,
     ) -> "Translator":
         """An untrained translator for these Pairs.
 
