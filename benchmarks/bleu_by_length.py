@@ -32,7 +32,7 @@ HOW = TranslatorTraining(epochs=3, batch_size=64, learning_rate=2e-3, clip=1.0, 
 SCHEDULES = {"transformer": "linear"}
 SYSTEMS = ("rnnsearch", "encoder-decoder", "luong", "transformer")
 LUONG = dict(attention="general", cell="gru", bidirectional=True, layers=1, dropout=0.2, init="modern")
-TRANSFORMER = dict(layers=2, heads=4, first=True, dropout=0.1, smoothing=0.1)
+TRANSFORMER = dict(layers=2, heads=4, pre_norm=True, dropout=0.1, smoothing=0.1)
 COMMON = dict(readout="current", reset="after", update="old", init="modern", dropout=0.2, embedding=128)
 
 

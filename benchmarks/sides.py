@@ -68,7 +68,7 @@ def our_model(size, rng):
                                                       readout="current", reset="after", update="old", init="modern"),
                 "luong": lambda: LuongTranslator.create(rng, V, V, size["embedding"], H, layers=1, attention="dot"),
                 "transformer": lambda: Transformer.create(rng, V, V, H, size["layers"], size["heads"], size["inner"],
-                                                          first=True, dropout=0.0, smoothing=0.0)}[size["model"]]()
+                                                          pre_norm=True, dropout=0.0, smoothing=0.0)}[size["model"]]()
     if size["attention"]:
         return AttentiveLanguageModel.create(rng, V, size["attention"], H, size["layers"], size["cell"], tied=False)
     return LanguageModel.create(rng, V, H, size["layers"], size["cell"])

@@ -127,7 +127,7 @@ CASES = {
     "LuongTranslator both loss": partial(loss, create=luong, batch=PAIRS, attention="scaled-dot", window="local-m",
                                          bidirectional=True, layers=1, bias=True),
     "Transformer": partial(translation, model=Transformer, create=transformer),
-    "Transformer first": partial(translation, model=Transformer, create=transformer, first=True, tied=False),
+    "Transformer first": partial(translation, model=Transformer, create=transformer, pre_norm=True, tied=False),
     "Transformer loss": partial(loss, create=transformer, batch=PAIRS),
     "RNNSearch loss": partial(translation_loss, model=RNNSearch, **PAPER),
     "RNNSearch modern loss": partial(translation_loss, model=RNNSearch, **MODERN),

@@ -97,4 +97,4 @@ def settings_of_transformer(settings):
     if hidden % 2 or hidden % heads:
         raise ValueError(f"--hidden {hidden} and --heads {heads}: expected an even --hidden that --heads divides")
     settings["size"] = settings.pop("hidden")
-    return settings | {"first": True}
+    return settings | {"pre_norm": True}

@@ -38,7 +38,7 @@ class Transformer(TeacherForced):
         v_t = √D E y_{t−1} + PE(t),  N decoder layers → v'_t                   t from 0, y_{−1} = <s>
         p(y_t) = softmax(W_o v'_t + b)                                         v'_t sees the words before t and the memory
 
-    With first=True layer normalisation stands before each part, and once more after the last layer (Xiong et al. 2020).
+    With pre_norm=True layer normalisation stands before each part, and once more after the last layer (Xiong et al. 2020).
     Dropout as the paper: on the sums with the positions and on each part's output. The weights returned are the last
     decoder layer's over the source, the mean over its heads. smoothing: label smoothing ε (section 5.4), in training.
     """
@@ -55,7 +55,7 @@ class Transformer(TeacherForced):
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, size=512, layers=6, heads=8, inner=None, tied=True,
-               first=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
+               pre_norm=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
         """A new model; the defaults are those of the paper's base model, which also shares the source's table (section 3.4)
         and has no biases in its attention. size: D; inner: the feed-forward's, 4 D unless given;
         tied: the target's table serves as W_o. ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1)."""
@@ -64,9 +64,9 @@ class Transformer(TeacherForced):
             raise ValueError(f"smoothing = {smoothing}: expected a share in [0, 1)")
         positional_encoding(1, size)                                # refuses an odd size before anything is drawn
         inner, table = inner or 4 * size, normal(size**-0.5)
-        settings = (size, heads, inner, dropout, first, dtype)
+        settings = (size, heads, inner, dropout, pre_norm, dtype)
         target = Embedding.create(rng, target_vocabulary, size, table, dtype)
-        norm = lambda: LayerNorm.create(size, dtype) if first else None
+        norm = lambda: LayerNorm.create(size, dtype) if pre_norm else None
         return cls(Embedding.create(rng, source_vocabulary, size, table, dtype),
                    [EncoderLayer.create(rng, *settings) for _ in range(layers)], norm(), target,
                    [DecoderLayer.create(rng, *settings) for _ in range(layers)], norm(),

@@ -23,9 +23,9 @@ class EncoderLayer(Module):
     around_feed_forward: Residual
 
     @classmethod
-    def create(cls, rng, size, heads, inner, dropout=0.0, first=False, dtype=np.float32):
-        """size: D; inner: the feed-forward's; first: layer normalisation before each part. ValueError: impossible sizes."""
-        around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), first)
+    def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
+        """size: D; inner: the feed-forward's; pre_norm: layer normalisation before each part. ValueError: impossible sizes."""
+        around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), pre_norm)
         return cls(MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype), around(),
                    FeedForward.create(rng, size, inner, dtype=dtype), around())
 
@@ -61,9 +61,9 @@ class DecoderLayer(Module):
     around_feed_forward: Residual
 
     @classmethod
-    def create(cls, rng, size, heads, inner, dropout=0.0, first=False, dtype=np.float32):
-        """size: D; inner: the feed-forward's; first: layer normalisation before each part. ValueError: impossible sizes."""
-        around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), first)
+    def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
+        """size: D; inner: the feed-forward's; pre_norm: layer normalisation before each part. ValueError: impossible sizes."""
+        around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), pre_norm)
         look = lambda: MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype)
         return cls(look(), around(), look(), around(), FeedForward.create(rng, size, inner, dtype=dtype), around())
 

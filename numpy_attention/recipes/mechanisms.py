@@ -66,7 +66,7 @@ NAMED = (
     luong("scaled-dot", "scaled-dot", "scaled dot attention"),
     luong("multi-head", "multi-head", "multi-head attention, 4 heads", heads=4),
     transformer("transformer", 136, "Transformer, 2 layers, 4 heads",
-                layers=2, heads=4, first=True, dropout=0.1, smoothing=0.1),
+                layers=2, heads=4, pre_norm=True, dropout=0.1, smoothing=0.1),
 )
 ATTENTIONS = {recipe.settings.get("attention") for recipe in NAMED}
 # a score that is new in `names` takes part as it is

@@ -33,7 +33,7 @@ def test_every_translator_has_its_options(rng):
     ("--model luong --window local-m --width 3 --reverse-source", dict(window="local-m", D=3, backwards=True)),
     ("--model luong --attention multi-head --heads 2 --bidirectional", dict(attention="multi-head", heads=2,
                                                                             bidirectional=True)),
-    ("--model transformer --hidden 32 --layers 1 --smoothing 0", dict(size=32, layers=1, smoothing=0.0, first=True)),
+    ("--model transformer --hidden 32 --layers 1 --smoothing 0", dict(size=32, layers=1, smoothing=0.0, pre_norm=True)),
     ("--model rnnsearch --readout previous --dropout 0", dict(readout="previous", dropout=0.0, reset="after")),
 ])
 def test_options_reach_the_model(words, wanted):

@@ -11,7 +11,7 @@ from numpy_attention.data.vocabulary import BOS
 from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.transformer import Transformer
 
-FORMS = [dict(), dict(first=True, tied=False)]
+FORMS = [dict(), dict(pre_norm=True, tied=False)]
 
 
 @pytest.mark.parametrize("settings", FORMS)

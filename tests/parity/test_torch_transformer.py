@@ -118,11 +118,11 @@ def check_rest(theirs, grad, norms, tolerance):
     laws.assert_close(found, wanted, tolerance)
 
 
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("pre_norm", [False, True])
 @PRECISIONS
-def test_encoder_layer(rng, dtype, tolerance, first):
-    ours = randomize(EncoderLayer.create(rng, D, HEADS, INNER, first=first, dtype=dtype), rng)
-    theirs = nn.TransformerEncoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=first,
+def test_encoder_layer(rng, dtype, tolerance, pre_norm):
+    ours = randomize(EncoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm, dtype=dtype), rng)
+    theirs = nn.TransformerEncoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=pre_norm,
                                         dtype=torch.from_numpy(ours.attention.W_q).dtype)
     fill(theirs.self_attn, ours.attention)
     fill_rest(theirs, ours, (ours.around_attention, ours.around_feed_forward))
@@ -140,11 +140,11 @@ def test_encoder_layer(rng, dtype, tolerance, first):
     check_rest(theirs, grad, (grad.around_attention, grad.around_feed_forward), tolerance)
 
 
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("pre_norm", [False, True])
 @PRECISIONS
-def test_decoder_layer(rng, dtype, tolerance, first):
-    ours = randomize(DecoderLayer.create(rng, D, HEADS, INNER, first=first, dtype=dtype), rng)
-    theirs = nn.TransformerDecoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=first,
+def test_decoder_layer(rng, dtype, tolerance, pre_norm):
+    ours = randomize(DecoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm, dtype=dtype), rng)
+    theirs = nn.TransformerDecoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=pre_norm,
                                         dtype=torch.from_numpy(ours.attention.W_q).dtype)
     fill(theirs.self_attn, ours.attention)
     fill(theirs.multihead_attn, ours.source_attention)
@@ -176,8 +176,8 @@ def parts(ours, theirs):
 
 @PRECISIONS
 def test_whole_model(rng, dtype, tolerance):
-    model = Transformer.create(rng, 9, 9, size=8, layers=2, heads=HEADS, inner=INNER, first=True, dropout=0.0, smoothing=0.0,
-                               dtype=dtype)
+    model = Transformer.create(rng, 9, 9, size=8, layers=2, heads=HEADS, inner=INNER, pre_norm=True, dropout=0.0,
+                               smoothing=0.0, dtype=dtype)
     ours, theirs = randomize(model, rng), TorchTransformer(9, 9, 8, 2, HEADS, INNER).to(torch.from_numpy(model.vector).dtype)
     for layer, other in (*zip(ours.encoder, theirs.stack.encoder.layers), *zip(ours.decoder, theirs.stack.decoder.layers)):
         fill(other.self_attn, layer.attention)

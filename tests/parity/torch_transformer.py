@@ -8,7 +8,7 @@ from torch import nn
 
 
 class TorchTransformer(nn.Module):
-    """numpy_attention.models.transformer with first=True, without dropout, built from nn.Transformer."""
+    """numpy_attention.models.transformer with pre_norm=True, without dropout, built from nn.Transformer."""
 
     def __init__(self, source_vocabulary, target_vocabulary, size, layers, heads, inner):
         super().__init__()
