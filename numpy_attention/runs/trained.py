@@ -15,6 +15,7 @@ from numpy_attention.names import OPTIMIZERS, find
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
+from numpy_attention.training.protocols import Schedule
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
 from numpy_attention.training.trainer import Trainer
@@ -140,7 +141,7 @@ def with_settings(kind: Any, how: Training, **given: Any) -> Any:
     return kind(**given, **{name: value for name, value in vars(how).items() if name in asked})
 
 
-def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Callable[[int, int], float]:
+def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
     """The schedule of a training; steps_of(epochs): how many steps so many epochs make."""
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)
