@@ -1,8 +1,11 @@
 """Initial values: each takes the caller's Generator and a shape (inputs, outputs) and returns an array."""
 
 import math
+from typing import Callable, NamedTuple
 
 import numpy as np
+
+from numpy_attention.names import INITIAL_VALUES
 
 
 def uniform(bound):
@@ -32,14 +35,22 @@ def orthogonal(rng, shape, dtype=np.float32):
     return np.concatenate(blocks, axis=1)[:, :shape[1]].astype(dtype)
 
 
+class InitialValues(NamedTuple):
+    """How a model's parameters begin; biases are 0."""
+
+    weights: Callable
+    recurrent: Callable     # weights of a cell from state to state
+    table: Callable         # of words
+
+
 def initial_values(init, paper):
-    """(weights, recurrent weights, tables of words), three initial values: for "paper" what the paper has; for "modern"
-    `glorot`, `orthogonal` and N(0, 0.1²); for a number b all from U(−b, b). ValueError: neither name nor number."""
+    """InitialValues: for "paper" those of the paper; for "modern" `glorot`, `orthogonal` and
+    N(0, 0.1²); for a number b all from U(−b, b). ValueError: neither name nor number."""
     if not isinstance(init, str):
-        return (uniform(init),) * 3
-    if init not in ("paper", "modern"):
+        return InitialValues(uniform(init), uniform(init), uniform(init))
+    if init not in INITIAL_VALUES:
         raise ValueError(f"init={init!r}: expected 'paper', 'modern' or b, for U(−b, b)")
-    return paper if init == "paper" else (glorot, orthogonal, normal(0.1))
+    return paper if init == "paper" else InitialValues(glorot, orthogonal, normal(0.1))
 
 
 def _expect_finite(what, value):

@@ -37,3 +37,30 @@ def rebuild(shape, arrays):
     if isinstance(shape, list):
         return tuple(rebuild(item, arrays) for item in shape)
     return None if shape is None else next(arrays)
+
+
+def last_leaf(tree):
+    """The last array of a tree."""
+    return last_leaf(tree[-1]) if isinstance(tree, tuple) else tree
+
+
+def last_leaf_alone(tree, array):
+    """A tree like this one with `array` for its last leaf, and None for all others."""
+    if not isinstance(tree, tuple):
+        return array
+    return (None,) * (len(tree) - 1) + (last_leaf_alone(tree[-1], array),)
+
+
+def cut_columns(array, like):
+    """An array (B, …) as a tree: side by side in it stand the arrays of a tree like this one."""
+    if not isinstance(like, tuple):
+        return array
+    widths = [sum(leaf.shape[1] for leaf in leaves(part)) for part in like]
+    parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
+    return tuple(cut_columns(part, one) for part, one in zip(parts, like))
+
+
+def join_columns(tree):
+    """A tree's arrays side by side in one: what `cut_columns` took apart."""
+    arrays = leaves(tree)
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)

@@ -5,10 +5,12 @@ from functools import partial
 import numpy as np
 
 from numpy_attention.attention.additive import AdditiveAttention
-from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.dot import DotAttention, ScaledDotAttention
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
-from numpy_attention.attention.history import Combined, Single, causal
+from numpy_attention.attention.combined import Combined
+from numpy_attention.attention.single import Single
+from numpy_attention.attention.history import causal
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
@@ -48,7 +50,7 @@ def general(rng, dtype):
 
 def local_p(rng, dtype, inner=general, queries=Q):
     """A window wide enough for all: at a window's edge, where the weights jump, there is no gradient to check."""
-    return LocalPredictive.create(rng, inner(rng, dtype), queries, H, D=7, dtype=dtype)
+    return LocalPredictive.create(rng, inner(rng, dtype), queries, H, width=7, dtype=dtype)
 
 
 def multi_head(rng, dtype, **settings):
@@ -116,10 +118,10 @@ CASES = {
     "AdditiveAttention": partial(attention, create=additive),
     "AdditiveAttention contexts": partial(contexts_only, create=additive),
     "DotAttention": partial(attention, create=lambda rng, dtype: DotAttention(), queries=D),
-    "DotAttention scaled": partial(attention, create=lambda rng, dtype: DotAttention(scaled=True), queries=D),
+    "DotAttention scaled": partial(attention, create=lambda rng, dtype: ScaledDotAttention(), queries=D),
     "GeneralAttention": partial(attention, create=general),
     "LocationAttention": partial(attention, create=lambda rng, dtype: LocationAttention.create(rng, Q, 8, dtype=dtype)),
-    "LocalMonotonic": partial(attention, create=lambda rng, dtype: LocalMonotonic(general(rng, dtype), D=1)),
+    "LocalMonotonic": partial(attention, create=lambda rng, dtype: LocalMonotonic(general(rng, dtype), width=1)),
     "LocalMonotonic backwards": partial(attention, create=lambda rng, dtype: LocalMonotonic(additive(rng, dtype), 2, True)),
     "LocalPredictive": partial(attention, create=local_p),
     "LocalPredictive additive": partial(attention, create=partial(local_p, inner=additive)),
