@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from numpy_attention.models.registry import MODELS
+from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
 from numpy_attention.training.settings import Training
@@ -72,10 +72,10 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 def defaults_of(model: str) -> dict[str, Any]:
     """The settings that a model has unless they are given, those that JSON can hold."""
-    if model not in MODELS:
+    models = TRANSLATORS | LANGUAGE_MODELS
+    if model not in models:
         return {}
-    kind: Any = MODELS[model]
-    parameters = inspect.signature(kind.create).parameters.values()
+    parameters = inspect.signature(find("model", model, models).create).parameters.values()
     return {one.name: one.default for one in parameters
             if one.default is None or isinstance(one.default, (bool, int, float, str))}
 

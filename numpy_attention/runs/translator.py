@@ -16,8 +16,9 @@ from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.hypothesis import Hypothesis, longest
 from numpy_attention.decoding.sampling import Reading, sample
-from numpy_attention.models.registry import TRANSLATORS, build
+from numpy_attention.models.registry import build
 from numpy_attention.module import Array
+from numpy_attention.names import TRANSLATORS, find
 from numpy_attention.runs import figures
 from numpy_attention.runs.trained import Trained
 from numpy_attention.runs.words import in_words, turned
@@ -102,9 +103,7 @@ class Translator(Trained):
         if not pairs:
             raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length "
                              "limit drops every pair")
-        if name not in TRANSLATORS:
-            known = ", ".join(sorted(TRANSLATORS))
-            raise ValueError(f"unknown translator {name!r}: expected one of {known}")
+        find("translator", name, TRANSLATORS)
         settings = settings or {}
         training = training or TranslatorTraining()
         backwards = bool(settings.get("backwards"))

@@ -9,7 +9,7 @@ import pytest
 from numpy_attention.cli import catalogue
 from numpy_attention.cli.main import main
 from numpy_attention.data.corpora import find_corpus
-from numpy_attention.models.registry import MODELS
+from numpy_attention.models.registry import build
 from numpy_attention.recipes import RECIPES, find_recipe, results
 from numpy_attention.recipes.recipe import LanguageRecipe, Recipe, run
 from numpy_attention.runs.translator import Translator, TranslatorTraining
@@ -117,5 +117,5 @@ def test_every_recipe_can_be_built(name):
     assert find_corpus(recipe.corpus["name"], "text" if language else "parallel")
     test = "test_2016_flickr" if "multi30k" in name else "test"
     assert {"valid", test} >= {split for split, _ in recipe.metrics}
-    sizes = (9,) if language else (9, 9)
-    MODELS[recipe.model].create(np.random.default_rng(0), *sizes, **recipe.settings)
+    words = [range(9)] if language else [range(9), range(9)]
+    build(recipe.model, np.random.default_rng(0), *words, **recipe.settings)

@@ -7,7 +7,7 @@ import pytest
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
-from numpy_attention.runs.trained import kind_of, schedule_of, with_settings
+from numpy_attention.runs.trained import kind_of, schedule_of
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.runs.writer import Writer, WriterTraining
 from numpy_attention.training import checkpoint
@@ -88,16 +88,6 @@ def test_a_new_option_is_handed_on_by_its_name():
     training = OwnTraining(optimizer="sgd", momentum=0.75)
     trainer = Translator.create(PAIRS, settings=SIZES, training=training).trainer(PAIRS, threads=1)
     assert trainer.optimizer == SGD(learning_rate=1e-3, momentum=0.75)
-
-
-def test_what_is_given_stands_before_the_settings():
-    @dataclass
-    class Asked:
-        clip: float
-        patience: int
-        own: str = "own"
-    made = with_settings(Asked, Training(clip=2.0, patience=3), patience=7)
-    assert made == Asked(clip=2.0, patience=7)
 
 
 def test_schedules():

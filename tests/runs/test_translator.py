@@ -107,13 +107,13 @@ def test_what_no_translator_can_be_made_of_is_refused():
     pairs = reverse("train", 5)
     with pytest.raises(ValueError, match="no sentence pairs"):
         Translator.create([])
-    with pytest.raises(ValueError, match="unknown translator 'perceptron'"):
+    with pytest.raises(ValueError, match="translator 'perceptron': expected one of rnnsearch"):
         Translator.create(pairs, "perceptron")
     with pytest.raises(ValueError, match="cannot be built"):
         Translator.create(pairs, settings={"size": 3})
     for settings, backwards in (({}, True), ({"backwards": True}, False)):
         with pytest.raises(ValueError, match="run along from the wrong end"):
-            settings = {"window": "local-m", "D": 1} | settings
+            settings = {"window": "local-m", "width": 1} | settings
             training = TranslatorTraining(reverse_source=backwards)
             Translator.create(pairs, "luong", settings, training)
 

@@ -176,7 +176,7 @@ def test_refused(rng):
         writer_of(settings=ATTENTIVE).attend([])
     with pytest.raises(ValueError, match="temperature -1"):
         writer_of().generate(rng, temperature=-1)
-    with pytest.raises(ValueError, match="unknown language model 'rnnsearch'"):
+    with pytest.raises(ValueError, match="language model 'rnnsearch': expected one of"):
         Writer.create(TEXT, "rnnsearch")
     with pytest.raises(ValueError, match="does not come as articles"):
         writer_of(state="article").batches(Text([[["a"]]]))
