@@ -111,6 +111,10 @@ class Cell(Module):
         """The state before step t; t = T or −1: the last one."""
         return steps.hs[t]
 
+    def hidden(self, state):
+        """h (B, H) of a state, which may hold more."""
+        return leaves(state)[0]
+
     def step(self, t, steps):
         """Step t, from a[t] and the state before to the state after; a masked row reads no a."""
         ragged = steps.ragged[t]

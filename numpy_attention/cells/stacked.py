@@ -115,6 +115,10 @@ class Stacked(Module):
         """The layers' states before step t; t = T or −1: the last ones."""
         return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
 
+    def hidden(self, state):
+        """h (B, H) of the top layer's state."""
+        return self.cells[-1].hidden(state[-1])
+
     def step(self, t, steps):
         """Step t of all layers, from the bottom up."""
         for i, cell in enumerate(self.cells):

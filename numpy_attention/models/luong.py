@@ -122,8 +122,8 @@ class LuongTranslator(TeacherForced):
         encoder = Stacked.create(both if bidirectional else one, sizes, dropout)
         target_embedding = Embedding.create(rng, target_vocabulary, embedding, values.table, dtype)
         F = weights(hidden, decoder.gates_size) if input_feeding else None
-        attention = attention_of(attention, rng, hidden, hidden, dtype=dtype, init=values.weights,
-                                 **looking)
+        attention = attention_of(attention, rng, hidden, hidden, dtype=dtype, settings=looking,
+                                 init=values.weights)
         C = weights(hidden, hidden)
         W = weights(hidden, hidden)
         b = np.zeros(hidden, dtype) if bias else None

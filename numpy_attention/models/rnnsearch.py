@@ -118,8 +118,8 @@ class RNNSearch(TeacherForced):
         annotation = (2 if bidirectional else 1) * hidden
         maxout = maxout or max(1, hidden // 2)
         scoring = PAPER_ATTENTION if init == "paper" else {"init": values.weights}
-        attention = attention_of(attention, rng, hidden, annotation, dtype=dtype, **scoring,
-                                 **looking)
+        attention = attention_of(attention, rng, hidden, annotation, dtype=dtype, settings=looking,
+                                 **scoring)
 
         def gru(below, above):
             return GRU.create(rng, below, above, reset, update, values.weights, values.recurrent,
@@ -232,8 +232,8 @@ class RNNSearch(TeacherForced):
             if dquery is not None:
                 ds_read[i] += dquery
         # s_0 is read by the first question, and by t_1 where that reads s_{i−1}
+        self.decoder.hidden(dstates)[...] += ds_read[0]
         ds_0 = join_columns(dstates)
-        ds_0[:, -self.decoder.hidden_size:] += ds_read[0]
         # the weights, one product for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i
         da = self.decoder.end_backward(steps, dsteps, grad.decoder)
         grad.C += flat(contexts).T @ flat(da)

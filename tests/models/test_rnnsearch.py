@@ -80,7 +80,7 @@ def test_the_decoder_may_be_of_cells_whose_state_is_a_pair(rng):
 def test_any_score_may_ask_by_name(rng, score):
     settings = MODERN | {"dropout": 0.0, "attention": score}
     if score in ("dot", "scaled-dot"):      # a query of 4 numbers, annotations of 2 · 4
-        with pytest.raises(ValueError, match="query .* has shape"):
+        with pytest.raises(ValueError, match="query_size = 4 and value_size = 8 differ"):
             translator(rng, np.float64, RNNSearch, **settings).forward(PAIRS)
         settings["bidirectional"] = False
     walks_alike(translator(rng, np.float64, RNNSearch, **settings))
@@ -194,7 +194,7 @@ def test_what_is_refused(rng):
     for kind in (RNNSearch, EncoderDecoder):
         with pytest.raises(ValueError, match="init='none'"):
             kind.create(rng, 8, 9, init="none")
-    with pytest.raises(ValueError, match="attention 'cosine' .*: expected one of dot"):
+    with pytest.raises(ValueError, match="attention 'cosine': expected one of dot"):
         RNNSearch.create(rng, 8, 9, attention="cosine")
     with pytest.raises(ValueError, match="width .* belongs to an attention chosen by its name"):
         RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)
