@@ -1,11 +1,12 @@
 """When the run of a folder may go on: it is of the same kind, and has the same settings."""
 
 import dataclasses
-import inspect
 import json
+from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from numpy_attention.attention.choice import AttentionChoice
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
@@ -71,12 +72,16 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def defaults_of(model: str) -> dict[str, Any]:
-    """The settings that a model has unless they are given, those that JSON can hold."""
+    """The settings that a model has unless they are given, those that JSON can hold.
+
+    Its attention's too, which a decoder's `create` passes on.
+    """
     models = TRANSLATORS | LANGUAGE_MODELS
     if model not in models:
         return {}
-    parameters = inspect.signature(find("model", model, models).create).parameters.values()
-    return {one.name: one.default for one in parameters
+    create = find("model", model, models).create
+    asked = {**signature(AttentionChoice).parameters, **signature(create).parameters}
+    return {name: one.default for name, one in asked.items()
             if one.default is None or isinstance(one.default, (bool, int, float, str))}
 
 

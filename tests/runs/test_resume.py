@@ -65,6 +65,14 @@ def test_a_run_older_than_a_setting_of_the_model_has_its_default(saved, tmp_path
         check_same(tmp_path, Trained(model="language-model", hidden=3, cell="gru"))
 
 
+def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
+    saved(Trained(model="luong", hidden=4, attention="general"))
+    given = dict(attention="general", window="global", width=10, heads=4)
+    assert check_same(tmp_path, Trained(model="luong", hidden=4, **given))
+    with pytest.raises(ValueError, match="window global there, local-p now"):
+        check_same(tmp_path, Trained(model="luong", hidden=4, **given | {"window": "local-p"}))
+
+
 def test_a_setting_that_was_renamed_is_the_same(saved, tmp_path):
     saved(Trained(D=2, first=True))
     assert check_same(tmp_path, Trained(width=2, pre_norm=True))
