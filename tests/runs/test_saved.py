@@ -50,6 +50,24 @@ def test_settings_that_were_renamed():
     assert settings == {"hidden": 4, "first": True, "D": 2}
 
 
+@pytest.mark.parametrize("name, settings, renamed", [
+    ("luong", dict(hidden=4, embedding=3, layers=1, window="local-p", width=1), {"width": "D"}),
+    ("transformer", dict(size=4, layers=1, heads=2, pre_norm=True), {"pre_norm": "first"}),
+])
+def test_a_model_is_built_from_the_names_its_settings_had(name, settings, renamed, tmp_path):
+    def untrained():
+        training = TranslatorTraining(epochs=1, batch_size=2)
+        return Translator.create(PAIRS, name, settings, training)
+    untrained().fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    vector = Translator.load(tmp_path).model.vector
+    old = {renamed.get(setting, setting): value for setting, value in settings.items()}
+    rewrite(tmp_path, lambda about: about["about"].update(settings=old))
+    again = Translator.load(tmp_path)
+    assert again.settings == settings and np.array_equal(again.model.vector, vector)
+    resumed = untrained().fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    assert np.array_equal(resumed.model.vector, vector)
+
+
 def test_a_run_of_the_version_before_loads_and_goes_on(folder):
     rewrite(folder, lambda about: None)
     before = Translator.load(folder)
