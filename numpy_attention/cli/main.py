@@ -1,95 +1,169 @@
-"""The command line, `numpy-attention`: its commands, and how errors are told. `commands.py` does the work."""
+"""The command line, `numpy-attention`: its commands, and how errors are told."""
+
+from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NoReturn
 
-from numpy_attention.cli import options as cli_options
-from numpy_attention.cli import language_model_options as cli_writing
+from numpy_attention.cli import options
+from numpy_attention.cli.entry import Group, Option, flag_of, settled
 
-EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)        # the library's own: told in one line
+EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)    # the library's own: told in one line
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command is for, an example, its options, and the function that does it, "file:function".
+
+    What is done with a run may differ by the run's kind: {kind: "file:function"}. A command may have
+    further commands, its actions, in place of options.
+    """
+
+    work: str | Mapping[str, str]
+    summary: str
+    example: str
+    groups: Sequence[Group] = ()
+    actions: Mapping[str, Command] = field(default_factory=dict)
+
+    @property
+    def options(self) -> list[Option]:
+        return [option for group in self.groups for option in group.options]
+
+
+OF_RUNS = {"translator": "translators", "writer": "language_models"}
+RUN = "runs/bible-en-es-rnnsearch"
+COMMANDS = {
+    "train": Command(
+        "translators:train",
+        "train a translator, or resume one; `train lm` trains a language model",
+        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5", options.TRAIN),
+    "train lm": Command(
+        "language_models:train", "train a language model, or resume one",
+        "numpy-attention train lm --corpus bible-en --attention combined --minutes 5",
+        options.TRAIN_LM),
+    "translate": Command(
+        "translators:translate", "translate sentences with a trained run",
+        f'numpy-attention translate {RUN} "in the beginning" --heatmap beginning.png',
+        options.TRANSLATE),
+    "generate": Command(
+        "language_models:generate", "write on with a trained language model",
+        'numpy-attention generate runs/bible-en-combined --prompt "in the beginning" '
+        "--temperature 0.8", options.GENERATE),
+    "evaluate": Command(
+        {kind: f"{file}:evaluate" for kind, file in OF_RUNS.items()},
+        "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
+        f"numpy-attention evaluate {RUN} --split test", options.EVALUATE),
+    "heatmap": Command(
+        {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
+        "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "
+        "over its own past",
+        f"numpy-attention heatmap {RUN} --index 3 --output attention.png", options.HEATMAP),
+    "gradcheck": Command(
+        "catalogue:gradcheck", "check hand-written gradients against central differences",
+        "numpy-attention gradcheck GRU LSTM", options.GRADCHECK),
+    "corpora": Command(
+        "", "list, show and fetch corpora", "numpy-attention corpora show bible-en-es", actions={
+            "list": Command("catalogue:list_corpora", "list all corpora",
+                            "numpy-attention corpora list"),
+            "show": Command("catalogue:show_corpus",
+                            "description, counts and some pairs with their word links",
+                            "numpy-attention corpora show bible-en-es", options.A_CORPUS),
+            "fetch": Command("catalogue:fetch_corpus",
+                             "download a corpus's files unless they are there",
+                             "numpy-attention corpora fetch tatoeba-en-fr", options.A_CORPUS),
+        }),
+    "reproduce": Command(
+        "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
+        "numpy-attention reproduce rnnsearch-bible --seed 1", options.REPRODUCE),
+    "compare": Command(
+        "compare:compare", "train several recipes on one corpus with one budget, into one table",
+        "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1",
+        options.COMPARE),
+}
+
+# ---- from the words of a command line to options ------------------------------------------------
 
 
 class Parser(argparse.ArgumentParser):
     """Tells a wrong command line as any other error is told, in one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}; see {help_of(self.prog)}")
 
 
-def help_of(command):
+def help_of(command: str) -> str:
     """Where a wrong command line is explained."""
-    other = ", or for a language model numpy-attention train lm --help" if command.endswith(" train") else ""
-    return f"{command} --help{other}"
+    other = ", or for a language model numpy-attention train lm --help"
+    return f"{command} --help{other if command.endswith(' train') else ''}"
 
 
-class Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Adds the default to an option's help, where there is one."""
-
-    def _get_help_string(self, action):
-        return action.help if action.default is None or action.default is False else super()._get_help_string(action)
-
-
-def parser():
+def parser() -> Parser:
     """The argument parser of all commands."""
-    main = Parser(prog="numpy-attention", description="Train, use, measure and check attention models.")
-    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    for name, (add, summary, example) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".",
-                                      epilog=f"example: {example}", formatter_class=Help)
-        add(command)
+    main = Parser(prog="numpy-attention",
+                  description="Train, use, measure and check attention models.")
+    add_commands(main, COMMANDS, "command")
     return main
 
 
-RUN = "runs/bible-en-es-rnnsearch"
-COMMANDS = {
-    "train": (cli_options.train, "train a translator, or resume one; `train lm` trains a language model",
-              "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5"),
-    "train lm": (cli_writing.train, "train a language model, or resume one",
-                 "numpy-attention train lm --corpus bible-en --attention combined --minutes 5"),
-    "translate": (cli_options.translate, "translate sentences with a trained run",
-                  f'numpy-attention translate {RUN} "in the beginning" --heatmap beginning.png'),
-    "generate": (cli_writing.generate, "write on with a trained language model",
-                 'numpy-attention generate runs/bible-en-combined --prompt "in the beginning" --temperature 0.8'),
-    "evaluate": (cli_options.evaluate, "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
-                 f"numpy-attention evaluate {RUN} --split test"),
-    "heatmap": (cli_options.heatmap, "draw the attention weights of a sentence pair, its gold links outlined, or of a "
-                                     "sentence over its own past",
-                f"numpy-attention heatmap {RUN} --index 3 --output attention.png"),
-    "gradcheck": (cli_options.gradcheck, "check hand-written gradients against central differences",
-                  "numpy-attention gradcheck GRU LSTM"),
-    "corpora": (cli_options.corpora, "list, show and fetch corpora", "numpy-attention corpora show bible-en-es"),
-    "reproduce": (cli_options.reproduce, "run a recorded experiment and append its figures to results/",
-                  "numpy-attention reproduce rnnsearch-bible --seed 1"),
-    "compare": (cli_options.compare, "train several recipes on one corpus with one budget, into one table",
-                "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1"),
-}
+def add_commands(parser: Parser, commands: Mapping[str, Command], name: str) -> None:
+    """Add a choice of commands; the one chosen becomes the option `name`."""
+    choice = parser.add_subparsers(dest=name, required=True, metavar=name.upper(),
+                                   parser_class=Parser)
+    for name, command in commands.items():
+        description = command.summary[0].upper() + command.summary[1:] + "."
+        made = choice.add_parser(name, help=command.summary, description=description,
+                                 epilog=f"example: {command.example}")
+        if command.actions:
+            add_commands(made, command.actions, "action")
+        for group in command.groups:
+            place = made.add_argument_group(group.title) if group.title else made
+            for option in group.options:
+                option.add_to(place)
 
 
-def parse(arguments=None):
-    """→ the options of a command line; `train lm` is one command, of two words. ValueError: it is wrong."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments[:1] == ["train"] and arguments[1:] and not arguments[1].startswith("-"):
+def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Namespace]:
+    """→ the command of a command line, and its options as `settled`; `train lm` is one command.
+
+    options.given: the names of those given. ValueError: the command line is wrong.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         kinds = {"lm": "train lm", "translator": "train"}
-        if arguments[1] not in kinds:
-            raise ValueError(f"train {arguments[1]}: expected `train lm` for a language model, or options, as in "
-                             "train --corpus NAME, for a translator")
-        arguments[:2] = [kinds[arguments[1]]]
-    options, strange = parser().parse_known_args(arguments)
+        if words[1] not in kinds:
+            raise ValueError(f"train {words[1]}: expected `train lm` for a language model, or options, "
+                             "as in train --corpus NAME, for a translator")
+        words[:2] = [kinds[words[1]]]
+    parsed, strange = parser().parse_known_args(words)
     if strange:
-        raise ValueError(f"unrecognized arguments: {' '.join(strange)}; see {help_of('numpy-attention ' + options.command)}")
-    return options
+        raise ValueError(f"unrecognized arguments: {' '.join(strange)}; see "
+                         f"{help_of('numpy-attention ' + parsed.command)}")
+    command = COMMANDS[parsed.command]
+    command = command.actions.get(getattr(parsed, "action", ""), command)
+    given = {option.name: getattr(parsed, option.name) for option in command.options
+             if getattr(parsed, option.name) not in (None, [])}
+    values = settled(command.options, given)
+    return command, argparse.Namespace(command=parsed.command, given=frozenset(given), **values)
 
 
-def main(arguments=None):
+# ---- one command --------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 130 after Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")    # a terminal that lacks a letter shows ? for it
+    known: list[Option] = []
     try:
-        options = parse(arguments)
-        from numpy_attention.cli import translators as commands        # here, so that --help does not wait for it
-        code = commands.COMMANDS[options.command](options) or 0
+        command, given = parse(arguments)
+        known = command.options
+        code = worker(command, given)(given) or 0
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:
@@ -99,14 +173,49 @@ def main(arguments=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except MemoryError as error:
-        return _tell(f"not enough memory ({error}): choose smaller sizes, or a smaller --batch-size")
+        return tell(f"not enough memory ({error}): choose smaller sizes, or a smaller batch_size", known)
     except EXPECTED as error:
-        return _tell(str(error) or type(error).__name__)
+        return tell(str(error) or type(error).__name__, known)
 
 
-def _tell(message):
-    print(f"numpy-attention: error: {' '.join(message.split())}", file=sys.stderr)
+def worker(command: Command, given: argparse.Namespace) -> Callable[[argparse.Namespace], int | None]:
+    """The function that does a command, imported now, so that --help does not wait for it.
+
+    ValueError: an option that belongs to another kind of run.
+    """
+    work = command.work
+    if not isinstance(work, str):
+        from numpy_attention.runs.trained import kind_of
+        kind = kind_of(given.run)
+        settled(command.options, {name: getattr(given, name) for name in given.given} | {"kind": kind})
+        work = work.get(kind, work["translator"])
+    file, _, function = work.partition(":")
+    return getattr(import_module(f"numpy_attention.cli.{file}"), function)
+
+
+def tell(message: str, known: Sequence[Option]) -> int:
+    """Print an error in one line; → 2."""
+    print(f"numpy-attention: error: {' '.join(in_flags(message, known).split())}", file=sys.stderr)
     return 2
+
+
+def in_flags(message: str, known: Sequence[Option]) -> str:
+    """A message of the library with a command's flags in place of the names of arguments.
+
+    max_length → --max-length wherever it stands as a word; a name that is an ordinary word where it has
+    a value: `hidden = 9` → --hidden 9.
+    """
+    flags: dict[str, Any] = {}
+    for option in known:
+        if option.kind != "word":
+            for name in (option.name, option.argument, *option.called.values()):
+                flags.setdefault(name, flag_of(option.name))
+    for name, its_flag in flags.items():
+        if name:
+            end = r"( = |=|(?![\w/'\"-]|\.\w))" if "_" in name else "( = |=)"
+            message = re.sub(rf"(?<![\w/.'\"-]){name}{end}",
+                             lambda found: its_flag + " " * bool(found[1]), message)
+    return message
 
 
 if __name__ == "__main__":
