@@ -13,22 +13,26 @@ A language model's is in `running_text.py`.
 
 import dataclasses
 import hashlib
+import inspect
 import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.pairs import Pair, read_lines, read_pairs, word_tokens
+from numpy_attention.models.registry import MODELS
+from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
+from numpy_attention.training.settings import Training
 
-CHECKPOINT = "checkpoint.npz"
 HELD_OUT = 0.05
 FILES = ("source", "target", "valid_source", "valid_target")
 TEXTS = ("text", "valid_text")
-CHANGEABLE = ("epochs", "minutes", "save_steps", "keep")      # these leave every step that was made as it was
+CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}      # these leave every step as it was
 
 
 @dataclass(frozen=True)
@@ -162,49 +166,70 @@ def label(corpus):
     return " ".join(filter(None, (corpus.get("name", "unknown text"), corpus.get("part"))))
 
 
-def check_same(folder, trained, threads=None):
+def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
     """Whether `folder` holds a run that this Translator or Writer may resume.
 
-    ValueError: it is a run of another kind, or has other settings; says which.
+    ValueError: it is a run of another kind, has other settings, and says which, or is of a version
+    that this one does not understand.
     """
     path = Path(folder) / CHECKPOINT
     if not path.exists():
         return False
     about = checkpoint.load_about(path)
-    known, now = about.get("about", {}), json.loads(json.dumps(trained.configuration()))
-    other = ""
-    if known.get("kind") != trained.KIND:
-        other = f"{known.get('kind', 'plain model')} there, {trained.KIND} now"
-    else:                                       # a setting that is newer than the run had its default
-        known = known | {"training": dataclasses.asdict(trained.TRAINING(**known["training"]))}
-        saved, now = _flat(known), _flat(now)
-        if threads is not None:
-            saved["threads"], now["threads"] = about.get("trainer", {}).get("threads"), threads
-        other = "; ".join(_differences(saved, now))
-    if other:
-        raise ValueError(f"{folder} holds a run with other settings: {other}. Give the same settings to resume it, or "
-                         "remove this folder, or choose another")
+    saved = about.get("about", {})
+    if saved.get("kind") != trained.KIND:
+        kind = saved.get("kind", "plain model")
+        refuse(folder, f"{kind} there, {trained.KIND} now")
+    with understood(path, about):
+        before = flat(upgraded(saved), trained.TRAINING)
+    now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
+    if threads is not None:
+        before["threads"] = about.get("trainer", {}).get("threads")
+        now["threads"] = threads
+    found = differences(before, now)
+    if found:
+        refuse(folder, "; ".join(found))
     return True
 
 
-def _differences(saved, now):
-    fixed = (saved.keys() | now.keys()) - set(CHANGEABLE)
-    if now.get("schedule") == "linear":         # its rate at each step depends on where the last epoch ends
+def refuse(folder: str | Path, what: str) -> NoReturn:
+    raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
+                     "resume it, or remove this folder, or choose another")
+
+
+def flat(configuration: dict[str, Any], training: type[Training]) -> dict[str, Any]:
+    """A configuration on one level: model, settings, training, corpus and vocabularies.
+
+    A setting that it does not have, for it is newer than the run, or was not given, has its default.
+    """
+    about = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
+    model = about.pop("name")
+    corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
+    how = dataclasses.asdict(training(**configuration["training"]))
+    return {"model": model, **about, **defaults_of(model), **configuration["settings"], **how, **corpus}
+
+
+def defaults_of(model: str) -> dict[str, Any]:
+    """The settings that a model has unless they are given, those that JSON can hold."""
+    if model not in MODELS:
+        return {}
+    parameters = inspect.signature(MODELS[model].create).parameters.values()
+    return {one.name: one.default for one in parameters
+            if one.default is None or isinstance(one.default, (bool, int, float, str))}
+
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What keeps a run from going on, each in words."""
+    fixed = (before.keys() | now.keys()) - CHANGEABLE
+    if now.get("schedule") == "linear":         # its rate at each step depends on the last epoch
         fixed |= {"epochs"}
-    for name in sorted(fixed):
-        before, after = saved.get(name), now.get(name)
-        if before != after:
-            long = any(isinstance(one, list) or len(str(one)) > 200 for one in (before, after))
-            yield f"other words in the {name}" if long else f"{name} {before} there, {after} now"
+    return [difference(name, before.get(name), now.get(name)) for name in sorted(fixed)
+            if before.get(name) != now.get(name)]
 
 
-def _flat(configuration):
-    """A configuration on one level: model, settings, corpus, training and vocabularies."""
-    flat = {"model" if name == "name" else name: value for name, value in configuration.items()
-            if not isinstance(value, dict)}
-    for group in ("settings", "training"):
-        flat |= configuration.get(group, {})
-    return flat | {f"corpus {name}": value for name, value in configuration.get("corpus", {}).items()}
+def difference(name: str, before: Any, now: Any) -> str:
+    long = any(isinstance(value, list) or len(str(value)) > 200 for value in (before, now))
+    return f"other words in the {name}" if long else f"{name} {before} there, {now} now"
 
 
 def digest_of(corpus):

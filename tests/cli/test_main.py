@@ -20,7 +20,7 @@ from numpy_attention.gradcheck import GradientError, Report
 from numpy_attention.models.attentive_language_model import ATTENTION
 from numpy_attention.models.language_model import CELLS
 from numpy_attention.models.registry import TRANSLATORS
-from numpy_attention.runs.trained import OPTIMIZERS, SCHEDULES
+from numpy_attention.names import OPTIMIZERS, SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[2]
 
