@@ -9,7 +9,7 @@ import numpy as np
 
 from numpy_attention import metrics
 from numpy_attention.checks import CHECKS
-from numpy_attention.data import corpora, public
+from numpy_attention.data import corpora, downloads
 from numpy_attention.data.pairs import Pair
 from numpy_attention.gradcheck import TOLERANCE, GradientError
 from numpy_attention.names import SPLITS
@@ -32,7 +32,8 @@ def gradcheck(options: Namespace) -> int:
             print(f"{name:<{width}}  {'':9}  FAILED", flush=True)
         else:
             where = max(report.errors, key=report.errors.__getitem__)
-            print(f"{name:<{width}}  {len(report.errors):9}  {report.worst:.1e}  {where}", flush=True)
+            found = f"{len(report.errors):9}  {report.worst:.1e}  {where}"
+            print(f"{name:<{width}}  {found}", flush=True)
     for failure in failures:
         print(f"\n{failure}")
     print(f"{len(names) - len(failures)} of {len(names)} passed")
@@ -77,7 +78,7 @@ def fetch_corpus(options: Namespace) -> None:
 def show_corpus(options: Namespace) -> None:
     corpus = corpora.find_corpus(options.name)
     print(corpora.describe(corpus.name))
-    if not all((public.folder() / path).is_file() for path in corpus.files):
+    if not all((downloads.folder() / path).is_file() for path in corpus.files):
         print(f"not here yet: numpy-attention corpora fetch {corpus.name}")
     elif corpus.kind == "parallel":
         show_pairs(corpus)
@@ -134,7 +135,7 @@ def reproduce(options: Namespace) -> None:
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"
     if file.exists():
-        results.read_file(file)                     # a damaged file is told now, not after the training
+        results.read_file(file)         # a damaged file is told now, not after the training
     print(f"{recipe.name}: {recipe.description}; trains in {folder}", flush=True)
     lines = run(recipe, options.seed, options.threads, folder)
     added = results.append(file, lines)

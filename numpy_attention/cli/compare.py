@@ -1,11 +1,10 @@
-"""What `numpy-attention compare` does: recipes on one corpus with one budget, one table, figures."""
+"""compare: several recipes on one corpus with one budget, in one table and two figures."""
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from numpy_attention.training.settings import Training
 
 Found = Mapping[str, Sequence[Translation]]
 
+BUDGET = ("epochs", "minutes")
 COLUMNS = {             # of the table: figure → (title, form)
     "parameters": ("parameters", ","),
     "minutes": ("minutes", ".1f"),
@@ -71,12 +71,11 @@ def chosen(options: Namespace) -> list[Recipe]:
     for recipe in recipes:
         check_comparable(recipe, recipes[0])
     recipes = [with_budget(recipe, options) for recipe in recipes]
-    one = recipes[0]
-    for other in recipes:
-        if limits_of(one) != limits_of(other):
-            raise ValueError(f"{one.name} trains for {budget_of(one.training)}, {other.name} for "
-                             f"{budget_of(other.training)}: give them one budget with --epochs and "
-                             "--minutes")
+    budgets = [budget_of(recipe.training) for recipe in recipes]
+    for recipe, budget in zip(recipes, budgets):
+        if budget != budgets[0]:
+            raise ValueError(f"{names[0]} trains for {budgets[0]}, {recipe.name} for {budget}: "
+                             "give them one budget with --epochs and --minutes")
     return recipes
 
 
@@ -95,18 +94,14 @@ def check_comparable(recipe: Recipe, first: Recipe) -> None:
         raise ValueError(f"{recipe.name} is a language model's recipe, and what is compared are "
                          "translators: leave it out")
     if recipe.corpus != first.corpus:
-        raise ValueError(f"{first.name} and {recipe.name} learn from different texts: compare recipes "
-                         "of one corpus")
+        raise ValueError(f"{first.name} and {recipe.name} learn from different texts: compare "
+                         "recipes of one corpus")
 
 
 def with_budget(recipe: Recipe, options: Namespace) -> Recipe:
     """A recipe with --epochs and --minutes, where they are given."""
-    given = {name: getattr(options, name) for name in ("epochs", "minutes") if name in options.given}
+    given = {name: getattr(options, name) for name in BUDGET if name in options.given}
     return replace(recipe, training=replace(recipe.training, **given))
-
-
-def limits_of(recipe: Recipe) -> tuple[int, float | None]:
-    return recipe.training.epochs, recipe.training.minutes
 
 
 def budget_of(training: Training) -> str:
@@ -118,7 +113,7 @@ def budget_of(training: Training) -> str:
 def run_name(recipe: Recipe, options: Namespace) -> str:
     """The folder that `reproduce` trains in, or with a budget not the recipe's one of its own."""
     own = RECIPES[recipe.name].training
-    budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in ("epochs", "minutes")
+    budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(own, name)]
     return "-".join([recipe.name, *budget, f"seed{options.seed}"])
 
@@ -130,7 +125,7 @@ def measured(recipe: Recipe, trained: Translator,
              pairs: Sequence[Pair]) -> tuple[list[Translation], dict[str, float]]:
     """→ the translations of the pairs, the figures of the table."""
     sources = [pair.source for pair in pairs]
-    found = trained.translate(sources, recipe.beam, threads=trained.threads)
+    found = trained.translate(sources, recipe.beam, threads=trained.threads or 1)
     figures = trained.measure(pairs, recipe.beam, trained.threads, found)
     minutes = trained.history[-1]["seconds"] / 60
     return found, figures | {"parameters": trained.model.size, "minutes": minutes}
@@ -174,7 +169,8 @@ def draw(weights: Mapping[str, Array], example: Pair, found: Found, pairs: Seque
     print("saved", plotting.save(curves, folder / "bleu_by_length.png"))
 
 
-def by_length(found: Found, pairs: Sequence[Pair], buckets: int = 6) -> dict[str, list[LengthBucket]]:
+def by_length(found: Found, pairs: Sequence[Pair],
+              buckets: int = 6) -> dict[str, list[LengthBucket]]:
     """{name: LengthBuckets} of translations, by source lengths that hold about as many each."""
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]

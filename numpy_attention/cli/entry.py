@@ -1,8 +1,9 @@
 """What is said of an option, once; its help, its default and what refuses it all follow from that.
 
-    Option("warmup", "steps until the whole rate", whole(1), 400, only=(With("schedule", ("warmup",)),))
+    Option("warmup", "steps until the rate is whole", whole(1), 400,
+           only=[With("schedule", ["warmup"])])
 
-    --warmup WARMUP   of --schedule warmup: steps until the whole rate (default: 400)
+    --warmup WARMUP   of --schedule warmup: steps until the rate is whole (default: 400)
     --warmup is given, but it belongs to --schedule warmup: leave it out
 """
 
@@ -18,22 +19,30 @@ from typing import Any
 
 @dataclass(frozen=True)
 class With:
-    """The option belongs to these values of another one; why, with the value given in place of {}."""
+    """The option belongs to these values of another one.
+
+    why: what it is refused with, {} for the value given. words: what help says of it; None: made of
+    the values.
+    """
 
     other: str
     values: Collection[Any]
     why: str = ""
-    words: str = ""         # in help, where the other is no option
+    words: str | None = None
 
     def refusal(self, value: Any) -> str:
         """Why the option means nothing beside this value of the other; "": it has a meaning."""
         if value is None or value in self.values:
             return ""
-        return self.why.format(value) if self.why else f"it belongs to {chosen(self.other, self.values)}"
+        why = self.why or f"it belongs to {chosen(self.other, self.values)}"
+        return why.format(value)
 
     def told(self, help: str) -> str:
         """The help of the option, with what it belongs to."""
-        return f"{self.words or 'of ' + chosen(self.other, self.values)}: {help}"
+        words = self.words
+        if words is None:
+            words = f"of {chosen(self.other, self.values)}: "
+        return words + help
 
 
 @dataclass(frozen=True)
@@ -79,11 +88,13 @@ class By:
 class Option:
     """An option of the command line, or one of a command's words.
 
-    name: in Python; --max-length is max_length. read: makes a value of its text, or raises ValueError.
-    default: a value or a By; otherwise: in words, what holds where there is no default. only: what it
-    belongs to. argument: what the library calls it, where by another name, and called the same of one
-    model, {model: its setting}. kind: "value"; "flag", on or not given; "switch", --name or --no-name;
-    "word", which has no name in front of it, and words says how many, as argparse's nargs.
+    name: in Python; --max-length is max_length.
+    read: makes a value of its text, or raises ValueError.
+    default: a value, or a By; otherwise: in words, what holds where there is no default.
+    only: what it belongs to.
+    argument: what the library calls it, where by another name; called: {model: its setting}.
+    kind: "value"; "flag", on or not given; "switch", --name or --no-name; "word", without a name in
+    front of it, and words says how many, as argparse's nargs does.
     """
 
     name: str
@@ -101,7 +112,7 @@ class Option:
     words: str | None = None
 
     def default_beside(self, values: Mapping[str, Any]) -> Any:
-        """The value where none is given, beside those of the options before it; None: there is none."""
+        """The value where none is given, beside those of the options before it, or None."""
         if isinstance(self.default, By):
             return self.default.values.get(values[self.default.other])
         return self.default
@@ -117,7 +128,7 @@ class Option:
         return text
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Add it to argparse's parser or group, without a default: None says that it is not given."""
+        """Add it to argparse's parser or group, without a default: None, it is not given."""
         help = self.help_text().replace("%", "%%")
         if self.kind == "word":
             group.add_argument(self.name, nargs=self.words, metavar=self.metavar, help=help)
@@ -161,10 +172,10 @@ class Group:
 
 
 def settled(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of every option: as given, or its default, or None where it belongs to nothing given.
+    """The value of every option: as given, or its default, or None where it belongs elsewhere.
 
-    given: names of options, and of what else they belong to. ValueError: one is given where it means
-    nothing.
+    given: values of options, and of what else options belong to. ValueError: an option is given where
+    it means nothing.
     """
     known = {option.name: option for option in options}
     values = dict(given)
@@ -175,8 +186,9 @@ def settled(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, An
             why = condition.refusal(values.get(condition.other))
             if why and option.name in given:
                 instead = choice_instead(option, known.get(condition.other))
-                raise ValueError(f"{flag_of(option.name)} is given, but {why}: leave it out{instead}")
-            if why:
+                raise ValueError(f"{flag_of(option.name)} is given, but {why}: leave it out"
+                                 f"{instead}")
+            if why and isinstance(condition, With):
                 values[option.name] = None
     return values
 
@@ -186,7 +198,8 @@ def choice_instead(option: Option, other: Option | None) -> str:
     if other is None or not other.choices:
         return ""
     conditions = [one for one in option.only if one.other == other.name]
-    fitting = [value for value in other.choices if not any(one.refusal(value) for one in conditions)]
+    fitting = [value for value in other.choices
+               if not any(one.refusal(value) for one in conditions)]
     return f", or choose {chosen(other.name, fitting)}"
 
 

@@ -47,7 +47,7 @@ def train(options: Namespace) -> None:
     fit(writer, learn, valid, folder, options.threads, how_state_goes(writer, 1))
     for split in selection.splits[1:]:
         text = valid if split == "valid" else part_of(selection, split)[0]
-        show_figures(measure(writer, text, writer.threads) | {"split": split})
+        show_figures(measure(writer, text, writer.threads or 1) | {"split": split})
     say_next("generate", str(folder), "--prompt", prompt_from(valid, selection.form()))
 
 
@@ -79,7 +79,8 @@ def check_lengths(writer: Writer, learn: Text, valid: Text) -> None:
         raise ValueError(f"the text to validate on: {error}") from None
 
 
-def model_of(options: Namespace, text: Text, training: WriterTraining) -> tuple[str, dict[str, Any]]:
+def model_of(options: Namespace, text: Text,
+             training: WriterTraining) -> tuple[str, dict[str, Any]]:
     """→ the model's name, its settings for `Writer.create`. ValueError: sizes that do not fit."""
     attention = None if options.attention == "none" else options.attention
     others = ("attention", "hidden", "embedding", "parameters")
@@ -108,8 +109,8 @@ def sizes_of(options: Namespace, parts: int) -> dict[str, int]:
     embedding = embedding or (hidden // parts if hidden else SIZE)
     hidden = hidden or parts * embedding
     if options.attention == "none" and options.tied and hidden != embedding:
-        raise ValueError(f"--hidden {hidden} and --embedding {embedding}: with tied weights both are "
-                         "the same, give one of them, or --no-tied")
+        raise ValueError(f"--hidden {hidden} and --embedding {embedding}: with tied weights both "
+                         "are the same, give one of them, or --no-tied")
     return {"hidden": hidden, "embedding": embedding}
 
 
@@ -154,7 +155,7 @@ def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, s
     return text, selected(own).label, split
 
 
-def measure(writer: Writer, text: Text, threads: int | None) -> dict[str, Any]:
+def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:
     """What `Writer.measure` finds, and the share of words that the vocabulary does not know."""
     unknown = writer.vocabulary.unknown_share(text.sentences)
     return writer.measure(text, threads) | {"unknown": unknown}
@@ -194,8 +195,9 @@ def how_state_goes(writer: Writer, streams: int) -> str:
         return "state reset at every sentence"
     memory = ""
     if "attention" in writer.settings:
-        kept = f"of {carried} states carried on" if carried else f"empty every {how.steps} {how.unit}"
-        memory = f"; memory {kept}"
+        memory = f"; memory empty every {how.steps} {how.unit}"
+        if carried:
+            memory = f"; memory of {carried} states carried on"
     steps = f"{how.steps} {how.unit} at a time{memory}"
     if how.state == "carried":
         return f"state carried through the text, {streams} stream{'s' * (streams > 1)}, {steps}"
@@ -213,8 +215,8 @@ def generate(options: Namespace) -> None:
     if options.heatmap:
         writer.check_attention()
     if writer.training.unit == "characters":
-        refuse(options, "a model of characters writes no ends of sentences, --length alone ends its "
-               "text", "sentences")
+        refuse(options, "a model of characters writes no ends of sentences, --length alone ends "
+               "its text", "sentences")
     form = selected(writer.corpus).form(options.lowercase)
     prompt = form.tokens(options.prompt or "")
     warn_of_unknown_words(writer.vocabulary, [prompt])
@@ -248,11 +250,12 @@ def write(writer: Writer, prompt: list[str], form: TextForm, options: Namespace)
 
 
 def heatmap_of(before: Sequence[str], words: Sequence[Word]) -> Any:
-    """Axes: what each word written looked at, a row each; before: the tokens read before the first."""
+    """Axes: what each word written looked at, a row each; before: what was read before."""
     read = [*before, *(word.token for word in words[:-1])]
     weights = np.full((len(words), len(read)), np.nan)
     for row, word in zip(weights, words):
-        row[:len(word.weights)] = word.weights
+        if word.weights is not None:
+            row[:len(word.weights)] = word.weights
     return history(weights, read, [word.token for word in words])
 
 
@@ -274,8 +277,8 @@ def heatmap(options: Namespace) -> None:
 def sentence_given(options: Namespace, writer: Writer) -> list[str]:
     """The sentence of the command line."""
     if len(options.sentences) != 1 or "index" in options.given or options.split:
-        raise ValueError(f"{len(options.sentences)} sentence(s) given: a language model looks at one, "
-                         "without --index and --split, or at none")
+        raise ValueError(f"{len(options.sentences)} sentence(s) given: a language model looks at "
+                         "one, without --index and --split, or at none")
     tokens = selected(writer.corpus).form().tokens(options.sentences[0])
     warn_of_unknown_words(writer.vocabulary, [tokens])
     return tokens
@@ -285,6 +288,7 @@ def sentence_of(options: Namespace, writer: Writer) -> list[str]:
     """The sentence of --split and --index in the text that the run learnt from."""
     text, split = part_of(selected(writer.corpus), options.split)
     if text.unit == "characters":
-        raise ValueError("a text of characters has no sentences to choose from: give one of your own")
+        raise ValueError("a text of characters has no sentences to choose from: give one of your "
+                         "own")
     sentences = [sentence for sentence in text.sentences if sentence]
     return example_of(options.index, sentences, split, "sentences")

@@ -11,18 +11,19 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NoReturn
 
-from numpy_attention.cli import options
+from numpy_attention.cli import options as offered
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
 
-EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)    # the library's own: told in one line
+# the library's own errors, told in one line
+EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
 
 
 @dataclass(frozen=True)
 class Command:
-    """What a command is for, an example, its options, and the function that does it, "file:function".
+    """What a command is for, an example, its options, and the function that does it.
 
-    What is done with a run may differ by the run's kind: {kind: "file:function"}. A command may have
-    further commands, its actions, in place of options.
+    work: "file:function", or what is done with a run by the run's kind, {kind: "file:function"}.
+    actions: further commands, in place of options.
     """
 
     work: str | Mapping[str, str]
@@ -42,49 +43,49 @@ COMMANDS = {
     "train": Command(
         "translators:train",
         "train a translator, or resume one; `train lm` trains a language model",
-        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5", options.TRAIN),
+        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5", offered.TRAIN),
     "train lm": Command(
         "language_models:train", "train a language model, or resume one",
         "numpy-attention train lm --corpus bible-en --attention combined --minutes 5",
-        options.TRAIN_LM),
+        offered.TRAIN_LM),
     "translate": Command(
         "translators:translate", "translate sentences with a trained run",
         f'numpy-attention translate {RUN} "in the beginning" --heatmap beginning.png',
-        options.TRANSLATE),
+        offered.TRANSLATE),
     "generate": Command(
         "language_models:generate", "write on with a trained language model",
         'numpy-attention generate runs/bible-en-combined --prompt "in the beginning" '
-        "--temperature 0.8", options.GENERATE),
+        "--temperature 0.8", offered.GENERATE),
     "evaluate": Command(
         {kind: f"{file}:evaluate" for kind, file in OF_RUNS.items()},
         "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
-        f"numpy-attention evaluate {RUN} --split test", options.EVALUATE),
+        f"numpy-attention evaluate {RUN} --split test", offered.EVALUATE),
     "heatmap": Command(
         {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "
         "over its own past",
-        f"numpy-attention heatmap {RUN} --index 3 --output attention.png", options.HEATMAP),
+        f"numpy-attention heatmap {RUN} --index 3 --output attention.png", offered.HEATMAP),
     "gradcheck": Command(
         "catalogue:gradcheck", "check hand-written gradients against central differences",
-        "numpy-attention gradcheck GRU LSTM", options.GRADCHECK),
+        "numpy-attention gradcheck GRU LSTM", offered.GRADCHECK),
     "corpora": Command(
         "", "list, show and fetch corpora", "numpy-attention corpora show bible-en-es", actions={
             "list": Command("catalogue:list_corpora", "list all corpora",
                             "numpy-attention corpora list"),
             "show": Command("catalogue:show_corpus",
                             "description, counts and some pairs with their word links",
-                            "numpy-attention corpora show bible-en-es", options.A_CORPUS),
+                            "numpy-attention corpora show bible-en-es", offered.A_CORPUS),
             "fetch": Command("catalogue:fetch_corpus",
                              "download a corpus's files unless they are there",
-                             "numpy-attention corpora fetch tatoeba-en-fr", options.A_CORPUS),
+                             "numpy-attention corpora fetch tatoeba-en-fr", offered.A_CORPUS),
         }),
     "reproduce": Command(
         "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
-        "numpy-attention reproduce rnnsearch-bible --seed 1", options.REPRODUCE),
+        "numpy-attention reproduce rnnsearch-bible --seed 1", offered.REPRODUCE),
     "compare": Command(
         "compare:compare", "train several recipes on one corpus with one budget, into one table",
         "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1",
-        options.COMPARE),
+        offered.COMPARE),
 }
 
 # ---- from the words of a command line to options ------------------------------------------------
@@ -136,8 +137,8 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         kinds = {"lm": "train lm", "translator": "train"}
         if words[1] not in kinds:
-            raise ValueError(f"train {words[1]}: expected `train lm` for a language model, or options, "
-                             "as in train --corpus NAME, for a translator")
+            raise ValueError(f"train {words[1]}: expected `train lm` for a language model, or "
+                             "options, as in train --corpus NAME, for a translator")
         words[:2] = [kinds[words[1]]]
     parsed, strange = parser().parse_known_args(words)
     if strange:
@@ -161,9 +162,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")    # a terminal that lacks a letter shows ? for it
     known: list[Option] = []
     try:
-        command, given = parse(arguments)
+        command, options = parse(arguments)
         known = command.options
-        code = worker(command, given)(given) or 0
+        code = worker(command, options)(options) or 0
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:
@@ -173,12 +174,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except MemoryError as error:
-        return tell(f"not enough memory ({error}): choose smaller sizes, or a smaller batch_size", known)
+        return tell(f"not enough memory ({error}): choose smaller sizes, or a smaller batch_size",
+                    known)
     except EXPECTED as error:
         return tell(str(error) or type(error).__name__, known)
 
 
-def worker(command: Command, given: argparse.Namespace) -> Callable[[argparse.Namespace], int | None]:
+def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.Namespace], Any]:
     """The function that does a command, imported now, so that --help does not wait for it.
 
     ValueError: an option that belongs to another kind of run.
@@ -186,8 +188,9 @@ def worker(command: Command, given: argparse.Namespace) -> Callable[[argparse.Na
     work = command.work
     if not isinstance(work, str):
         from numpy_attention.runs.trained import kind_of
-        kind = kind_of(given.run)
-        settled(command.options, {name: getattr(given, name) for name in given.given} | {"kind": kind})
+        kind = kind_of(options.run)
+        given = {name: getattr(options, name) for name in options.given}
+        settled(command.options, given | {"kind": kind})
         work = work.get(kind, work["translator"])
     file, _, function = work.partition(":")
     return getattr(import_module(f"numpy_attention.cli.{file}"), function)
@@ -202,7 +205,7 @@ def tell(message: str, known: Sequence[Option]) -> int:
 def in_flags(message: str, known: Sequence[Option]) -> str:
     """A message of the library with a command's flags in place of the names of arguments.
 
-    max_length → --max-length wherever it stands as a word; a name that is an ordinary word where it has
+    max_length → --max-length wherever it stands; a name that is an ordinary word only where it has
     a value: `hidden = 9` → --hidden 9.
     """
     flags: dict[str, Any] = {}

@@ -1,10 +1,10 @@
-"""The options of all commands, each said once: what it is called, what it may be, its default, its help.
+"""The options of all commands, each said once: its name, what it may be, its default, its help.
 
-What may be chosen comes from names.py, the settings of translators' models from its MODERN, those of a
-training from the fields of training/settings.py. Nothing here is slow to import: --help waits for it.
+What may be chosen comes from names.py, translators' models and their defaults from its MODERN, what
+a training may be from training/settings.py. Nothing here is slow to import, for --help waits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -62,16 +62,16 @@ CASE = Option("lowercase", "lowercase what is given first", otherwise="as the ru
 def of_models(name: str, help: str, only: Conditions = (), **more: Any) -> Option:
     """A setting of the models that have it in names.MODERN, with its defaults there."""
     called = more.get("called", {})
-    defaults = {model: settings[called.get(model, name)] for model, settings in names.MODERN.items()
-                if called.get(model, name) in settings}
+    defaults = {model: settings[called.get(model, name)]
+                for model, settings in names.MODERN.items() if called.get(model, name) in settings}
     if defaults.keys() != names.MODERN.keys():
-        only = (With("model", tuple(defaults), "--model {} has none"), *only)
+        only = [With("model", list(defaults), "--model {} has none"), *only]
     return Option(name, help, default=By("model", defaults), only=only, **more)
 
 
 TRANSLATOR = (
-    Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, Luong's "
-           "family, or a Transformer (normalisation first)", default="rnnsearch",
+    Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, "
+           "Luong's family, or a Transformer (normalisation first)", default="rnnsearch",
            choices=names.TRANSLATORS),
     of_models("hidden", "size of the states", read=whole(2), called={"transformer": "size"}),
     of_models("embedding", "size of the word vectors", read=whole(1)),
@@ -85,12 +85,12 @@ TRANSLATOR = (
               choices=names.RESETS),
     of_models("update", "the state that the update gate weights", choices=names.UPDATES),
     of_models("attention", "how h_t scores a source position", choices=names.SCORES),
-    of_models("window", "the positions it may see: all, or some beside the target's place, or beside a "
-              "predicted place", choices=names.WINDOWS),
+    of_models("window", "the positions it may see: all, or some beside the target's place, or "
+              "beside a predicted place", choices=names.WINDOWS),
     of_models("width", "positions that a window has to either side", read=whole(1),
               only=[Without("window", {"global": "window global sees all positions"})]),
     of_models("heads", "of multi-head attention", read=whole(1),
-              only=[With("attention", ("multi-head",), "--attention {} has one")]),
+              only=[With("attention", ["multi-head"], "--attention {} has one", words="")]),
     of_models("input_feeding", "the cell reads the last attentional state too", kind="switch"),
     of_models("cell", "the recurrent cell", choices=names.CELLS),
     of_models("bidirectional", "the source is read both ways", kind="switch"),
@@ -109,13 +109,13 @@ SIZED = Against("parameters", "--parameters chooses the sizes")
 LANGUAGE_MODEL = (
     Option("attention", "how the model looks at its own past: Salton's single and combined score, "
            "Daniluk's attention with one, two or three vectors, or their N-gram without attention",
-           default="none", choices=("none", *names.READERS)),
+           default="none", choices=["none", *names.READERS]),
     Option("window", "how many positions back attention may look", whole(1),
            otherwise="all of a chunk", only=[Without("attention", UNATTENTIVE | NGRAM)]),
-    Option("carried", "states of the chunk before (see --steps) that attention still sees; an ngram "
-           "keeps the order − 2 that it needs", whole(1), otherwise="none",
+    Option("carried", "states of the chunk before (see --steps) that attention still sees; an "
+           "ngram keeps the order − 2 that it needs", whole(1), otherwise="none",
            only=[Without("attention", UNATTENTIVE), Without("state", AT_ONCE)]),
-    Option("order", "its N", whole(2), 4, only=[With("attention", ("ngram",))]),
+    Option("order", "its N", whole(2), 4, only=[With("attention", ["ngram"])]),
     Option("cell", "the recurrent cell", default="lstm", choices=names.CELLS),
     Option("layers", "cells on top of each other", whole(1), 1),
     Option("hidden", "size of a state", whole(1), only=[SIZED],
@@ -128,21 +128,21 @@ LANGUAGE_MODEL = (
     Option("dropout", "share of values set to 0 in training", share, 0.2),
     Option("init", "initial weights lie between this and its negative", positive, 0.1),
     Option("forget_bias", "initial bias of the forget gate", not_negative, 1.0,
-           only=[With("cell", ("lstm",), "a {} has no forget gate")]),
+           only=[With("cell", ["lstm"], "a {} has no forget gate")]),
 )
 
 # ---- training -----------------------------------------------------------------------------------
 
 LEARNING_RATES = By("optimizer", {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0})
-CHANGES = {
+CHANGES: dict[str, dict[str, Any]] = {
     "learning_rate": {"default": LEARNING_RATES},
     "full_epochs": {"default": 4},
     "patience": {"default": 2},
 }
-TRANSLATORS_CHANGES = {
+TRANSLATORS_CHANGES: dict[str, dict[str, Any]] = {
     "min_count": {"default": 2, "only": [Against("subwords", "subwords spell every word")]},
 }
-WRITERS_CHANGES = {
+WRITERS_CHANGES: dict[str, dict[str, Any]] = {
     "clip": {"default": 5.0},
     "steps": {"only": [Without("state", AT_ONCE)]},
     "min_count": {
@@ -153,7 +153,7 @@ WRITERS_CHANGES = {
 }
 
 
-def training(settings: type[Training], changes: Mapping[str, Mapping[str, Any]]) -> list[Option]:
+def training(settings: type[Training], changes: dict[str, dict[str, Any]]) -> list[Option]:
     """The options of a training's fields; changes: what is another on the command line."""
     made = []
     for one in fields(settings):
@@ -205,28 +205,30 @@ def sampling(only: Conditions = ()) -> list[Option]:
 
 
 BEAM = Option("beam", "hypotheses kept in search; 1 is greedy", whole(1), 5)
-PICTURE = Option("heatmap", "save the attention weights as .png, .pdf or .svg", picture, metavar="FILE")
+PICTURE = Option("heatmap", "save the attention weights as .png, .pdf or .svg", picture,
+                 metavar="FILE")
 
 TRANSLATE = (Group("", (
     RUN,
-    word("sentence", "what to translate; without any, lines are read from the input", "SENTENCE", "*"),
+    word("sentence", "what to translate; without any, lines are read from the input", "SENTENCE",
+         "*"),
     replace(BEAM, only=IN_SEARCH),
-    Option("length_penalty", "a: translations are ranked by log p / ((5 + length) / 6)^a; 0 favours "
-           "short ones", not_negative, 1.0,
+    Option("length_penalty", "a: translations are ranked by log p / ((5 + length) / 6)^a; 0 "
+           "favours short ones", not_negative, 1.0,
            only=[*IN_SEARCH, Without("beam", {1: "--beam 1 compares no lengths"})]),
     flag("all", "print every hypothesis: score, log p, length, translation", IN_SEARCH),
     PICTURE,
     flag("replace_unknown", "write, for each <unk>, the source word that has its largest attention "
          "weight", [Against("sample", "--sample never draws <unk>")]),
     flag("sample", "draw the translation at random instead of searching for it"),
-    *sampling([With("sample", (True,))]),
+    *sampling([With("sample", [True])]),
     CASE,
 )),)
 GENERATE = (Group("", (
     replace(RUN, help="folder of a run that `train lm` made"),
     Option("prompt", "how the text begins; if with a hyphen, write --prompt=-like-this"),
-    Option("length", "words, or letters, to write; without --window in training attention looks at the "
-           "last 64 at most", whole(1), 60),
+    Option("length", "words, or letters, to write; without --window in training attention looks at "
+           "the last 64 at most", whole(1), 60),
     Option("sentences", "stop after so many sentences, of words", whole(1)),
     *sampling(),
     flag("unknown", "allow <unk> to be written"),
@@ -234,15 +236,15 @@ GENERATE = (Group("", (
     CASE,
 )),)
 
-OF_TRANSLATOR = With("kind", ("translator",), "this run is a language model's", "of a translator")
-OF_WRITER = With("kind", ("writer",), "a translator's run is measured on sentence pairs, give --source "
-                 "and --target", "of a language model")
+OF_TRANSLATOR = With("kind", ["translator"], "this run is a language model's", "of a translator: ")
+OF_WRITER = With("kind", ["writer"], "a translator's run is measured on sentence pairs, give "
+                 "--source and --target", "of a language model: ")
 
 EVALUATE = (
     Group("", (RUN,)),
     Group("what to measure on, the run's own corpus unless given", (
         CORPUS,
-        *(replace(option, only=[OF_TRANSLATOR]) for option in PARALLEL[1:]),
+        *(replace(option, otherwise="", only=[OF_TRANSLATOR]) for option in PARALLEL[1:]),
         replace(TEXT, only=[OF_WRITER]),
         SPLIT)),
     Group("how", (
@@ -252,8 +254,8 @@ EVALUATE = (
 )
 HEATMAP = (Group("", (
     RUN,
-    word("sentences", "a source and a target sentence of your own, or one sentence for a language model",
-         "SENTENCE", "*"),
+    word("sentences", "a source and a target sentence of your own, or one sentence for a language "
+         "model", "SENTENCE", "*"),
     Option("index", "number of the pair, or sentence, in the split, from 0", whole(0), 0),
     SPLIT,
     Option("output", "the picture: .png, .pdf or .svg", picture, metavar="FILE", required=True),
@@ -274,7 +276,8 @@ REPRODUCE = (Group("", (
     Option("results", "where the figures are recorded", default="results", metavar="FOLDER"),
 )),)
 COMPARE = (Group("", (
-    word("names", "translators' recipes of `reproduce --list`, or patterns: 'clauses-*'", "NAME", "+"),
+    word("names", "translators' recipes of `reproduce --list`, or patterns: 'clauses-*'", "NAME",
+         "+"),
     Option("epochs", "passes through the text", whole(1), otherwise="the recipes' own"),
     Option("minutes", "stop each after so many minutes of training", positive),
     SEED,

@@ -41,12 +41,12 @@ def check_named(options: Namespace, kind: str, *files: str | None) -> None:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), or "
-                      f"{files}")
+    return ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), "
+                      f"or {files}")
 
 
 def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
-    """→ a split of what a run learns from, its name; None: test, or valid where there is no test."""
+    """→ a split of what a run learns from, its name; None: the last, test or else valid."""
     split = split or selection.splits[-1]
     return selection.load(split)[0], split
 

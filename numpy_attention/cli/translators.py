@@ -30,8 +30,8 @@ Sentence = list[str]
 def train(options: Namespace) -> None:
     selection = text_to_train_on(options)
     if options.subwords and selection.form().cut == "characters":
-        raise ValueError(f"--subwords cuts words, and {selection.label} consists of characters: leave "
-                         "it out")
+        raise ValueError(f"--subwords cuts words, and {selection.label} consists of characters: "
+                         "leave it out")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
     learn, valid = parts[:2]
@@ -45,8 +45,8 @@ def train(options: Namespace) -> None:
                                    vocabularies)
     name = name_of(options.model, settings)
     folder, resumes = run_folder(options, translator, f"{selection.label.split()[0]}-{name}")
-    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of {selection.label}, "
-          f"{len(translator.source_vocabulary):,} source and "
+    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of "
+          f"{selection.label}, {len(translator.source_vocabulary):,} source and "
           f"{len(translator.target_vocabulary):,} target {unit_of(translator)}")
     say_where(folder, resumes)
     split, pairs = selection.splits[-1], parts[-1]
@@ -58,7 +58,7 @@ def train(options: Namespace) -> None:
 
 def text_to_train_on(options: Namespace) -> Selection:
     """The corpus of --corpus, or the pairs of --source and --target."""
-    files = [options.source, options.target, options.valid_source, options.valid_target]
+    files = (options.source, options.target, options.valid_source, options.valid_target)
     if options.corpus:
         check_named(options, "parallel", *files)
         part = {"part": options.part} if options.part else {}
@@ -67,11 +67,11 @@ def text_to_train_on(options: Namespace) -> Selection:
         raise nothing_to_learn_from("--source FILE and --target FILE")
     if options.part:
         raise ValueError("--part belongs to --corpus, and files are given: leave it out")
-    return OwnPairs(*files, held_out_seed=options.seed, lowercase=options.lowercase,
-                    tokenize=options.tokenize, **limits_of(options))
+    return OwnPairs(*files, options.seed, **limits_of(options), lowercase=options.lowercase,
+                    tokenize=options.tokenize)
 
 
-def limits_of(options: Namespace) -> dict[str, int]:
+def limits_of(options: Namespace) -> dict[str, Any]:
     """--max-length and --pairs, by the names of arguments, where they are given."""
     return {option.argument or option.name: getattr(options, option.name) for option in LIMITS
             if option.name in options.given}
@@ -167,8 +167,8 @@ def translations_of(translator: Translator, sentences: Sequence[Sentence],
     The one that search finds, or all of them, or one drawn at random.
     """
     if options.replace_unknown and translator.name == "encoder-decoder":
-        raise ValueError("--replace-unknown copies the word that attention looks at, and this run's "
-                         "model has no attention: leave it out")
+        raise ValueError("--replace-unknown copies the word that attention looks at, and this "
+                         "run's model has no attention: leave it out")
     search = options.beam, options.length_penalty
     if not options.sample and not options.all:
         return [[one] for one in translator.translate(sentences, *search)]
@@ -252,16 +252,16 @@ def lines_of(figures: Mapping[str, Any]) -> Iterator[str]:
     what, per_word = "tokens", ""
     if figures["unit"] == "pieces":
         what, per_word = "pieces of words", f"; {figures['perplexity_word']:.2f} per word"
-    yield (f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends of "
-           f"sentence included{per_word}")
+    yield (f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends "
+           f"of sentence included{per_word}")
     yield (f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, "
            f"{figures['bleu_greedy']:.2f} greedy; {figures['bleu_signature']}")
     yield f"  BLEU 13a    {figures['bleu_13a']:8.2f}   the same, cut by sacreBLEU's own tokeniser"
     yield f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}"
     yield f"  exact       {figures['exact']:8.3f}   of the greedy translations equal the reference"
     if "pointing" in figures:
-        yield (f"  pointing    {figures['pointing']:8.3f}   of the sure links, {figures['near']:.3f} "
-               f"within one word; diagonal {figures['diagonal']:.3f}")
+        yield (f"  pointing    {figures['pointing']:8.3f}   of the sure links, "
+               f"{figures['near']:.3f} within one word; diagonal {figures['diagonal']:.3f}")
         yield f"  AER         {figures['aer']:8.3f}   alignment error rate"
 
 
@@ -287,9 +287,11 @@ def heatmap(options: Namespace) -> None:
 def pair_given(options: Namespace, translator: Translator) -> Pair:
     """The source and the target sentence of the command line."""
     if len(options.sentences) != 2 or "index" in options.given or options.split:
-        raise ValueError(f"{len(options.sentences)} sentence(s) given: expected a source and a target "
-                         "sentence without --index and --split, or none")
-    pair = Pair(*map(selected(translator.corpus).form().tokens, options.sentences))
+        raise ValueError(f"{len(options.sentences)} sentence(s) given: expected a source and a "
+                         "target sentence without --index and --split, or none")
+    form = selected(translator.corpus).form()
+    source, target = options.sentences
+    pair = Pair(tuple(form.tokens(source)), tuple(form.tokens(target)))
     if not (pair.source and pair.target):
         raise ValueError("an empty sentence: expected at least one token in both")
     warn_of_unknown_words(translator.source_vocabulary, [pair.source])
