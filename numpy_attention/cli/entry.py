@@ -174,8 +174,8 @@ class Group:
 def settled(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every option: as given, or its default, or None where it belongs elsewhere.
 
-    given: values of options, and of what else options belong to. ValueError: an option is given where
-    it means nothing.
+    given: values of options, and of what else options belong to. ValueError: an option is given
+    where it means nothing.
     """
     known = {option.name: option for option in options}
     values = dict(given)

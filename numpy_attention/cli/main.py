@@ -202,22 +202,32 @@ def tell(message: str, known: Sequence[Option]) -> int:
     return 2
 
 
+# advice of the library's that means a command's options, without naming arguments
+ADVICE = {
+    "it is for language models": "it is for numpy-attention train lm",
+    "it is for translators": "it is for numpy-attention train",
+    "files as source and target": "files with --source and --target",
+    "files as text": "files with --text",
+    "train anew in another folder": "train anew in another folder with --run",
+    "tokenize cuts text into words, and characters into letters":
+        "--tokenize cuts text into words, and --characters into letters",
+}
+
+
 def in_flags(message: str, known: Sequence[Option]) -> str:
-    """A message of the library with a command's flags in place of the names of arguments.
+    """A message of the library, in a command's flags where it names arguments.
 
     max_length → --max-length wherever it stands; a name that is an ordinary word only where it has
     a value: `hidden = 9` → --hidden 9.
     """
-    flags: dict[str, Any] = {}
-    for option in known:
-        if option.kind != "word":
-            for name in (option.name, option.argument, *option.called.values()):
-                flags.setdefault(name, flag_of(option.name))
-    for name, its_flag in flags.items():
-        if name:
+    for ours, theirs in ADVICE.items():
+        message = message.replace(ours, theirs)
+    for option in [option for option in known if option.kind != "word"]:
+        for name in {option.name, option.argument, *option.called.values()} - {""}:
             end = r"( = |=|(?![\w/'\"-]|\.\w))" if "_" in name else "( = |=)"
-            message = re.sub(rf"(?<![\w/.'\"-]){name}{end}",
-                             lambda found: its_flag + " " * bool(found[1]), message)
+            argument = re.compile(rf"(?<![\w/.'\"-]){name}{end}")
+            flag = flag_of(option.name)
+            message = argument.sub(lambda found: flag + " " * bool(found[1]), message)
     return message
 
 

@@ -20,8 +20,8 @@ import re
 from importlib import resources
 
 from numpy_attention.data.pairs import Pair
+from numpy_attention.data.splits import SPLITS
 
-SPLITS = ("train", "valid", "test")
 LENGTHS = {"clauses": (3, 12), "verses": (1, 50)}  # part: least and largest number of tokens on either side
 
 CHECKSUMS = {

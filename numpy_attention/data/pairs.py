@@ -9,6 +9,7 @@ The readers take UTF-8 text, plain or gzipped (`.gz`), and refuse what is malfor
 
 import functools
 import gzip
+import math
 import re
 import unicodedata
 import zlib
@@ -176,3 +177,30 @@ def read_text(path, lowercase=False, tokenize=False, blank_lines="skip"):
     if not any(sentences):
         raise ValueError(f"{path} holds no text; it needs one sentence a line")
     return sentences if blank_lines == "keep" else [tokens for tokens in sentences if tokens]
+
+
+def limited(
+    pairs: list[Pair],
+    name: str,
+    min_length: int | None = None,
+    max_length: int | None = None,
+    count: int | None = None,
+) -> list[Pair]:
+    """The first `count` of the pairs with min_length to max_length tokens on both sides.
+
+    None: no such limit. ValueError: none of `name` is left.
+    """
+    low = min_length or 1
+    high = max_length or math.inf
+    kept = [
+        pair
+        for pair in pairs
+        if low <= len(pair.source) <= high and low <= len(pair.target) <= high
+    ]
+    if not kept:
+        lengths = f"at most {high}" if low == 1 else f"{low} to {high}"
+        raise ValueError(
+            f"no pair of {name} has {lengths} tokens on both sides: allow more with "
+            f"{'max_length' if low == 1 else 'min_length and max_length'}, or bring more text"
+        )
+    return kept[:count]

@@ -6,7 +6,7 @@ seed, and however often a sentence is drawn or translated: all of its copies lan
 
 import hashlib
 
-SPLITS = ("train", "valid", "test")
+from numpy_attention.names import SPLITS
 
 
 def check_split(split):

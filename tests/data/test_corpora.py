@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from numpy_attention.data import downloads
+from numpy_attention.data import downloads, public
 from numpy_attention.data.corpora import CORPORA, describe, fetch, find_corpus, load_parallel, load_text
 from numpy_attention.data.pairs import read_tab_pairs
 from numpy_attention.data.splits import split_of
@@ -33,7 +33,7 @@ def test_names_and_descriptions():
     for name, corpus in CORPORA.items():
         assert corpus.kind in ("parallel", "text") and corpus.origin in ("shipped", "generated", "downloaded")
         assert bool(corpus.files) == (corpus.origin == "downloaded")
-        assert all(path in downloads.FILES for path in corpus.files)
+        assert all(path in public.FILES for path in corpus.files)
         text = describe(name)
         assert all(fact in text for fact in (name, corpus.description, corpus.licence, corpus.languages, corpus.origin))
         assert text.count("https://") == len(corpus.files)
@@ -42,10 +42,10 @@ def test_names_and_descriptions():
 def test_unknown_requests():
     with pytest.raises(ValueError, match="corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
         describe("bible")
-    with pytest.raises(ValueError, match="corpus 'ptb' is text, not parallel: it is for numpy-attention train lm; "
+    with pytest.raises(ValueError, match="corpus 'ptb' is text, not parallel: it is for language models; "
                                          "choose one of bible-en-es, copy"):
         load_parallel("ptb", "train")
-    with pytest.raises(ValueError, match="corpus 'copy' is parallel, not text: it is for numpy-attention train; "
+    with pytest.raises(ValueError, match="corpus 'copy' is parallel, not text: it is for translators; "
                                          "choose one of bible-en, ptb"):
         load_text("copy", "train")
     for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
@@ -132,7 +132,7 @@ def test_multi30k(folder):
 
 def test_tatoeba(folder, tmp_path, monkeypatch):
     folder("tatoeba")
-    path = downloads.data_file("tatoeba/fra-eng.txt")
+    path = public.data_file("tatoeba/fra-eng.txt")
     assert len(read_tab_pairs(path, tokenize=False)) == 167_130
     (tmp_path / "tatoeba").mkdir()
     lines = path.read_bytes().splitlines(keepends=True)[50_000:60_000]

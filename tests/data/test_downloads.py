@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import io
-import re
 import socket
 import threading
 import zipfile
@@ -12,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from numpy_attention.data import downloads
-from numpy_attention.data.downloads import FILES, RemoteFile, data_file, fetch_file
+from numpy_attention.data.downloads import RemoteFile, fetch_file
 
 TEXT = "one line\nand another\n".encode() * 1000
 SHA256 = hashlib.sha256(TEXT).hexdigest()
@@ -154,17 +153,6 @@ def test_folder_of_the_environment(server, tmp_path, monkeypatch):
     with pytest.raises(NotADirectoryError, match="is not a folder"):
         fetch_file(file)
     assert server.requests == []
-
-
-def test_registry():
-    for path, file in FILES.items():
-        assert file.path == path and file.url.startswith("https://")
-        assert re.fullmatch("[0-9a-f]{64}", file.sha256 or "0" * 64)
-        assert file.url.endswith(path.split("/")[1]) or file.member
-    assert [path for path, file in FILES.items() if file.sha256 is None] == ["tatoeba/fra-eng.txt"]
-    assert len(FILES) == 3 + 3 + 18 + 1 + 1 and len({file.sha256 for file in FILES.values()}) == len(FILES)
-    with pytest.raises(ValueError, match="no such public file: 'ptb/x'; known files: .*ptb/ptb.test.txt"):
-        data_file("ptb/x")
 
 
 def test_reading_what_came_compressed(server, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 
 from numpy_attention.data import downloads, running_text
 from numpy_attention.data.running_text import Text
+from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 
 TEXT = Text([[["a", "b"], []], [["b", "z"]]], whole=True)
@@ -33,11 +34,23 @@ def test_refused(text, state, message):
         text.documents(WORDS, state)
 
 
-def test_articles_begin_with_a_heading_of_one_equals_sign():
-    lines = ["", "= A =", "", "= = B = =", "x", "= C =", "= y", "= ="]
-    assert running_text.articles_of([line.split() for line in lines]) == [
-        [[]], [line.split() for line in lines[1:5]], [line.split() for line in lines[5:]]]
-    assert running_text.articles_of([]) == []
+def test_words_as_characters():
+    letters = TEXT.as_characters()
+    assert letters == Text([[list("a b\n\n")], [list("b z\n")]], "characters", True)
+    assert letters.as_characters() is letters
+
+
+@pytest.mark.parametrize("form, text", [
+    (TextForm("spaces", False), Text([[["A.", "b"], ["C"]]])),
+    (TextForm("words", True), Text([[["a", ".", "b"], ["c"]]])),
+    (TextForm("characters", True), Text([[list("a. b\n\nc\n")]], "characters")),
+])
+def test_a_file_of_ones_own(form, text, tmp_path):
+    (tmp_path / "a").write_text("A. b\n\nC")
+    assert running_text.read(tmp_path / "a", form) == text
+    (tmp_path / "a").write_text(" \n")
+    with pytest.raises(ValueError, match="a holds no text"):
+        running_text.read(tmp_path / "a", form)
 
 
 def test_bible_comes_as_chapters():
