@@ -90,17 +90,7 @@ def settings_of(options: Namespace, longest: Callable[[], int]) -> dict[str, Any
         settings["longest"] = longest() + 1         # and its </s>
     if settings.get("window") == "local-m" and options.reverse_source:
         settings["backwards"] = True
-    return until_models_are_rebuilt(options.model, settings)
-
-
-def until_models_are_rebuilt(model: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """FOR NOW: goes when the models take width and pre_norm by these names, and layers everywhere."""
-    import inspect
-    from numpy_attention.models.registry import TRANSLATORS
-    taken = inspect.signature(TRANSLATORS[model].create).parameters
-    settings = {{"width": "D", "pre_norm": "first"}.get(name, name) if name not in taken else name:
-                value for name, value in settings.items()}
-    return {name: value for name, value in settings.items() if name in taken}
+    return settings
 
 
 def check_heads(model: str, settings: Mapping[str, Any]) -> None:
