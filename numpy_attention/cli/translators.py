@@ -13,6 +13,7 @@ from numpy_attention.cli.options import BEAM, LIMITS, TRANSLATOR
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, say_next,
     say_where, training_of, warn_of_unknown_words)
+from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.selection import Selection, selected
@@ -219,6 +220,7 @@ def text_to_measure_on(options: Namespace, own: dict[str, Any]) -> dict[str, Any
     given = limits_of(options)
     part = {"part": options.part} if options.part else {}
     if options.corpus and options.corpus != own.get("name"):
+        find_corpus(options.corpus, "parallel")
         return {"name": options.corpus} | part | given
     if options.part and options.part != own.get("part"):
         if "source" in own:

@@ -99,8 +99,9 @@ REFUSED = [
     (COPY + "--source a --target b", "choose one"),
     (COPY + "--lowercase", "prepared already"),
     (COPY + "--tokenize", "--tokenize is given"),
-    ("train --text novel.txt", "unrecognized arguments: --text novel.txt; see numpy-attention train "
-                               "--help, or for a language model numpy-attention train lm --help"),
+    ("train --text novel.txt",
+     "unrecognized arguments: --text novel.txt; see numpy-attention train --help, or for a language "
+     "model numpy-attention train lm --help"),
     ("train --attention combined", "numpy-attention train lm --help"),
     ("train lm --beam 3", "see numpy-attention train lm --help"),
     ("train --corpus bible-en", "it is for numpy-attention train lm"),
@@ -180,12 +181,12 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
 
 def test_a_reader_that_leaves_is_no_error():
     """As in `numpy-attention corpora list | head -0`: exit code 141, nothing told."""
-    code = "import sys; from numpy_attention.cli.main import main; sys.exit(main(['corpora', 'list']))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "numpy_attention", "corpora", "list"]
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE,
-                          env=environment, text=True)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, env=environment,
+                          text=True)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
 
@@ -198,7 +199,7 @@ def test_a_reader_that_leaves_is_no_error():
     ("size = 9: expected", "--hidden 9: expected"),
     ("give source and target", "give source and target"),
     ("no hidden state, and no window", "no hidden state, and no window"),
-    ("/data/max_length/batch_size.txt, max_length.csv", "/data/max_length/batch_size.txt, max_length.csv"),
+    ("/data/max_length/a.txt, max_length.csv", "/data/max_length/a.txt, max_length.csv"),
     ("{'input_feeding': True}", "{'input_feeding': True}"),
     ("the --max-length", "the --max-length"),
     ("give other files as source and target", "give other files with --source and --target"),
@@ -209,5 +210,6 @@ def test_arguments_become_flags(message, flags):
 
 
 def test_a_command_knows_its_own_flags_alone():
-    assert in_flags("max_length and top_k", COMMANDS["translate"].options) == "max_length and --top-k"
+    of_translate = COMMANDS["translate"].options
+    assert in_flags("max_length and top_k", of_translate) == "max_length and --top-k"
     assert in_flags("run = 3, names = 4", COMMANDS["compare"].options) == "run = 3, names = 4"

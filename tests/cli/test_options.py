@@ -1,7 +1,7 @@
 """What --help says is what the library does: an option's name, its choices, its default.
 
-For each model and each training: what the command line offers is a parameter of `create` or a field of
-the training, it may be what names.py says, and the default that help prints is what really arrives.
+For each model and each training: what the command line offers is a parameter of `create` or a field
+of the training, it may be what names.py says, and the default that help prints is what arrives.
 """
 
 import os
