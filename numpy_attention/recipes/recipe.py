@@ -78,8 +78,11 @@ def untrained(
     seed: int = 0,
     threads: int | None = None,
     folder: str | Path | None = None,
-) -> Trained:
-    """What will learn from `train` in `folder`. ValueError: a run with other settings is there."""
+) -> Any:
+    """The Translator or Writer that will learn from `train` in `folder`.
+
+    ValueError: a run with other settings is there.
+    """
     made = recipe.create(train, replace(recipe.training, seed=seed))
     if folder is not None:
         check_same(folder, made, threads)
@@ -92,7 +95,7 @@ def fit(
     threads: int | None = None,
     folder: str | Path | None = None,
     progress: bool = True,
-) -> tuple[Trained, Any]:
+) -> tuple[Any, Any]:
     """Train, or resume, in `folder`; → (what was trained, what it was validated on).
 
     Errors as `run` has them.
