@@ -65,7 +65,7 @@ UPDATES = ("old", "new")
 SPLITS = ("train", "valid", "test")
 
 # settings of translators on the command line, unless given: for models far smaller than the papers'
-MODERN = {
+MODERN: dict[str, dict] = {
     "rnnsearch": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
         "readout": "current", "reset": "after", "update": "old",

@@ -1,1 +1,5 @@
-"""The command line: all that knows flags. `main` parses and tells errors; a command stands in a file of its own."""
+"""The command line: all that knows flags.
+
+`main` parses and tells errors, `options` says every option once; the commands are in files by what
+they are for: translators, language_models, catalogue, compare.
+"""

@@ -1,112 +1,164 @@
-"""What `numpy-attention` knows by name: gradient checks, corpora, recipes; the options come from `cli.py`."""
+"""What the package knows by name: gradient checks, corpora, recipes."""
 
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from numpy_attention import metrics
-from numpy_attention.recipes import results
 from numpy_attention.checks import CHECKS
 from numpy_attention.data import corpora, downloads
+from numpy_attention.data.pairs import Pair
 from numpy_attention.gradcheck import TOLERANCE, GradientError
-from numpy_attention.recipes import RECIPES, find_recipe
-from numpy_attention.recipes.recipe import run
+from numpy_attention.names import SPLITS
+from numpy_attention.recipes import RECIPES, find_recipe, results
+from numpy_attention.recipes.recipe import Recipe, run
+
+# ---- gradcheck ----------------------------------------------------------------------------------
 
 
-def gradcheck(options):
-    chosen = list(CHECKS)
-    if options.names:
-        parts = {part: [part] if part in CHECKS else [name for name in CHECKS if part.lower() in name.lower()]
-                 for part in options.names}
-        nowhere = [part for part in parts if not parts[part]]
-        if nowhere:
-            raise ValueError(f"no gradient check is named {', '.join(nowhere)}: expected a name, or a part of "
-                             f"one, of {', '.join(CHECKS)}")
-        chosen = [name for name in CHECKS if any(name in found for found in parts.values())]
-    width, failures = max(map(len, chosen)), []
+def gradcheck(options: Namespace) -> int:
+    names = checks_named(options.names or [""])
+    width = max(map(len, names))
+    failures = []
     print(f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})")
-    for name in chosen:
+    for name in names:
         try:
             report = CHECKS[name](np.random.default_rng(options.seed))
         except GradientError as error:
             failures.append(error)
             print(f"{name:<{width}}  {'':9}  FAILED", flush=True)
         else:
-            where = max(report.errors, key=report.errors.get)
-            print(f"{name:<{width}}  {len(report.errors):9}  {report.worst:.1e}  {where}", flush=True)
+            where = max(report.errors, key=report.errors.__getitem__)
+            found = f"{len(report.errors):9}  {report.worst:.1e}  {where}"
+            print(f"{name:<{width}}  {found}", flush=True)
     for failure in failures:
         print(f"\n{failure}")
-    print(f"{len(chosen) - len(failures)} of {len(chosen)} passed")
+    print(f"{len(names) - len(failures)} of {len(names)} passed")
     return 1 if failures else 0
 
 
-def corpora_command(options):
-    if options.action == "list":
-        width = max(map(len, corpora.CORPORA))
-        for corpus in corpora.CORPORA.values():
-            print(f"{corpus.name:<{width}}  {corpus.kind:<8}  {corpus.origin:<10}  {corpus.languages}: "
-                  f"{corpus.description}")
-    elif options.action == "fetch":
-        origin = corpora.find_corpus(options.name).origin
-        for path in corpora.fetch(options.name):
-            print(path)
-        if origin != "downloaded":
-            print(f"{options.name} is {origin}: nothing to fetch")
-    else:
-        show_corpus(corpora.find_corpus(options.name))
+def checks_named(parts: Sequence[str]) -> list[str]:
+    """The checks of these names, or parts of names, in order. ValueError: a part that none has."""
+    found = {part: checks_with(part) for part in parts}
+    nowhere = [part for part in parts if not found[part]]
+    if nowhere:
+        raise ValueError(f"no gradient check is named {', '.join(nowhere)}: expected a name, or a "
+                         f"part of one, of {', '.join(CHECKS)}")
+    return [name for name in CHECKS if any(name in names for names in found.values())]
 
 
-def show_corpus(corpus, examples=3):
+def checks_with(part: str) -> list[str]:
+    """The check of this name, or else those with this in their name."""
+    if part in CHECKS:
+        return [part]
+    return [name for name in CHECKS if part.lower() in name.lower()]
+
+
+# ---- corpora ------------------------------------------------------------------------------------
+
+
+def list_corpora(options: Namespace) -> None:
+    width = max(map(len, corpora.CORPORA))
+    for corpus in corpora.CORPORA.values():
+        print(f"{corpus.name:<{width}}  {corpus.kind:<8}  {corpus.origin:<10}  {corpus.languages}: "
+              f"{corpus.description}")
+
+
+def fetch_corpus(options: Namespace) -> None:
+    corpus = corpora.find_corpus(options.name)
+    for path in corpora.fetch(corpus.name):
+        print(path)
+    if corpus.origin != "downloaded":
+        print(f"{corpus.name} is {corpus.origin}: nothing to fetch")
+
+
+def show_corpus(options: Namespace) -> None:
+    corpus = corpora.find_corpus(options.name)
     print(corpora.describe(corpus.name))
-    if corpus.files and not all((downloads.folder() / path).is_file() for path in corpus.files):
+    if not all((downloads.folder() / path).is_file() for path in corpus.files):
         print(f"not here yet: numpy-attention corpora fetch {corpus.name}")
-        return
-    parallel = corpus.kind == "parallel"
-    for split in ("train", "valid", "test"):
-        items = (corpora.load_parallel if parallel else corpora.load_text)(corpus.name, split)
-        if parallel:
-            sizes = [sum(len(getattr(pair, side)) for pair in items) for side in ("source", "target")]
-            print(f"{split}: {len(items):,} pairs, {sizes[0]:,} source and {sizes[1]:,} target tokens")
-        elif isinstance(items, str):
-            print(f"{split}: {len(items):,} characters")
+    elif corpus.kind == "parallel":
+        show_pairs(corpus)
+    else:
+        show_text(corpus)
+
+
+def show_pairs(corpus: Any, examples: int = 3) -> None:
+    """The sizes of a parallel corpus's splits, and some pairs with their word links."""
+    for split in SPLITS:
+        pairs = corpora.load_parallel(corpus.name, split)
+        source = sum(len(pair.source) for pair in pairs)
+        target = sum(len(pair.target) for pair in pairs)
+        print(f"{split}: {len(pairs):,} pairs, {source:,} source and {target:,} target tokens")
+    print(f"for example ({split}):")
+    for pair in pairs[:examples]:
+        print(f"  {corpus.form.text(pair.source)}\n  {corpus.form.text(pair.target)}")
+        show_links(pair)
+
+
+def show_links(pair: Pair) -> None:
+    """The words that a pair's links join, sure ones and the merely possible ones."""
+    for kind, links in (("sure", pair.sure), ("possible", pair.possible - pair.sure)):
+        if links:
+            words = [f"{pair.source[i]}–{pair.target[j]}" for i, j in sorted(links)]
+            print(f"    {kind}: {' '.join(words)}")
+
+
+def show_text(corpus: Any, examples: int = 3) -> None:
+    """The sizes of a text's splits, and some lines of it."""
+    for split in SPLITS:
+        text = corpora.load_text(corpus.name, split)
+        if isinstance(text, str):
+            print(f"{split}: {len(text):,} characters")
         else:
-            print(f"{split}: {len(items):,} lines, {sum(map(len, items)):,} tokens")
-    print("for example (test):")
-    items = items.splitlines() if isinstance(items, str) else items
-    for item in [item for item in items if item][:examples]:
-        if not parallel:
-            print("  " + (item if isinstance(item, str) else " ".join(item)))
-            continue
-        form = corpus.form
-        print(f"  {form.text(item.source)}\n  {form.text(item.target)}")
-        for kind, links in (("sure", item.sure), ("possible", item.possible - item.sure)):
-            if links:
-                print(f"    {kind}: " + " ".join(f"{item.source[i]}–{item.target[j]}" for i, j in sorted(links)))
+            print(f"{split}: {len(text):,} lines, {sum(map(len, text)):,} tokens")
+    print(f"for example ({split}):")
+    lines = text.splitlines() if isinstance(text, str) else map(" ".join, text)
+    for line in [line for line in lines if line][:examples]:
+        print(f"  {line}")
 
 
-def reproduce(options):
+# ---- recipes ------------------------------------------------------------------------------------
+
+
+def reproduce(options: Namespace) -> None:
     if options.list:
         for recipe in RECIPES.values():
             print(f"{recipe.name}  {recipe.description}")
         return
     if options.name is None:
         raise ValueError(f"no recipe is named: expected one of {', '.join(RECIPES)}")
-    recipe, folder = find_recipe(options.name), Path("runs") / f"{options.name}-seed{options.seed}"
-    file = Path(options.results) / f"{options.name}.jsonl"
+    recipe = find_recipe(options.name)
+    folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
+    file = Path(options.results) / f"{recipe.name}.jsonl"
     if file.exists():
-        results.read_file(file)                     # a damaged file is told now, not after the training
+        results.read_file(file)         # a damaged file is told now, not after the training
     print(f"{recipe.name}: {recipe.description}; trains in {folder}", flush=True)
     lines = run(recipe, options.seed, options.threads, folder)
     added = results.append(file, lines)
-    print(f"{lines[0]['parameters']:,} parameters, {lines[0]['minutes']:.1f} minutes of training, "
-          f"{lines[0]['threads']} thread(s)")
+    show_figures(recipe, lines)
+    if added:
+        print(f"{len(added)} figures appended to {file}")
+    else:
+        print(f"{file} holds these figures already")
+
+
+def show_figures(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> None:
+    """A recipe's figures, its yardsticks beside them."""
+    first = lines[0]
+    print(f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
+          f"{first['threads']} thread(s)")
     for line in lines:
-        ours, yardstick = f"{line['split']:<5}  {line['metric']:<11}  {line['value']:8.3f}", ""
-        if (line["split"], line["metric"]) in recipe.yardsticks:
-            value, source = recipe.yardsticks[line["split"], line["metric"]]
+        figure = line["split"], line["metric"]
+        yardstick = ""
+        if figure in recipe.yardsticks:
+            value, source = recipe.yardsticks[figure]
             yardstick = f"   yardstick {value:g} ({source})"
-        print(ours + yardstick)
-    for tokenize in [form for metric, form in (("bleu", "none"), ("bleu_13a", "13a"))
-                     if metric in {line["metric"] for line in lines}]:
-        print(f"signature  {metrics.bleu(['a'], ['a'], tokenize).signature}")
-    print(f"{len(added)} figures appended to {file}" if added else f"{file} holds these figures already")
+        print(f"{line['split']:<5}  {line['metric']:<11}  {line['value']:8.3f}{yardstick}")
+    recorded = {line["metric"] for line in lines}
+    for metric, tokenize in (("bleu", "none"), ("bleu_13a", "13a")):
+        if metric in recorded:
+            print(f"signature  {metrics.bleu(['a'], ['a'], tokenize).signature}")

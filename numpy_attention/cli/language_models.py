@@ -1,274 +1,298 @@
-"""What `numpy-attention` does with language models: train lm, generate, evaluate, heatmap; the options come from `cli.py`."""
+"""What is done with language models: train lm, generate, evaluate, heatmap."""
 
-import json
-import shlex
 import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.cli.shared import refuse, run_folder, save_curves, training_settings, warn_of_unknown_words
+from numpy_attention.attention.reader_choice import ReaderChoice
+from numpy_attention.cli.options import LANGUAGE_MODEL, SIZE
+from numpy_attention.cli.shared import (
+    END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
+    say_next, say_where, training_of, warn_of_unknown_words)
+from numpy_attention.data import running_text
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.own_text import OwnText
-from numpy_attention.data.running_text import read
-from numpy_attention.data.selection import selected
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.selection import Selection, selected
+from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.models.attentive_language_model import roles_of
 from numpy_attention.models.budget import within_budget
+from numpy_attention.module import Array
 from numpy_attention.runs.trained import kind_of
+from numpy_attention.runs.writer import Word, Writer, WriterTraining
 from numpy_attention.training.threads import Threads, available
-from numpy_attention.runs.writer import Writer, WriterTraining
 
-SIZE = 200      # of word vectors, unless an option says otherwise
-
-
-# ---- train lm -------------------------------------------------------------------------------------------------------
+# ---- train lm -----------------------------------------------------------------------------------
 
 
-def train(options):
-    corpus = corpus_to_train_on(options)
-    selection = selected(corpus)
+def train(options: Namespace) -> None:
+    selection = text_to_train_on(options)
     learn, valid = selection.load("train", "valid")
-    training = training_of(options, learn)
+    training = training_for(options, learn)
     name, settings = model_of(options, learn, training)
-    writer = Writer.create(learn, name, settings, training, corpus)
-    writer.batches(learn)                       # what cannot be cut into batches is told before a folder is made
+    writer = Writer.create(learn, name, settings, training, selection.saved())
+    check_lengths(writer, learn, valid)
+    default = options.cell if options.attention == "none" else options.attention
+    folder, resumes = run_folder(options, writer, f"{selection.label}-{default}")
+    size = sum(map(len, learn.sentences))
+    print(f"{what_it_is(writer)}; {size:,} {learn.unit} of {selection.label}, "
+          f"{len(writer.vocabulary):,} in the vocabulary")
+    print(how_state_goes(writer, options.batch_size))
+    say_where(folder, resumes)
+    fit(writer, learn, valid, folder, options.threads, how_state_goes(writer, 1))
+    for split in selection.splits[1:]:
+        text = valid if split == "valid" else part_of(selection, split)[0]
+        show_figures(measure(writer, text, writer.threads or 1) | {"split": split})
+    say_next("generate", str(folder), "--prompt", prompt_from(valid, selection.form()))
+
+
+def text_to_train_on(options: Namespace) -> Selection:
+    """The corpus of --corpus, or the text of --text."""
+    if options.corpus:
+        check_named(options, "text", options.text, options.valid_text)
+        characters = {"characters": True} if options.characters else {}
+        return selected({"name": options.corpus} | characters)
+    if not options.text:
+        raise nothing_to_learn_from("--text FILE")
+    return OwnText(options.text, options.valid_text, characters=options.characters,
+                   lowercase=options.lowercase, tokenize=options.tokenize)
+
+
+def training_for(options: Namespace, text: Text) -> WriterTraining:
+    """The training on a text, whose letters, or own <unk>, leave no word to be counted as rare."""
+    prepared = text.unit == "characters" or any("<unk>" in sentence for sentence in text.sentences)
+    min_count = options.min_count or (1 if prepared else 2)
+    return training_of(WriterTraining, options, min_count=min_count, unit=text.unit)
+
+
+def check_lengths(writer: Writer, learn: Text, valid: Text) -> None:
+    """ValueError: a text that cannot be cut into batches, told before a folder is made."""
+    writer.batches(learn)
     try:
         writer.batches(valid)
     except ValueError as error:
         raise ValueError(f"the text to validate on: {error}") from None
-    default = options.cell if options.attention == "none" else options.attention
-    folder, resumes = run_folder(options, writer, f"{selection.label}-{default}")
-    print(f"{what_it_is(writer)}; {sum(map(len, learn.sentences)):,} {learn.unit} of {selection.label}, "
-          f"{len(writer.vocabulary):,} in the vocabulary")
-    print(how_state_goes(writer, options.batch_size))
-    print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
-    writer.fit(learn, valid, folder, options.threads)
-    save_curves(writer.history, folder)
-    print(f"trained for {len(writer.history)} epochs, {writer.history[-1]['seconds'] / 60:.1f} minutes; "
-          f"{how_state_goes(writer, 1)}", flush=True)
-    for split in selection.splits[1:]:
-        text = valid if split == "valid" else selection.load(split)[0]
-        show_figures(split, measure(writer, text, writer.threads))
-    form, first = selection.form(), next((sentence for sentence in valid.sentences if sentence), [])
-    prompt = form.text(first[:20]).split("\n")[0] if form.cut == "characters" else form.text(first[:3])
-    print(f"next: numpy-attention generate {shlex.quote(str(folder))} --prompt {shlex.quote(prompt)}")
 
 
-def corpus_to_train_on(options):
-    """The corpus dict of --corpus or of --text."""
-    if options.corpus and (options.text or options.valid_text):
-        raise ValueError("--corpus and files are given: choose one of them")
-    if options.corpus:
-        refuse(options, f"it is for your own text, and {options.corpus} is prepared already", "lowercase", "tokenize")
-        find_corpus(options.corpus, "text")
-        return {"name": options.corpus} | ({"characters": True} if options.characters else {})
-    if not options.text:
-        raise ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), or --text FILE")
-    return OwnText(options.text, options.valid_text, options.characters, lowercase=options.lowercase,
-                   tokenize=options.tokenize).saved()
-
-
-def training_of(options, text):
-    """The WriterTraining of the options; min_count unless given: 1 where letters, or the text's own <unk>, leave no rest."""
-    if options.state == "sentence":
-        refuse(options, "a sentence is read at once where the state begins anew with it", "steps", "carried")
-    prepared = text.unit == "characters" or any("<unk>" in sentence for sentence in text.sentences)
-    return WriterTraining(**training_settings(options), min_count=options.min_count or (1 if prepared else 2),
-                          max_vocabulary=options.max_vocabulary, state=options.state, steps=options.steps or 35,
-                          unit=text.unit, frequencies=options.frequencies)
-
-
-def model_of(options, text, training):
-    """→ name, settings for `Writer.create`. ValueError: options that belong to another attention, sizes that do not fit."""
+def model_of(options: Namespace, text: Text,
+             training: WriterTraining) -> tuple[str, dict[str, Any]]:
+    """→ the model's name, its settings for `Writer.create`. ValueError: sizes that do not fit."""
     attention = None if options.attention == "none" else options.attention
-    settings = {name: getattr(options, name) for name in ("layers", "cell", "tied", "dropout", "init")}
-    if options.cell == "lstm":
-        settings["forget_bias"] = 1.0 if options.forget_bias is None else options.forget_bias
-    else:
-        refuse(options, f"a {options.cell} has no forget gate", "forget_bias")
-    if attention is None:
-        refuse(options, "a model without attention has none of it, choose one with --attention", "window", "carried")
-    if attention == "ngram":
-        refuse(options, "an N-gram model looks back --order − 1 states", "window")
-        settings["order"] = options.order or 4
-        if options.carried:
-            settings["carried"] = settings["order"] - 2                 # all that it looks back to
-    else:
-        refuse(options, "it belongs to --attention ngram", "order")
-    if attention is not None:
-        settings = {name: getattr(options, name) for name in ("window", "carried") if getattr(options, name)} | settings
-    parts = roles_of(attention, options.order or 4) if attention else 1
+    others = ("attention", "hidden", "embedding", "parameters")
+    asked = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
+             if option.name not in others}
+    settings = {name: value for name, value in asked.items() if value is not None}
+    if attention == "ngram" and options.carried:
+        settings["carried"] = options.order - 2         # all that it looks back to
     if options.parameters:
-        refuse(options, "--parameters chooses the sizes", "hidden", "embedding")
         words = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         sizes, _ = within_budget(options.parameters, len(words), attention, **settings)
     else:
+        order = 4 if options.order is None else options.order
+        parts = ReaderChoice(attention, order=order).roles if attention else 1
         sizes = sizes_of(options, parts)
-    if attention is not None:
-        settings["attention"] = attention
-    return "language-model" if attention is None else "attentive-language-model", settings | sizes
+    if attention is None:
+        return "language-model", settings | sizes
+    return "attentive-language-model", settings | sizes | {"attention": attention}
 
 
-def sizes_of(options, parts):
+def sizes_of(options: Namespace, parts: int) -> dict[str, int]:
     """{"hidden": …, "embedding": …} of the options, for a state of so many parts."""
     hidden, embedding = options.hidden, options.embedding
     if hidden and hidden % parts:
-        raise ValueError(f"--hidden {hidden}: --attention {options.attention} divides a state into {parts} equal parts, "
-                         f"give a multiple of {parts}, such as {-(-hidden // parts) * parts}")
+        raise ValueError(f"--hidden {hidden}: --attention {options.attention} divides a state into "
+                         f"{parts} equal parts, give a multiple of {parts}, such as "
+                         f"{-(-hidden // parts) * parts}")
     embedding = embedding or (hidden // parts if hidden else SIZE)
     hidden = hidden or parts * embedding
     if options.attention == "none" and options.tied and hidden != embedding:
-        raise ValueError(f"--hidden {hidden} and --embedding {embedding}: with tied weights both are the same, give one of "
-                         "them, or --no-tied")
+        raise ValueError(f"--hidden {hidden} and --embedding {embedding}: with tied weights both "
+                         "are the same, give one of them, or --no-tied")
     return {"hidden": hidden, "embedding": embedding}
 
 
-# ---- evaluate -------------------------------------------------------------------------------------------------------
+def prompt_from(text: Text, form: TextForm) -> str:
+    """How a text begins: three words, or the letters of a line, 20 at most."""
+    first = next((sentence for sentence in text.sentences if sentence), [])
+    if form.cut == "characters":
+        return form.text(first[:20]).split("\n")[0]
+    return form.text(first[:3])
 
 
-def evaluate(options):
-    refuse(options, "this run is a language model's", "part", "max_length", "pairs", "source", "target", "beam")
+# ---- evaluate -----------------------------------------------------------------------------------
+
+
+def evaluate(options: Namespace) -> None:
     writer = Writer.load(options.run)
+    text, name, split = text_to_measure_on(options, writer)
+    how = writer.training
+    if text.unit != how.unit:
+        raise ValueError(f"{name} is a text of {text.unit}, and this run's model reads {how.unit}: "
+                         "choose another")
+    threads = options.threads or (1 if how.state == "carried" else available())
+    about = {"run": str(options.run), "corpus": name, "split": split, "state": how.state,
+             "steps": None if how.state == "sentence" else how.steps,
+             "carried": writer.settings.get("carried", 0)}
+    figures = about | measure(writer, text, threads)
+    report(options, writer, what_it_is(writer), how_state_goes(writer, 1), figures, show_figures)
+
+
+def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, str | None]:
+    """→ the text of --text, --corpus or the run's own, its name, its split."""
+    own = writer.corpus
     if options.text:
         if options.corpus or options.split:
             raise ValueError("--text is given: leave --corpus and --split out")
-        text, split, name = read(options.text, selected(writer.corpus).form()), None, Path(options.text).name
-        text = replace(text, whole=True)            # a file is one article
-    else:
-        corpus = writer.corpus
-        if options.corpus and options.corpus != corpus.get("name"):
-            corpus = {"name": options.corpus} | ({"characters": True} if writer.training.unit == "characters" else {})
-        text, split = text_of(corpus, options.split)
-        name = selected(corpus).label
-    if text.unit != writer.training.unit:
-        raise ValueError(f"{name} is a text of {text.unit}, and this run's model reads {writer.training.unit}: choose another")
-    how = writer.training
-    figures = {"run": str(options.run), "corpus": name, "split": split, "state": how.state,
-               "steps": None if how.state == "sentence" else how.steps, "carried": writer.settings.get("carried", 0),
-               **measure(writer, text, options.threads or (1 if how.state == "carried" else available()))}
-    if options.json:
-        print(json.dumps(figures))
-        return
-    print(f"{options.run}: {what_it_is(writer)}, {len(writer.history)} epochs")
-    print(f"{name}{', ' + split if split else ''}: {how_state_goes(writer, 1)}")
-    show_figures(split or "", figures)
+        text = running_text.read(options.text, selected(own).form())
+        return replace(text, whole=True), Path(options.text).name, None     # a file is one article
+    if options.corpus and options.corpus != own.get("name"):
+        find_corpus(options.corpus, "text")
+        characters = {"characters": True} if writer.training.unit == "characters" else {}
+        own = {"name": options.corpus} | characters
+    text, split = part_of(selected(own), options.split)
+    return text, selected(own).label, split
 
 
-def text_of(corpus, split=None):
-    """→ (Text, split) of a run's corpus; None: test, or valid where there is no test split."""
-    if not corpus:
-        raise ValueError("the run does not say what it learnt from: name a text with --corpus or --text")
-    selection = selected(corpus, "text")
-    split = split or selection.splits[-1]
-    return selection.load(split)[0], split
+def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:
+    """What `Writer.measure` finds, and the share of words that the vocabulary does not know."""
+    unknown = writer.vocabulary.unknown_share(text.sentences)
+    return writer.measure(text, threads) | {"unknown": unknown}
 
 
-def measure(writer, text, threads):
-    """What `Writer.measure` finds, and the share of the text's words that the vocabulary does not know."""
-    return writer.measure(text, threads) | {"unknown": writer.vocabulary.unknown_share(text.sentences)}
-
-
-def show_figures(split, figures):
-    where = f"  {split:<5}" if split else " "
+def show_figures(figures: Mapping[str, Any]) -> None:
+    where = f"  {figures['split']:<5}" if figures["split"] else " "
     unknown = f"; {100 * figures['unknown']:.1f} % are <unk>" if figures["unknown"] else ""
+    perplexity, tokens = figures["perplexity"], figures["tokens"]
     if "bits_per_character" in figures:
-        print(f"{where} {figures['bits_per_character']:8.3f} bits a character   perplexity {figures['perplexity']:.3f} over "
-              f"{figures['tokens']:,} characters{unknown}", flush=True)
+        line = (f"{figures['bits_per_character']:8.3f} bits a character   perplexity "
+                f"{perplexity:.3f} over {tokens:,} characters")
     else:
-        print(f"{where} perplexity {figures['perplexity']:8.2f}   over {figures['tokens']:,} tokens, ends of sentence "
-              f"included{unknown}", flush=True)
+        line = f"perplexity {perplexity:8.2f}   over {tokens:,} tokens, ends of sentence included"
+    print(f"{where} {line}{unknown}", flush=True)
 
 
-def what_it_is(writer):
+def what_it_is(writer: Writer) -> str:
     """The model in a line: cells, sizes, attention, parameters."""
     settings = writer.settings
-    cells = f"{settings.get('cell', 'lstm')} of {settings.get('layers', 2)} × {settings.get('hidden', 200)}"
-    attention = f" with {settings['attention']}" if "attention" in settings else ""
-    window = f", window {settings['window']}" if settings.get("window") else ""
-    window += f", order {settings.get('order', 4)}" if settings.get("attention") == "ngram" else ""
-    return f"{cells}{attention}{window}, {writer.model.size:,} parameters"
+    line = (f"{settings.get('cell', 'lstm')} of {settings.get('layers', 2)} × "
+            f"{settings.get('hidden', 200)}")
+    if "attention" in settings:
+        line += f" with {settings['attention']}"
+    if settings.get("window"):
+        line += f", window {settings['window']}"
+    if settings.get("attention") == "ngram":
+        line += f", order {settings.get('order', 4)}"
+    return f"{line}, {writer.model.size:,} parameters"
 
 
-def how_state_goes(writer, streams):
+def how_state_goes(writer: Writer, streams: int) -> str:
     """Whether state and memory are carried, and how the text is read."""
-    how, carried = writer.training, writer.settings.get("carried", 0)
+    how = writer.training
+    carried = writer.settings.get("carried", 0)
+    if how.state == "sentence":
+        return "state reset at every sentence"
     memory = ""
-    if "attention" in writer.settings and how.state != "sentence":
-        memory = f"; memory of {carried} states carried on" if carried else f"; memory empty every {how.steps} {how.unit}"
+    if "attention" in writer.settings:
+        memory = f"; memory empty every {how.steps} {how.unit}"
+        if carried:
+            memory = f"; memory of {carried} states carried on"
+    steps = f"{how.steps} {how.unit} at a time{memory}"
     if how.state == "carried":
-        stream = "1 stream" if streams == 1 else f"{streams} streams"
-        return f"state carried through the text, {stream}, {how.steps} {how.unit} at a time{memory}"
-    steps = "" if how.state == "sentence" else f", {how.steps} {how.unit} at a time"
-    return f"state reset at every {how.state}{steps}{memory}"
+        return f"state carried through the text, {streams} stream{'s' * (streams > 1)}, {steps}"
+    return f"state reset at every {how.state}, {steps}"
 
 
-# ---- generate, heatmap ----------------------------------------------------------------------------------------------
+# ---- generate -----------------------------------------------------------------------------------
 
 
-def generate(options):
+def generate(options: Namespace) -> None:
     if kind_of(options.run) == "translator":
-        raise ValueError(f'{options.run} holds a translator, which does not write on: numpy-attention translate '
-                         f'{options.run} "a sentence"')
+        raise ValueError(f"{options.run} holds a translator, which does not write on: "
+                         f'numpy-attention translate {options.run} "a sentence"')
     writer = Writer.load(options.run)
     if options.heatmap:
         writer.check_attention()
     if writer.training.unit == "characters":
-        refuse(options, "a model of characters writes no ends of sentences, --length alone ends its text", "sentences")
+        refuse(options, "a model of characters writes no ends of sentences, --length alone ends "
+               "its text", "sentences")
     form = selected(writer.corpus).form(options.lowercase)
-    prompt, between = form.tokens(options.prompt or ""), "" if form.cut == "characters" else " "
+    prompt = form.tokens(options.prompt or "")
     warn_of_unknown_words(writer.vocabulary, [prompt])
+    words = write(writer, prompt, form, options)
+    if options.heatmap:
+        plotting.save(heatmap_of([END, *prompt], words), options.heatmap)
+        print(f"saved {options.heatmap}", file=sys.stderr)
+
+
+def write(writer: Writer, prompt: list[str], form: TextForm, options: Namespace) -> list[Word]:
+    """Print the prompt and each word as it is chosen; → the words written."""
     print(form.text(prompt), end="", flush=True)
-    words, fresh = [], not prompt
+    between = "" if form.cut == "characters" else " "
+    words = []
+    fresh = not prompt                              # whether a line begins
     with Threads(1):
-        temperature = 1.0 if options.temperature is None else options.temperature
-        for word in writer.generate(np.random.default_rng(options.seed or 0), prompt, options.length, options.sentences,
-                                    temperature, options.top_k, options.top_p, options.unknown):
-            ends = word.token == "</s>"
-            print("\n" if ends else ("" if fresh else between) + word.token, end="", flush=True)
+        for word in writer.generate(
+                np.random.default_rng(options.seed), prompt, options.length, options.sentences,
+                options.temperature, options.top_k, options.top_p, options.unknown):
+            ends = word.token == END
+            token = "\n" if ends else ("" if fresh else between) + word.token
+            print(token, end="", flush=True)
             words.append(word)
             fresh = ends
     if not fresh:
         print(flush=True)
-    if options.heatmap:
-        plotting.save(heatmap_of(["</s>", *prompt], words), options.heatmap)
-        print(f"saved {options.heatmap}", file=sys.stderr)
+    return words
 
 
-def heatmap_of(before, words):
-    """Axes: what each of the words written looked at, a row each; before: the tokens read before the first."""
-    read = before + [word.token for word in words[:-1]]
+# ---- heatmaps -----------------------------------------------------------------------------------
+
+
+def heatmap_of(before: Sequence[str], words: Sequence[Word]) -> Any:
+    """Axes: what each word written looked at, a row each; before: what was read before."""
+    read = [*before, *(word.token for word in words[:-1])]
     weights = np.full((len(words), len(read)), np.nan)
     for row, word in zip(weights, words):
-        row[:len(word.weights)] = word.weights
+        if word.weights is not None:
+            row[:len(word.weights)] = word.weights
     return history(weights, read, [word.token for word in words])
 
 
-def history(weights, tokens, predicted):
+def history(weights: Array, tokens: Sequence[str], predicted: Sequence[str]) -> Any:
     """`plotting.history_heatmap` of weights with NaN, even where nothing at all is visible."""
     return plotting.history_heatmap(np.nan_to_num(weights), tokens, predicted, ~np.isnan(weights))
 
 
-def heatmap(options):
+def heatmap(options: Namespace) -> None:
     writer = Writer.load(options.run)
     writer.check_attention()
     form = selected(writer.corpus).form()
-    if options.sentences:
-        if len(options.sentences) != 1 or options.index is not None or options.split:
-            raise ValueError(f"{len(options.sentences)} sentence(s) given: a language model looks at one, without --index "
-                             "and --split, or at none")
-        tokens = form.tokens(options.sentences[0])
-        warn_of_unknown_words(writer.vocabulary, [tokens])
-    else:
-        text, split = text_of(writer.corpus, options.split)
-        if text.unit == "characters":
-            raise ValueError("a text of characters has no sentences to choose from: give one of your own")
-        sentences, index = [sentence for sentence in text.sentences if sentence], options.index or 0
-        if index >= len(sentences):
-            raise ValueError(f"--index {index}: {split} has {len(sentences):,} sentences, numbered from 0")
-        tokens = sentences[index]
-    axes = history(writer.attend(tokens), ["</s>", *tokens], [*tokens, "</s>"])
+    tokens = sentence_given(options, writer) if options.sentences else sentence_of(options, writer)
+    axes = history(writer.attend(tokens), [END, *tokens], [*tokens, END])
     plotting.save(axes, options.output)
     print(f"{form.text(tokens)}\nsaved {options.output}")
+
+
+def sentence_given(options: Namespace, writer: Writer) -> list[str]:
+    """The sentence of the command line."""
+    if len(options.sentences) != 1 or "index" in options.given or options.split:
+        raise ValueError(f"{len(options.sentences)} sentence(s) given: a language model looks at "
+                         "one, without --index and --split, or at none")
+    tokens = selected(writer.corpus).form().tokens(options.sentences[0])
+    warn_of_unknown_words(writer.vocabulary, [tokens])
+    return tokens
+
+
+def sentence_of(options: Namespace, writer: Writer) -> list[str]:
+    """The sentence of --split and --index in the text that the run learnt from."""
+    text, split = part_of(selected(writer.corpus), options.split)
+    if text.unit == "characters":
+        raise ValueError("a text of characters has no sentences to choose from: give one of your "
+                         "own")
+    sentences = [sentence for sentence in text.sentences if sentence]
+    return example_of(options.index, sentences, split, "sentences")

@@ -1,107 +1,170 @@
-"""The command line, `numpy-attention`: its commands, and how errors are told. `commands.py` does the work."""
+"""The command line, `numpy-attention`: its commands, and how errors are told."""
+
+from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NoReturn
 
-from numpy_attention.cli import options as cli_options
-from numpy_attention.cli import language_model_options as cli_writing
+from numpy_attention.cli import options as offered
+from numpy_attention.cli.entry import Group, Option, flag_of, settled
 
-IN_FLAGS = {         # what the library's errors say → what the command line says
-    "it is for language models": "it is for numpy-attention train lm",
-    "it is for translators": "it is for numpy-attention train",
-    "allow more with max_length": "allow more with --max-length",
-    "give valid_source and valid_target": "give --valid-source and --valid-target",
-    "give valid_text": "give --valid-text",
-    "files as source and target": "files as --source and --target",
-    "files as text": "files as --text",
-    "train anew in another folder": "train anew in another folder with --run",
-    "tokenize cuts text into words, and characters into letters": "--tokenize cuts text into words, and --characters into "
-                                                                  "letters",
+# the library's own errors, told in one line
+EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command is for, an example, its options, and the function that does it.
+
+    work: "file:function", or what is done with a run by the run's kind, {kind: "file:function"}.
+    actions: further commands, in place of options.
+    """
+
+    work: str | Mapping[str, str]
+    summary: str
+    example: str
+    groups: Sequence[Group] = ()
+    actions: Mapping[str, Command] = field(default_factory=dict)
+
+    @property
+    def options(self) -> list[Option]:
+        return [option for group in self.groups for option in group.options]
+
+
+OF_RUNS = {"translator": "translators", "writer": "language_models"}
+RUN = "runs/bible-en-es-rnnsearch"
+COMMANDS = {
+    "train": Command(
+        "translators:train",
+        "train a translator, or resume one; `train lm` trains a language model",
+        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5", offered.TRAIN),
+    "train lm": Command(
+        "language_models:train", "train a language model, or resume one",
+        "numpy-attention train lm --corpus bible-en --attention combined --minutes 5",
+        offered.TRAIN_LM),
+    "translate": Command(
+        "translators:translate", "translate sentences with a trained run",
+        f'numpy-attention translate {RUN} "in the beginning" --heatmap beginning.png',
+        offered.TRANSLATE),
+    "generate": Command(
+        "language_models:generate", "write on with a trained language model",
+        'numpy-attention generate runs/bible-en-combined --prompt "in the beginning" '
+        "--temperature 0.8", offered.GENERATE),
+    "evaluate": Command(
+        {kind: f"{file}:evaluate" for kind, file in OF_RUNS.items()},
+        "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
+        f"numpy-attention evaluate {RUN} --split test", offered.EVALUATE),
+    "heatmap": Command(
+        {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
+        "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "
+        "over its own past",
+        f"numpy-attention heatmap {RUN} --index 3 --output attention.png", offered.HEATMAP),
+    "gradcheck": Command(
+        "catalogue:gradcheck", "check hand-written gradients against central differences",
+        "numpy-attention gradcheck GRU LSTM", offered.GRADCHECK),
+    "corpora": Command(
+        "", "list, show and fetch corpora", "numpy-attention corpora show bible-en-es", actions={
+            "list": Command("catalogue:list_corpora", "list all corpora",
+                            "numpy-attention corpora list"),
+            "show": Command("catalogue:show_corpus",
+                            "description, counts and some pairs with their word links",
+                            "numpy-attention corpora show bible-en-es", offered.A_CORPUS),
+            "fetch": Command("catalogue:fetch_corpus",
+                             "download a corpus's files unless they are there",
+                             "numpy-attention corpora fetch tatoeba-en-fr", offered.A_CORPUS),
+        }),
+    "reproduce": Command(
+        "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
+        "numpy-attention reproduce rnnsearch-bible --seed 1", offered.REPRODUCE),
+    "compare": Command(
+        "compare:compare", "train several recipes on one corpus with one budget, into one table",
+        "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1",
+        offered.COMPARE),
 }
-EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)        # the library's own: told in one line
+
+# ---- from the words of a command line to options ------------------------------------------------
 
 
 class Parser(argparse.ArgumentParser):
     """Tells a wrong command line as any other error is told, in one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}; see {help_of(self.prog)}")
 
 
-def help_of(command):
+def help_of(command: str) -> str:
     """Where a wrong command line is explained."""
-    other = ", or for a language model numpy-attention train lm --help" if command.endswith(" train") else ""
-    return f"{command} --help{other}"
+    other = ", or for a language model numpy-attention train lm --help"
+    return f"{command} --help{other if command.endswith(' train') else ''}"
 
 
-class Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Adds the default to an option's help, where there is one."""
-
-    def _get_help_string(self, action):
-        return action.help if action.default is None or action.default is False else super()._get_help_string(action)
-
-
-def parser():
+def parser() -> Parser:
     """The argument parser of all commands."""
-    main = Parser(prog="numpy-attention", description="Train, use, measure and check attention models.")
-    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    for name, (add, summary, example) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".",
-                                      epilog=f"example: {example}", formatter_class=Help)
-        add(command)
+    main = Parser(prog="numpy-attention",
+                  description="Train, use, measure and check attention models.")
+    add_commands(main, COMMANDS, "command")
     return main
 
 
-RUN = "runs/bible-en-es-rnnsearch"
-COMMANDS = {
-    "train": (cli_options.train, "train a translator, or resume one; `train lm` trains a language model",
-              "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5"),
-    "train lm": (cli_writing.train, "train a language model, or resume one",
-                 "numpy-attention train lm --corpus bible-en --attention combined --minutes 5"),
-    "translate": (cli_options.translate, "translate sentences with a trained run",
-                  f'numpy-attention translate {RUN} "in the beginning" --heatmap beginning.png'),
-    "generate": (cli_writing.generate, "write on with a trained language model",
-                 'numpy-attention generate runs/bible-en-combined --prompt "in the beginning" --temperature 0.8'),
-    "evaluate": (cli_options.evaluate, "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
-                 f"numpy-attention evaluate {RUN} --split test"),
-    "heatmap": (cli_options.heatmap, "draw the attention weights of a sentence pair, its gold links outlined, or of a "
-                                     "sentence over its own past",
-                f"numpy-attention heatmap {RUN} --index 3 --output attention.png"),
-    "gradcheck": (cli_options.gradcheck, "check hand-written gradients against central differences",
-                  "numpy-attention gradcheck GRU LSTM"),
-    "corpora": (cli_options.corpora, "list, show and fetch corpora", "numpy-attention corpora show bible-en-es"),
-    "reproduce": (cli_options.reproduce, "run a recorded experiment and append its figures to results/",
-                  "numpy-attention reproduce rnnsearch-bible --seed 1"),
-    "compare": (cli_options.compare, "train several recipes on one corpus with one budget, into one table",
-                "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1"),
-}
+def add_commands(parser: Parser, commands: Mapping[str, Command], name: str) -> None:
+    """Add a choice of commands; the one chosen becomes the option `name`."""
+    choice = parser.add_subparsers(dest=name, required=True, metavar=name.upper(),
+                                   parser_class=Parser)
+    for name, command in commands.items():
+        description = command.summary[0].upper() + command.summary[1:] + "."
+        made = choice.add_parser(name, help=command.summary, description=description,
+                                 epilog=f"example: {command.example}")
+        if command.actions:
+            add_commands(made, command.actions, "action")
+        for group in command.groups:
+            place = made.add_argument_group(group.title) if group.title else made
+            for option in group.options:
+                option.add_to(place)
 
 
-def parse(arguments=None):
-    """→ the options of a command line; `train lm` is one command, of two words. ValueError: it is wrong."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments[:1] == ["train"] and arguments[1:] and not arguments[1].startswith("-"):
+def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Namespace]:
+    """→ the command of a command line, and its options as `settled`; `train lm` is one command.
+
+    options.given: the names of those given. ValueError: the command line is wrong.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         kinds = {"lm": "train lm", "translator": "train"}
-        if arguments[1] not in kinds:
-            raise ValueError(f"train {arguments[1]}: expected `train lm` for a language model, or options, as in "
-                             "train --corpus NAME, for a translator")
-        arguments[:2] = [kinds[arguments[1]]]
-    options, strange = parser().parse_known_args(arguments)
+        if words[1] not in kinds:
+            raise ValueError(f"train {words[1]}: expected `train lm` for a language model, or "
+                             "options, as in train --corpus NAME, for a translator")
+        words[:2] = [kinds[words[1]]]
+    parsed, strange = parser().parse_known_args(words)
     if strange:
-        raise ValueError(f"unrecognized arguments: {' '.join(strange)}; see {help_of('numpy-attention ' + options.command)}")
-    return options
+        raise ValueError(f"unrecognized arguments: {' '.join(strange)}; see "
+                         f"{help_of('numpy-attention ' + parsed.command)}")
+    command = COMMANDS[parsed.command]
+    command = command.actions.get(getattr(parsed, "action", ""), command)
+    given = {option.name: getattr(parsed, option.name) for option in command.options
+             if getattr(parsed, option.name) not in (None, [])}
+    values = settled(command.options, given)
+    return command, argparse.Namespace(command=parsed.command, given=frozenset(given), **values)
 
 
-def main(arguments=None):
+# ---- one command --------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 130 after Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")    # a terminal that lacks a letter shows ? for it
+    known: list[Option] = []
     try:
-        options = parse(arguments)
-        from numpy_attention.cli import translators as commands        # here, so that --help does not wait for it
-        code = commands.COMMANDS[options.command](options) or 0
+        command, options = parse(arguments)
+        known = command.options
+        code = worker(command, options)(options) or 0
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:
@@ -111,16 +174,61 @@ def main(arguments=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except MemoryError as error:
-        return _tell(f"not enough memory ({error}): choose smaller sizes, or a smaller --batch-size")
+        return tell(f"not enough memory ({error}): choose smaller sizes, or a smaller batch_size",
+                    known)
     except EXPECTED as error:
-        return _tell(str(error) or type(error).__name__)
+        return tell(str(error) or type(error).__name__, known)
 
 
-def _tell(message):
-    for ours, flags in IN_FLAGS.items():
-        message = message.replace(ours, flags)
-    print(f"numpy-attention: error: {' '.join(message.split())}", file=sys.stderr)
+def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.Namespace], Any]:
+    """The function that does a command, imported now, so that --help does not wait for it.
+
+    ValueError: an option that belongs to another kind of run.
+    """
+    work = command.work
+    if not isinstance(work, str):
+        from numpy_attention.runs.trained import kind_of
+        kind = kind_of(options.run)
+        given = {name: getattr(options, name) for name in options.given}
+        settled(command.options, given | {"kind": kind})
+        work = work.get(kind, work["translator"])
+    file, _, function = work.partition(":")
+    return getattr(import_module(f"numpy_attention.cli.{file}"), function)
+
+
+def tell(message: str, known: Sequence[Option]) -> int:
+    """Print an error in one line; → 2."""
+    print(f"numpy-attention: error: {' '.join(in_flags(message, known).split())}", file=sys.stderr)
     return 2
+
+
+# advice of the library's that means a command's options, without naming arguments
+ADVICE = {
+    "it is for language models": "it is for numpy-attention train lm",
+    "it is for translators": "it is for numpy-attention train",
+    "files as source and target": "files with --source and --target",
+    "files as text": "files with --text",
+    "train anew in another folder": "train anew in another folder with --run",
+    "tokenize cuts text into words, and characters into letters":
+        "--tokenize cuts text into words, and --characters into letters",
+}
+
+
+def in_flags(message: str, known: Sequence[Option]) -> str:
+    """A message of the library, in a command's flags where it names arguments.
+
+    max_length → --max-length wherever it stands; a name that is an ordinary word only where it has
+    a value: `hidden = 9` → --hidden 9.
+    """
+    for ours, theirs in ADVICE.items():
+        message = message.replace(ours, theirs)
+    for option in [option for option in known if option.kind != "word"]:
+        for name in {option.name, option.argument, *option.called.values()} - {""}:
+            end = r"( = |=|(?![\w/'\"-]|\.\w))" if "_" in name else "( = |=)"
+            argument = re.compile(rf"(?<![\w/.'\"-]){name}{end}")
+            flag = flag_of(option.name)
+            message = argument.sub(lambda found: flag + " " * bool(found[1]), message)
+    return message
 
 
 if __name__ == "__main__":

@@ -1,154 +1,287 @@
-"""The options of the commands: the models of translators are in `cli_translators.py`, language models' in
-`cli_writing.py`."""
+"""The options of all commands, each said once: its name, what it may be, its default, its help.
 
-import argparse
+What may be chosen comes from names.py, translators' models and their defaults from its MODERN, what
+a training may be from training/settings.py. Nothing here is slow to import, for --help waits.
+"""
 
-from numpy_attention.cli import translator_options as cli_translators
-from numpy_attention.cli.values import divisor, norm, not_negative, picture, positive, share_kept, whole
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
 
-A_RUN = "folder of a run that `train` made"
+from numpy_attention import names
+from numpy_attention.cli.entry import Against, By, Group, Option, With, Without, flag, word
+from numpy_attention.cli.values import not_negative, picture, positive, share, share_kept, whole
+from numpy_attention.training.settings import Training, TranslatorTraining, WriterTraining
 
+Conditions = Sequence[With | Without | Against]
 
-def text(command, what):
-    """The options that name a text, shared by train, evaluate and heatmap."""
-    group = command.add_argument_group(what)
-    group.add_argument("--corpus", help="a corpus of `numpy-attention corpora list`")
-    group.add_argument("--part", help="a part of it: clauses (unless given) or verses of bible-en-es, raw of multi30k-*")
-    group.add_argument("--max-length", type=whole(1), help="longest sentence, in tokens, on both sides; of bible-en-es 12 for "
-                       "clauses and 50 for verses unless given")
-    group.add_argument("--pairs", type=whole(1), help="at most so many sentence pairs of a split")
-    return group
+RUN = word("run", "folder of a run that `train` made", "RUN")
+THREADS = Option("threads", "threads that share the work", whole(1), otherwise="chosen by its size")
+SEED = Option("seed", "of whatever is drawn at random", whole(0), 0)
 
+# ---- texts --------------------------------------------------------------------------------------
 
-def files(group):
-    group.add_argument("--source", metavar="FILE", help="your own text, one sentence a line")
-    group.add_argument("--target", metavar="FILE", help="its translation, line by line")
+CORPUS = Option("corpus", "a corpus of `numpy-attention corpora list`")
+LIMITS = (
+    Option("max_length", "longest sentence, in tokens, on both sides", whole(1),
+           otherwise="of bible-en-es 12 for clauses and 50 for verses"),
+    Option("pairs", "at most so many sentence pairs of a split", whole(1), argument="count"),
+)
+PARALLEL = (
+    CORPUS,
+    Option("part", "a part of it, such as verses of bible-en-es, raw of multi30k-*",
+           otherwise="clauses of bible-en-es"),
+    *LIMITS,
+    Option("source", "your own text, one sentence a line", metavar="FILE"),
+    Option("target", "its translation, line by line", metavar="FILE"),
+)
+HELD_OUT = "5 % of the pairs, held out"
+VALID_PARALLEL = (
+    Option("valid_source", "text to validate on", otherwise=HELD_OUT, metavar="FILE"),
+    Option("valid_target", "its translation", otherwise=HELD_OUT, metavar="FILE"),
+)
+TEXT = Option("text", "your own text, one sentence a line", metavar="FILE")
+RUNNING = (
+    CORPUS,
+    TEXT,
+    Option("valid_text", "text to validate on", otherwise="the last 5 % of --text", metavar="FILE"),
+    flag("characters", "predict letters instead of words"),
+)
+PREPARED = (
+    flag("lowercase", "lowercase your own text"),
+    flag("tokenize", "cut your own text into words and punctuation"),
+)
+SPLIT = Option("split", "which part of the corpus", choices=names.SPLITS,
+               otherwise="test; valid for a run on your own text")
+CASE = Option("lowercase", "lowercase what is given first", otherwise="as the run's text was",
+              kind="switch")
 
-
-def train(command):
-    group = text(command, "what to learn from: --corpus, or --source and --target")
-    files(group)
-    for side in ("source", "target"):
-        group.add_argument(f"--valid-{side}", metavar="FILE",
-                           help="text to validate on; without it 5 %% of the pairs are held out")
-    group.add_argument("--lowercase", action="store_true", help="lowercase your own text")
-    group.add_argument("--tokenize", action="store_true", help="cut your own text into words and punctuation")
-    group.add_argument("--min-count", type=whole(1), help="rarer words become <unk>; 2 unless given")
-    group.add_argument("--subwords", type=whole(5), metavar="N", help="cut words into N different pieces on each side, which "
-                       "spell every word (needs sentencepiece: pip install 'numpy_attention[subwords]')")
-    cli_translators.add(command)
-    group = training(command, "sentence pairs", batch_size=64, clip=1.0, run="runs/CORPUS-MODEL (and attention, window)")
-    group.add_argument("--reverse-source", action="store_true", help="read the source from its end")
-
-
-def training(command, rows, batch_size, clip, run):
-    """The options of every training; rows: what a batch consists of."""
-    group = command.add_argument_group("the training")
-    group.add_argument("--epochs", type=whole(1), default=10, help="passes through the text, at most")
-    group.add_argument("--minutes", type=positive, help="stop after so many minutes of training")
-    group.add_argument("--batch-size", type=whole(1), default=batch_size, help=f"{rows} of a step")
-    group.add_argument("--optimizer", choices=("adam", "adadelta", "sgd"), default="adam",
-                       help="how a gradient moves the parameters")
-    group.add_argument("--learning-rate", type=positive, help="unless given 0.001 for adam, 1 for adadelta and sgd")
-    group.add_argument("--schedule", choices=("constant", "decay", "linear", "warmup"), default="constant",
-                       help="the learning rate over time: divided in every epoch after --full-epochs, straight down to 0 at "
-                       "the end of the last, or up over --warmup steps and then down with 1 / √step")
-    group.add_argument("--full-epochs", type=whole(0), help="of decay: epochs at the whole rate; 4 unless given")
-    group.add_argument("--divisor", type=divisor, help="of decay: what divides the rate; 2 unless given")
-    group.add_argument("--warmup", type=whole(1), help="of warmup: steps until the whole rate; 400 unless given")
-    group.add_argument("--clip", type=norm, default=clip, help="largest norm of the gradient; inf clips nothing")
-    group.add_argument("--patience", type=whole(1), default=2, help="stop after so many epochs without a better "
-                       "validation perplexity")
-    group.add_argument("--seed", type=whole(0), default=0, help="of the initial values, the order, dropout")
-    group.add_argument("--threads", type=whole(1), help="threads that share each batch; chosen by size unless given")
-    group.add_argument("--save-steps", type=whole(1), help="save after so many steps too, not only after epochs")
-    group.add_argument("--run", metavar="FOLDER", help=f"where to save; {run} unless given")
-    return group
+# ---- translators' models ------------------------------------------------------------------------
 
 
-def translate(command):
-    command.add_argument("run", metavar="RUN", help=A_RUN)
-    command.add_argument("sentence", nargs="*", help="what to translate; without any, lines are read from the input")
-    command.add_argument("--beam", type=whole(1), help="hypotheses kept in search, 5 unless given; 1 is greedy")
-    command.add_argument("--length-penalty", type=not_negative, help="a: translations are ranked by "
-                         "log p / ((5 + length) / 6)^a; 0 favours short ones; 1 unless given")
-    command.add_argument("--all", action="store_true", help="print every hypothesis: score, log p, length, translation")
-    command.add_argument("--heatmap", metavar="FILE", type=picture,
-                         help="save the attention weights as .png, .pdf or .svg")
-    command.add_argument("--replace-unknown", action="store_true", help="write, for each <unk>, the source word that has its "
-                         "largest attention weight")
-    command.add_argument("--sample", action="store_true", help="draw the translation at random instead of searching for it")
-    sampling(command, "of --sample; ")
-    command.add_argument("--lowercase", action=argparse.BooleanOptionalAction,
-                         help="lowercase the sentence first; as the run's text was unless given")
+def of_models(name: str, help: str, only: Conditions = (), **more: Any) -> Option:
+    """A setting of the models that have it in names.MODERN, with its defaults there."""
+    called = more.get("called", {})
+    defaults = {model: settings[called.get(model, name)]
+                for model, settings in names.MODERN.items() if called.get(model, name) in settings}
+    if defaults.keys() != names.MODERN.keys():
+        only = [With("model", list(defaults), "--model {} has none"), *only]
+    return Option(name, help, default=By("model", defaults), only=only, **more)
 
 
-def sampling(command, of=""):
-    """The options of drawing words at random; each is None unless given."""
-    command.add_argument("--temperature", type=not_negative, help=f"{of}below 1 likelier words, above 1 more surprising ones; "
-                         "0 always the likeliest; 1 unless given")
-    command.add_argument("--top-k", type=whole(1), help=f"{of}choose among the so many likeliest words")
-    command.add_argument("--top-p", type=share_kept, help=f"{of}choose among the likeliest words that together have this "
-                         "probability")
-    command.add_argument("--seed", type=whole(0), help=f"{of}the same seed writes the same text; 0 unless given")
+TRANSLATOR = (
+    Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, "
+           "Luong's family, or a Transformer (normalisation first)", default="rnnsearch",
+           choices=names.TRANSLATORS),
+    of_models("hidden", "size of the states", read=whole(2), called={"transformer": "size"}),
+    of_models("embedding", "size of the word vectors", read=whole(1)),
+    of_models("layers", "of encoder and of decoder", read=whole(1)),
+    of_models("dropout", "share of values set to 0 in training", read=share),
+    of_models("init", "initial values: the paper's, for its sizes, or Glorot's and orthogonal ones",
+              choices=names.INITIAL_VALUES),
+    of_models("readout", "predict a word from the state before or after the context was read",
+              choices=names.READOUTS),
+    of_models("reset", "the GRU's reset gate: before or after the recurrent product",
+              choices=names.RESETS),
+    of_models("update", "the state that the update gate weights", choices=names.UPDATES),
+    of_models("attention", "how h_t scores a source position", choices=names.SCORES),
+    of_models("window", "the positions it may see: all, or some beside the target's place, or "
+              "beside a predicted place", choices=names.WINDOWS),
+    of_models("width", "positions that a window has to either side", read=whole(1),
+              only=[Without("window", {"global": "window global sees all positions"})]),
+    of_models("heads", "of multi-head attention", read=whole(1),
+              only=[With("attention", ["multi-head"], "--attention {} has one", words="")]),
+    of_models("input_feeding", "the cell reads the last attentional state too", kind="switch"),
+    of_models("cell", "the recurrent cell", choices=names.CELLS),
+    of_models("bidirectional", "the source is read both ways", kind="switch"),
+    of_models("inner", "size within feed-forward", read=whole(1)),
+    of_models("smoothing", "label smoothing", read=share),
+)
+
+# ---- language models ----------------------------------------------------------------------------
+
+SIZE = 200      # of word vectors, where no option says otherwise
+UNATTENTIVE = {"none": "a model without attention has none of it"}
+NGRAM = {"ngram": "an N-gram model looks back --order − 1 states"}
+AT_ONCE = {"sentence": "a sentence is read at once where the state begins anew with it"}
+SIZED = Against("parameters", "--parameters chooses the sizes")
+
+LANGUAGE_MODEL = (
+    Option("attention", "how the model looks at its own past: Salton's single and combined score, "
+           "Daniluk's attention with one, two or three vectors, or their N-gram without attention",
+           default="none", choices=["none", *names.READERS]),
+    Option("window", "how many positions back attention may look", whole(1),
+           otherwise="all of a chunk", only=[Without("attention", UNATTENTIVE | NGRAM)]),
+    Option("carried", "states of the chunk before (see --steps) that attention still sees; an "
+           "ngram keeps the order − 2 that it needs", whole(1), otherwise="none",
+           only=[Without("attention", UNATTENTIVE), Without("state", AT_ONCE)]),
+    Option("order", "its N", whole(2), 4, only=[With("attention", ["ngram"])]),
+    Option("cell", "the recurrent cell", default="lstm", choices=names.CELLS),
+    Option("layers", "cells on top of each other", whole(1), 1),
+    Option("hidden", "size of a state", whole(1), only=[SIZED],
+           otherwise="the embedding's, for each vector that attention makes of it"),
+    Option("embedding", "size of the word vectors", whole(1), only=[SIZED],
+           otherwise=f"{SIZE}, or as --hidden allows"),
+    Option("parameters", "the largest sizes within so many parameters", whole(1)),
+    Option("tied", "the same word vectors where words are read and predicted", default=True,
+           kind="switch"),
+    Option("dropout", "share of values set to 0 in training", share, 0.2),
+    Option("init", "initial weights lie between this and its negative", positive, 0.1),
+    Option("forget_bias", "initial bias of the forget gate", not_negative, 1.0,
+           only=[With("cell", ["lstm"], "a {} has no forget gate")]),
+)
+
+# ---- training -----------------------------------------------------------------------------------
+
+LEARNING_RATES = By("optimizer", {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0})
+CHANGES: dict[str, dict[str, Any]] = {
+    "learning_rate": {"default": LEARNING_RATES},
+    "full_epochs": {"default": 4},
+    "patience": {"default": 2},
+}
+TRANSLATORS_CHANGES: dict[str, dict[str, Any]] = {
+    "min_count": {"default": 2, "only": [Against("subwords", "subwords spell every word")]},
+}
+WRITERS_CHANGES: dict[str, dict[str, Any]] = {
+    "clip": {"default": 5.0},
+    "steps": {"only": [Without("state", AT_ONCE)]},
+    "min_count": {
+        "default": None,
+        "otherwise": "2, or 1 for characters and for text that has <unk> in it",
+    },
+    "frequencies": {"default": True, "kind": "switch"},
+}
 
 
-def evaluate(command):
-    command.add_argument("run", metavar="RUN", help=A_RUN)
-    group = text(command, "what to measure on: the run's own corpus unless given")
-    group.add_argument("--split", choices=("train", "valid", "test"),
-                       help="test unless given; valid for a run on your own text")
-    files(group)
-    group.add_argument("--text", metavar="FILE", help="your own text for a language model, one sentence a line")
-    command.add_argument("--beam", type=whole(1), help="of a translator: hypotheses kept in search, 5 unless given; 1 is "
-                         "greedy")
-    command.add_argument("--threads", type=whole(1), help="all processors unless given; one where a language model's state is "
-                         "carried")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+def training(settings: type[Training], changes: dict[str, dict[str, Any]]) -> list[Option]:
+    """The options of a training's fields; changes: what is another on the command line."""
+    made = []
+    for one in fields(settings):
+        values = one.metadata["values"]
+        if one.metadata["offered"]:
+            option = Option(
+                one.name, one.metadata["help"], values.read, one.default, choices=values.choices,
+                only=[With(other, among) for other, among in one.metadata["of"].items()],
+                kind="flag" if values.kind is bool else "value")
+            made.append(replace(option, **(CHANGES | changes).get(one.name, {})))
+    return made
 
 
-def heatmap(command):
-    command.add_argument("run", metavar="RUN", help=A_RUN)
-    command.add_argument("sentences", nargs="*", metavar="SENTENCE", help="a source and a target sentence of your own, or one "
-                         "sentence for a language model")
-    command.add_argument("--index", type=whole(0), help="number of the pair, or sentence, in the split, from 0; "
-                         "0 unless given")
-    command.add_argument("--split", choices=("train", "valid", "test"),
-                         help="test unless given; valid for a run on your own text")
-    command.add_argument("--output", metavar="FILE", type=picture, required=True, help="the picture: .png, .pdf or .svg")
+def run_folder(default: str) -> Option:
+    return Option("run", "where to save", otherwise=default, metavar="FOLDER")
 
 
-def gradcheck(command):
-    command.add_argument("names", nargs="*", metavar="NAME", help="a check, or a part of its name; all without any")
-    command.add_argument("--seed", type=whole(0), default=0, help="of the random values")
+TRAIN = (
+    Group("what to learn from: --corpus, or --source and --target",
+          (*PARALLEL, *VALID_PARALLEL, *PREPARED)),
+    Group("the model", TRANSLATOR),
+    Group("the training", (
+        *training(TranslatorTraining, TRANSLATORS_CHANGES),
+        THREADS, run_folder("runs/CORPUS-MODEL, and attention and window"))),
+)
+TRAIN_LM = (
+    Group("what to learn from: --corpus or --text", (*RUNNING, *PREPARED)),
+    Group("the model", LANGUAGE_MODEL),
+    Group("the training", (
+        *training(WriterTraining, WRITERS_CHANGES),
+        THREADS, run_folder("runs/CORPUS-ATTENTION, or -CELL without attention"))),
+)
+
+# ---- what is done with a run --------------------------------------------------------------------
+
+IN_SEARCH = [Against("sample", "--sample does not search")]
 
 
-def corpora(command):
-    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=type(command))
-    actions.add_parser("list", help="all corpora", description="List all corpora.",
-                       epilog="example: numpy-attention corpora list")
-    for name, summary in (("show", "description, counts and some pairs with their word links"),
-                          ("fetch", "download a corpus's files unless they are there")):
-        action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".",
-                                    epilog=f"example: numpy-attention corpora {name} "
-                                           f"{'bible-en-es' if name == 'show' else 'tatoeba-en-fr'}")
-        action.add_argument("name", metavar="NAME")
+def sampling(only: Conditions = ()) -> list[Option]:
+    """The options of drawing words at random."""
+    return [
+        Option("temperature", "below 1 likelier words, above 1 more surprising ones; 0 always the "
+               "likeliest", not_negative, 1.0, only=only),
+        Option("top_k", "choose among the so many likeliest words", whole(1), only=only),
+        Option("top_p", "choose among the likeliest words that together have this probability",
+               share_kept, only=only),
+        Option("seed", "the same seed writes the same text", whole(0), 0, only=only),
+    ]
 
 
-def reproduce(command):
-    command.add_argument("name", nargs="?", metavar="NAME", help="a recipe of --list")
-    command.add_argument("--list", action="store_true", help="list the recipes")
-    command.add_argument("--seed", type=whole(0), default=0, help="of the run")
-    command.add_argument("--threads", type=whole(1), help="chosen by the size of a step unless given")
-    command.add_argument("--results", metavar="FOLDER", default="results", help="where the figures are recorded")
+BEAM = Option("beam", "hypotheses kept in search; 1 is greedy", whole(1), 5)
+PICTURE = Option("heatmap", "save the attention weights as .png, .pdf or .svg", picture,
+                 metavar="FILE")
 
+TRANSLATE = (Group("", (
+    RUN,
+    word("sentence", "what to translate; without any, lines are read from the input", "SENTENCE",
+         "*"),
+    replace(BEAM, only=IN_SEARCH),
+    Option("length_penalty", "a: translations are ranked by log p / ((5 + length) / 6)^a; 0 "
+           "favours short ones", not_negative, 1.0,
+           only=[*IN_SEARCH, Without("beam", {1: "--beam 1 compares no lengths"})]),
+    flag("all", "print every hypothesis: score, log p, length, translation", IN_SEARCH),
+    PICTURE,
+    flag("replace_unknown", "write, for each <unk>, the source word that has its largest attention "
+         "weight", [Against("sample", "--sample never draws <unk>")]),
+    flag("sample", "draw the translation at random instead of searching for it"),
+    *sampling([With("sample", [True])]),
+    CASE,
+)),)
+GENERATE = (Group("", (
+    replace(RUN, help="folder of a run that `train lm` made"),
+    Option("prompt", "how the text begins; if with a hyphen, write --prompt=-like-this"),
+    Option("length", "words, or letters, to write; without --window in training attention looks at "
+           "the last 64 at most", whole(1), 60),
+    Option("sentences", "stop after so many sentences, of words", whole(1)),
+    *sampling(),
+    flag("unknown", "allow <unk> to be written"),
+    PICTURE,
+    CASE,
+)),)
 
-def compare(command):
-    command.add_argument("names", nargs="+", metavar="NAME", help="translators' recipes of `reproduce --list`, or patterns: "
-                         "'clauses-*'")
-    command.add_argument("--epochs", type=whole(1), help="passes through the text; the recipes' own unless given")
-    command.add_argument("--minutes", type=positive, help="stop each after so many minutes of training")
-    command.add_argument("--seed", type=whole(0), default=0, help="of the runs")
-    command.add_argument("--threads", type=whole(1), help="chosen by the size of a step unless given")
-    command.add_argument("--index", type=whole(0), default=0, help="number of the test pair whose heatmaps are drawn")
-    command.add_argument("--output", metavar="FOLDER", default="runs/compare", help="where the figures go")
+OF_TRANSLATOR = With("kind", ["translator"], "this run is a language model's", "of a translator: ")
+OF_WRITER = With("kind", ["writer"], "a translator's run is measured on sentence pairs, give "
+                 "--source and --target", "of a language model: ")
+
+EVALUATE = (
+    Group("", (RUN,)),
+    Group("what to measure on, the run's own corpus unless given", (
+        CORPUS,
+        *(replace(option, otherwise="", only=[OF_TRANSLATOR]) for option in PARALLEL[1:]),
+        replace(TEXT, only=[OF_WRITER]),
+        SPLIT)),
+    Group("how", (
+        replace(BEAM, only=[OF_TRANSLATOR]),
+        replace(THREADS, otherwise="all processors; one where a language model's state is carried"),
+        flag("json", "print one JSON object"))),
+)
+HEATMAP = (Group("", (
+    RUN,
+    word("sentences", "a source and a target sentence of your own, or one sentence for a language "
+         "model", "SENTENCE", "*"),
+    Option("index", "number of the pair, or sentence, in the split, from 0", whole(0), 0),
+    SPLIT,
+    Option("output", "the picture: .png, .pdf or .svg", picture, metavar="FILE", required=True),
+)),)
+
+# ---- what the package knows by name -------------------------------------------------------------
+
+GRADCHECK = (Group("", (
+    word("names", "a check, or a part of its name; all without any", "NAME", "*"),
+    SEED,
+)),)
+A_CORPUS = (Group("", (word("name", "a corpus of `numpy-attention corpora list`", "NAME"),)),)
+REPRODUCE = (Group("", (
+    word("name", "a recipe of --list", "NAME", "?"),
+    flag("list", "list the recipes"),
+    SEED,
+    THREADS,
+    Option("results", "where the figures are recorded", default="results", metavar="FOLDER"),
+)),)
+COMPARE = (Group("", (
+    word("names", "translators' recipes of `reproduce --list`, or patterns: 'clauses-*'", "NAME",
+         "+"),
+    Option("epochs", "passes through the text", whole(1), otherwise="the recipes' own"),
+    Option("minutes", "stop each after so many minutes of training", positive),
+    SEED,
+    THREADS,
+    Option("index", "number of the test pair whose heatmaps are drawn", whole(0), 0),
+    Option("output", "where the figures go", default="runs/compare", metavar="FOLDER"),
+)),)

@@ -1,59 +1,136 @@
 """What the commands for translators and for language models share."""
 
+import json
 import math
+import shlex
 import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any, TypeVar
 
-from numpy_attention import plotting
-from numpy_attention.runs import resume as runs
-from numpy_attention.runs.trained import OPTIMIZERS
+from numpy_attention import names, plotting
+from numpy_attention.cli.entry import flag_of
+from numpy_attention.data.corpora import find_corpus
+from numpy_attention.data.selection import Selection
+from numpy_attention.runs.resume import check_same
+from numpy_attention.training.settings import Training
 
-
-def training_settings(options):
-    """The fields of `Training` that `--epochs` and its companions set."""
-    rate = options.learning_rate or OPTIMIZERS[options.optimizer]().learning_rate
-    settings = {name: getattr(options, name) for name in ("epochs", "minutes", "batch_size", "optimizer", "schedule", "clip",
-                                                          "patience", "save_steps", "seed")}
-    if options.schedule == "decay":
-        settings["full_epochs"] = 4 if options.full_epochs is None else options.full_epochs
-        settings["divisor"] = options.divisor or 2.0
-    else:
-        refuse(options, "it belongs to --schedule decay", "full_epochs", "divisor")
-    if options.schedule == "warmup":
-        settings["warmup"] = options.warmup or 400
-    else:
-        refuse(options, "it belongs to --schedule warmup", "warmup")
-    return settings | {"learning_rate": rate}
+Settings = TypeVar("Settings", bound=Training)
+END = "</s>"
 
 
-def run_folder(options, trained, name):
+def refuse(options: Namespace, reason: str, *refused: str) -> None:
+    """ValueError: one of these options is given, where it means nothing."""
+    for name in refused:
+        if name in options.given:
+            raise ValueError(f"{flag_of(name)} is given, but {reason}: leave it out")
+
+
+# ---- the text of a run --------------------------------------------------------------------------
+
+
+def check_named(options: Namespace, kind: str, *files: str | None) -> None:
+    """ValueError: no corpus of this kind has the name, or options for files are given too."""
+    if any(files):
+        raise ValueError("--corpus and files are given: choose one of them")
+    reason = f"it is for your own text, and {options.corpus} is prepared already"
+    refuse(options, reason, "lowercase", "tokenize")
+    find_corpus(options.corpus, kind)
+
+
+def nothing_to_learn_from(files: str) -> ValueError:
+    return ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), "
+                      f"or {files}")
+
+
+def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
+    """→ a split of what a run learns from, its name; None: the last, test or else valid."""
+    split = split or selection.splits[-1]
+    return selection.load(split)[0], split
+
+
+def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> Any:
+    """The example of --index. ValueError: the split has fewer; what: what they are."""
+    if index >= len(examples):
+        raise ValueError(f"--index {index}: {split} has {len(examples):,} {what}, numbered from 0")
+    return examples[index]
+
+
+def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -> None:
+    words = dict.fromkeys(word for sentence in sentences for word in sentence)
+    unknown = [word for word in words if word not in vocabulary]
+    if unknown:
+        print("numpy-attention: not in the run's vocabulary, read as <unk>: "
+              f"{', '.join(unknown)}", file=sys.stderr)
+
+
+# ---- train --------------------------------------------------------------------------------------
+
+
+def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
+    """The training that the options describe; more: its other fields.
+
+    What belongs to another schedule, or is not offered, keeps the field's own default.
+    """
+    given = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
+    if given["learning_rate"] is None:
+        given["learning_rate"] = names.find("optimizer", options.optimizer,
+                                            names.OPTIMIZERS)().learning_rate
+    return kind(**{name: value for name, value in given.items() if value is not None})
+
+
+def run_folder(options: Namespace, trained: Any, name: str) -> tuple[Path, bool]:
     """→ (the folder of --run, or runs/name, made if need be; whether a run in it goes on)."""
     folder = Path(options.run or Path("runs") / name)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: name a folder with --run")
-    resumes = runs.check_same(folder, trained, options.threads)
+    resumes = check_same(folder, trained, options.threads)
     folder.mkdir(parents=True, exist_ok=True)
     return folder, resumes
 
 
-def save_curves(history, folder):
-    """Draw the learning curves into the run's folder. ArithmeticError: nothing finite to draw, training has diverged."""
-    known = [line[name] for line in history for name in ("train_perplexity", "valid_perplexity") if name in line]
+def say_where(folder: Path, resumes: bool) -> None:
+    print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
+
+
+def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
+    """Train, draw the curves, and say how long it took, and what then follows."""
+    trained.fit(learn, valid, folder, threads)
+    save_curves(trained.history, folder)
+    minutes = trained.history[-1]["seconds"] / 60
+    print(f"trained for {len(trained.history)} epochs, {minutes:.1f} minutes; {then}", flush=True)
+
+
+def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Draw the learning curves into the run's folder.
+
+    ArithmeticError: nothing finite to draw, training has diverged.
+    """
+    kinds = ("train_perplexity", "valid_perplexity")
+    known = [line[kind] for line in history for kind in kinds if kind in line]
     if not any(map(math.isfinite, known)):
-        raise ArithmeticError("training has diverged, no perplexity is finite: try a smaller --learning-rate, in another "
-                              f"folder than {folder}")
+        raise ArithmeticError("training has diverged, no perplexity is finite: try a smaller "
+                              f"--learning-rate, in another folder than {folder}")
     plotting.save(plotting.learning_curves(history), folder / "learning_curves.png")
 
 
-def refuse(options, reason, *names):
-    """ValueError: one of these options is given, where it means nothing."""
-    for name in names:
-        value = getattr(options, name)
-        if value is not None and value is not False:
-            raise ValueError(f"--{name.replace('_', '-')} is given, but {reason}: leave it out")
+def say_next(*words: str) -> None:
+    """The command that comes next, as it may be pasted into a shell."""
+    print(f"next: numpy-attention {shlex.join(words)}")
 
 
-def warn_of_unknown_words(vocabulary, sentences):
-    unknown = dict.fromkeys(word for sentence in sentences for word in sentence if word not in vocabulary)
-    if unknown:
-        print(f"numpy-attention: not in the run's vocabulary, read as <unk>: {', '.join(unknown)}", file=sys.stderr)
+# ---- evaluate -----------------------------------------------------------------------------------
+
+
+def report(options: Namespace, trained: Any, what: str, text: str, figures: Mapping[str, Any],
+           show: Callable[[Mapping[str, Any]], None]) -> None:
+    """Print figures as one JSON object, or beneath what was measured and on which text."""
+    if options.json:
+        print(json.dumps(figures))
+        return
+    split = f", {figures['split']}" if figures["split"] else ""
+    print(f"{options.run}: {what}, {len(trained.history)} epochs")
+    print(f"{figures['corpus']}{split}: {text}")
+    show(figures)

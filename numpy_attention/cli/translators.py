@@ -1,265 +1,301 @@
-"""What `numpy-attention` does with translators' runs: train, translate, evaluate, heatmap; and all commands by name.
+"""What is done with translators: train, translate, evaluate, heatmap."""
 
-The options come from `cli.py`; `commands_text.py` is for language models.
-"""
-
-import json
-import shlex
 import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from numpy_attention import metrics, plotting
-from numpy_attention.cli import catalogue
-from numpy_attention.cli import language_models as commands_text
-from numpy_attention.cli import compare as comparison
-from numpy_attention.cli.translator_options import settings_of
-from numpy_attention.cli.shared import refuse, run_folder, save_curves, training_settings, warn_of_unknown_words
+from numpy_attention.cli.options import BEAM, LIMITS, TRANSLATOR
+from numpy_attention.cli.shared import (
+    END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, say_next,
+    say_where, training_of, warn_of_unknown_words)
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
-from numpy_attention.data.selection import selected
-from numpy_attention.training.threads import Threads
+from numpy_attention.data.selection import Selection, selected
+from numpy_attention.names import MODERN
 from numpy_attention.runs.trained import kind_of
-from numpy_attention.runs.translator import Translator, TranslatorTraining, vocabularies_of
+from numpy_attention.runs.translator import (
+    Translation, Translator, TranslatorTraining, vocabularies_of)
+from numpy_attention.training.threads import Threads
 
-EOS = ["</s>"]
-LIMITS = {"max_length": "max_length", "pairs": "count"}        # option → argument of load_parallel
+Sentence = list[str]
+
+# ---- train --------------------------------------------------------------------------------------
 
 
-# ---- train ----------------------------------------------------------------------------------------------------------
-
-
-def train(options):
-    corpus = corpus_to_train_on(options)
-    selection = selected(corpus)
-    if options.subwords:
-        refuse(options, "subwords spell every word", "min_count")
-        if selection.form().cut == "characters":
-            raise ValueError(f"--subwords cuts words, and {corpus['name']} consists of characters: leave it out")
-    training = TranslatorTraining(**training_settings(options), min_count=options.min_count or 2,
-                                  reverse_source=options.reverse_source, subwords=options.subwords)
-    splits = selection.splits
-    learn, valid, *_ = parts = selection.load(*splits)
+def train(options: Namespace) -> None:
+    selection = text_to_train_on(options)
+    if options.subwords and selection.form().cut == "characters":
+        raise ValueError(f"--subwords cuts words, and {selection.label} consists of characters: "
+                         "leave it out")
+    training = training_of(TranslatorTraining, options)
+    parts = selection.load(*selection.splits)
+    learn, valid = parts[:2]
     vocabularies = vocabularies_of(learn, training)
-    settings = settings_of(options, lambda: max(len(vocabularies[0].encode(pair.source)) for pairs in parts for pair in pairs))
-    translator = Translator.create(learn, options.model, settings, training, corpus, vocabularies)
-    mechanism = [settings[key] for key in ("attention", "window") if settings.get(key, "global") != "global"]
-    name = "-".join([options.model] + mechanism)
+
+    def longest() -> int:
+        return max(len(vocabularies[0].encode(pair.source)) for pairs in parts for pair in pairs)
+
+    settings = settings_of(options, longest)
+    translator = Translator.create(learn, options.model, settings, training, selection.saved(),
+                                   vocabularies)
+    name = name_of(options.model, settings)
     folder, resumes = run_folder(options, translator, f"{selection.label.split()[0]}-{name}")
-    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of {selection.label}, "
-          f"{len(translator.source_vocabulary):,} source and {len(translator.target_vocabulary):,} target "
-          f"{unit_of(translator)}")
-    print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
-    translator.fit(learn, valid, folder, options.threads)
-    save_curves(translator.history, folder)
-    split, pairs = splits[-1], parts[-1]
-    print(f"trained for {len(translator.history)} epochs, {translator.history[-1]['seconds'] / 60:.1f} minutes; "
-          f"measures {len(pairs):,} pairs ({split})", flush=True)
-    show_figures(measure(translator, pairs, 5, translator.threads))
-    example = selection.form().text(pairs[0].source)
-    print(f"next: numpy-attention translate {shlex.quote(str(folder))} {shlex.quote(example)}")
+    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of "
+          f"{selection.label}, {len(translator.source_vocabulary):,} source and "
+          f"{len(translator.target_vocabulary):,} target {unit_of(translator)}")
+    say_where(folder, resumes)
+    split, pairs = selection.splits[-1], parts[-1]
+    fit(translator, learn, valid, folder, options.threads,
+        f"measures {len(pairs):,} pairs ({split})")
+    show_figures(measure(translator, pairs, BEAM.default, translator.threads))
+    say_next("translate", str(folder), selection.form().text(pairs[0].source))
 
 
-def corpus_to_train_on(options):
-    """The corpus dict of --corpus or of --source and --target."""
-    limits = {key: getattr(options, name) for name, key in LIMITS.items() if getattr(options, name)}
-    files = [options.source, options.target, options.valid_source, options.valid_target]
-    if options.corpus and any(files):
-        raise ValueError("--corpus and files are given: choose one of them")
+def text_to_train_on(options: Namespace) -> Selection:
+    """The corpus of --corpus, or the pairs of --source and --target."""
+    files = (options.source, options.target, options.valid_source, options.valid_target)
     if options.corpus:
-        if options.lowercase or options.tokenize:
-            raise ValueError(f"--lowercase and --tokenize are for your own text, {options.corpus} is prepared already: "
-                             "leave them out")
-        find_corpus(options.corpus, "parallel")
-        return {"name": options.corpus} | ({"part": options.part} if options.part else {}) | limits
+        check_named(options, "parallel", *files)
+        part = {"part": options.part} if options.part else {}
+        return selected({"name": options.corpus} | part | limits_of(options))
     if not (options.source and options.target):
-        raise ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), or --source FILE "
-                         "and --target FILE")
+        raise nothing_to_learn_from("--source FILE and --target FILE")
     if options.part:
         raise ValueError("--part belongs to --corpus, and files are given: leave it out")
-    return OwnPairs(*files, options.seed, **limits, lowercase=options.lowercase, tokenize=options.tokenize).saved()
+    return OwnPairs(*files, options.seed, **limits_of(options), lowercase=options.lowercase,
+                    tokenize=options.tokenize)
 
 
-# ---- translate ------------------------------------------------------------------------------------------------------
+def limits_of(options: Namespace) -> dict[str, Any]:
+    """--max-length and --pairs, by the names of arguments, where they are given."""
+    return {option.argument or option.name: getattr(options, option.name) for option in LIMITS
+            if option.name in options.given}
 
 
-def translate(options):
+def settings_of(options: Namespace, longest: Callable[[], int]) -> dict[str, Any]:
+    """The settings of the model that the options describe.
+
+    longest(): how many ids the longest source has. ValueError: sizes that do not fit.
+    """
+    given = {option.called.get(options.model, option.name): getattr(options, option.name)
+             for option in TRANSLATOR if option.name in options.given and option.name != "model"}
+    settings = MODERN[options.model] | given
+    check_heads(options.model, settings)
+    if settings.get("attention") == "location":
+        settings["longest"] = longest() + 1         # and its </s>
+    if settings.get("window") == "local-m" and options.reverse_source:
+        settings["backwards"] = True
+    return settings
+
+
+def check_heads(model: str, settings: Mapping[str, Any]) -> None:
+    """ValueError: the heads of a model do not divide its states."""
+    size, heads = settings.get("size", settings.get("hidden")), settings.get("heads")
+    given = f"--hidden {size} and --heads {heads}: expected"
+    if model == "transformer" and (size % 2 or size % heads):
+        raise ValueError(f"{given} an even --hidden that --heads divides")
+    if settings.get("attention") == "multi-head" and size % heads:
+        raise ValueError(f"{given} a --hidden that --heads divides")
+
+
+def name_of(model: str, settings: Mapping[str, Any]) -> str:
+    """A model with its attention, and its window unless it is global."""
+    mechanism = [settings.get("attention"), settings.get("window")]
+    return "-".join([model, *(name for name in mechanism if name and name != "global")])
+
+
+# ---- translate ----------------------------------------------------------------------------------
+
+
+def translate(options: Namespace) -> None:
     if kind_of(options.run) == "writer":
-        raise ValueError(f'{options.run} holds a language model, which does not translate: numpy-attention generate '
-                         f'{options.run} --prompt "…"')
+        raise ValueError(f"{options.run} holds a language model, which does not translate: "
+                         f'numpy-attention generate {options.run} --prompt "…"')
     translator = Translator.load(options.run)
     form = selected(translator.corpus).form(options.lowercase)
     lines = [form.tokens(text) for text in options.sentence or lines_of_input()]
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
-        raise ValueError(f'no sentence to translate: numpy-attention translate {options.run} "a sentence", or one a '
-                         "line on the standard input")
+        raise ValueError(f'no sentence to translate: numpy-attention translate {options.run} "a '
+                         'sentence", or one a line on the standard input')
     if options.heatmap and len(sentences) > 1:
-        raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it alone")
+        raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it "
+                         "alone")
     warn_of_unknown_words(translator.source_vocabulary, sentences)
     found = translations_of(translator, sentences, options)
     if options.heatmap:
-        best = found[0][0]
-        target = best.target + EOS * (len(best.weights) - len(best.target))
-        plotting.save(plotting.attention_heatmap(best.weights, best.source + EOS, target), options.heatmap)
-    found = iter(found)
+        draw(found[0][0], options.heatmap)
+    rest = iter(found)
     for n, tokens in enumerate(lines):
         if options.all and n:
-            print()                                                     # between the sentences' lists
+            print()                                 # between the sentences' lists
         if not tokens and not options.sentence:
-            print()                                                     # an empty line out for an empty line in
-            continue
-        for one in next(found):
-            if options.all:
-                print(f"{one.score:8.3f}  log p {one.log_probability:8.3f}  {len(one.target):3d} words"
-                      f"{'' if one.finished else ', cut off'}  ", end="")
-            print(form.text(one.unknown_replaced() if options.replace_unknown else one.target))
+            print()                                 # an empty line out for an empty line in
+        else:
+            write(next(rest), form.text, options)
     if options.heatmap:
         print(f"saved {options.heatmap}", file=sys.stderr)
 
 
-def translations_of(translator, sentences, options):
-    """Translations of each sentence, best first: the one that search finds, or all of them, or one drawn at random."""
-    if options.replace_unknown and translator.name == "encoder-decoder":
-        raise ValueError("--replace-unknown copies the word that attention looks at, and this run's model has no attention: "
-                         "leave it out")
-    if not options.sample:
-        refuse(options, "it belongs to --sample", "temperature", "top_k", "top_p", "seed")
-        if options.beam == 1:
-            refuse(options, "--beam 1 compares no lengths", "length_penalty")
-        penalty = 1.0 if options.length_penalty is None else options.length_penalty
+def write(translations: Sequence[Translation], text: Callable[[Sentence], str],
+          options: Namespace) -> None:
+    """A line for each translation of a sentence, with --all after what search found of it."""
+    for one in translations:
         if options.all:
-            with Threads(1):
-                return [translator.hypotheses(sentence, options.beam or 5, penalty) for sentence in sentences]
-        return [[one] for one in translator.translate(sentences, options.beam or 5, penalty)]
-    refuse(options, "--sample does not search", "beam", "all", "length_penalty")
-    refuse(options, "--sample never draws <unk>", "replace_unknown")
-    rng = np.random.default_rng(options.seed or 0)
-    temperature = 1.0 if options.temperature is None else options.temperature
+            cut = "" if one.finished else ", cut off"
+            print(f"{one.score:8.3f}  log p {one.log_probability:8.3f}  "
+                  f"{len(one.target):3d} words{cut}  ", end="")
+        print(text(one.unknown_replaced() if options.replace_unknown else one.target))
+
+
+def draw(translation: Translation, path: str) -> None:
+    """The attention weights of a translation; a row for </s> too, where it came."""
+    target = translation.target + [END] * (len(translation.weights) - len(translation.target))
+    axes = plotting.attention_heatmap(translation.weights, translation.source + [END], target)
+    plotting.save(axes, path)
+
+
+def translations_of(translator: Translator, sentences: Sequence[Sentence],
+                    options: Namespace) -> list[list[Translation]]:
+    """Translations of each sentence, best first.
+
+    The one that search finds, or all of them, or one drawn at random.
+    """
+    if options.replace_unknown and translator.name == "encoder-decoder":
+        raise ValueError("--replace-unknown copies the word that attention looks at, and this "
+                         "run's model has no attention: leave it out")
+    search = options.beam, options.length_penalty
+    if not options.sample and not options.all:
+        return [[one] for one in translator.translate(sentences, *search)]
     with Threads(1):
-        return [[translator.sample(sentence, rng, temperature, options.top_k, options.top_p)] for sentence in sentences]
+        if options.all:
+            return [translator.hypotheses(sentence, *search) for sentence in sentences]
+        rng = np.random.default_rng(options.seed)
+        how = options.temperature, options.top_k, options.top_p
+        return [[translator.sample(sentence, rng, *how)] for sentence in sentences]
 
 
-def lines_of_input():
+def lines_of_input() -> list[str]:
     """The lines of the standard input."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence a line; end with Ctrl-D", file=sys.stderr)
     return sys.stdin.read().splitlines()
 
 
-# ---- evaluate -------------------------------------------------------------------------------------------------------
+# ---- evaluate -----------------------------------------------------------------------------------
 
 
-def evaluate(options):
-    if kind_of(options.run) == "writer":
-        return commands_text.evaluate(options)
-    refuse(options, "a translator's run is measured on sentence pairs, give --source and --target", "text")
+def evaluate(options: Namespace) -> None:
     translator = Translator.load(options.run)
-    form = selected(translator.corpus).form()
+    split: str | None
     if options.source or options.target:
-        if not (options.source and options.target) or options.corpus or options.part or options.split:
-            raise ValueError("give --source and --target, both and without --corpus, --part or --split")
-        split, name = None, Path(options.source).name
-        pairs = limited(form.pairs(options.source, options.target), name, None, options.max_length, options.pairs)
+        pairs, name, split = pairs_of_files(options, translator), Path(options.source).name, None
     else:
-        corpus = corpus_to_measure_on(options, translator.corpus)
-        pairs, split = pairs_of(corpus, options.split)
-        name = selected(corpus).label
-    figures = {"run": str(options.run), "corpus": name, "split": split,
-               **measure(translator, pairs, options.beam or 5, options.threads)}
-    if options.json:
-        print(json.dumps(figures))
-        return
-    print(f"{options.run}: {translator.name}, {translator.model.size:,} parameters, {len(translator.history)} epochs")
-    print(f"{name}{', ' + split if split else ''}: {len(pairs):,} pairs")
-    show_figures(figures)
+        selection = selected(text_to_measure_on(options, translator.corpus))
+        pairs, split = part_of(selection, options.split)
+        name = selection.label
+    about = {"run": str(options.run), "corpus": name, "split": split}
+    figures = about | measure(translator, pairs, options.beam, options.threads)
+    what = f"{translator.name}, {translator.model.size:,} parameters"
+    report(options, translator, what, f"{len(pairs):,} pairs", figures, show_figures)
 
 
-def corpus_to_measure_on(options, own):
-    """The run's own corpus dict, or what --corpus, --part, --max-length and --pairs make of it."""
-    given = {key: getattr(options, name) for name, key in LIMITS.items() if getattr(options, name)}
+def pairs_of_files(options: Namespace, translator: Translator) -> list[Pair]:
+    """The pairs of --source and --target, cut as the run's text was."""
+    alone = not (options.corpus or options.part or options.split)
+    if not (options.source and options.target and alone):
+        raise ValueError("give --source and --target, both and without --corpus, --part or --split")
+    pairs = selected(translator.corpus).form().pairs(options.source, options.target)
+    return limited(pairs, Path(options.source).name, **limits_of(options))
+
+
+def text_to_measure_on(options: Namespace, own: dict[str, Any]) -> dict[str, Any]:
+    """The run's own corpus, or what --corpus, --part, --max-length and --pairs make of it."""
+    given = limits_of(options)
+    part = {"part": options.part} if options.part else {}
     if options.corpus and options.corpus != own.get("name"):
-        return {"name": options.corpus} | ({"part": options.part} if options.part else {}) | given
+        find_corpus(options.corpus, "parallel")
+        return {"name": options.corpus} | part | given
     if options.part and options.part != own.get("part"):
         if "source" in own:
-            raise ValueError("--part belongs to a corpus, and this run learnt from files: leave it out, or add "
-                             "--corpus")
-        own = {"name": own["name"], "part": options.part}           # another part has lengths of its own
+            raise ValueError("--part belongs to a corpus, and this run learnt from files: leave it "
+                             "out, or add --corpus")
+        return {"name": own["name"]} | part | given     # another part has lengths of its own
     return own | given
 
 
-def pairs_of(corpus, split=None):
-    """→ (pairs, split) of a run's corpus; None: test, or valid where there is no test split."""
-    if not corpus:
-        raise ValueError("the run does not say what it learnt from: name a text with --corpus, or --source and "
-                         "--target")
-    selection = selected(corpus, "parallel")
-    split = split or selection.splits[-1]
-    return selection.load(split)[0], split
-
-
-def measure(translator, pairs, beam, threads):
-    """What `Translator.measure` finds, with the number of pairs and tokens and sacreBLEU's signatures."""
+def measure(translator: Translator, pairs: Sequence[Pair], beam: int,
+            threads: int | None) -> dict[str, Any]:
+    """What `Translator.measure` finds, with the number of pairs and sacreBLEU's signatures."""
     found = translator.measure(pairs, beam, threads)
+    about = {"beam": beam, "pairs": len(pairs), "unit": unit_of(translator)}
     probe = [["a"]], [["a"]]
-    return {"beam": beam, "pairs": len(pairs), "unit": unit_of(translator), **found,
-            "bleu_signature": metrics.bleu(*probe).signature, "chrf_signature": metrics.chrf(*probe).signature}
+    return about | found | {"bleu_signature": metrics.bleu(*probe).signature,
+                            "chrf_signature": metrics.chrf(*probe).signature}
 
 
-def unit_of(translator):
+def unit_of(translator: Translator) -> str:
     return "pieces" if translator.training.subwords else "words"
 
 
-def show_figures(figures):
+def show_figures(figures: Mapping[str, Any]) -> None:
+    for line in lines_of(figures):
+        print(line)
+
+
+def lines_of(figures: Mapping[str, Any]) -> Iterator[str]:
+    """What `measure` found, a line for each figure."""
     what, per_word = "tokens", ""
     if figures["unit"] == "pieces":
         what, per_word = "pieces of words", f"; {figures['perplexity_word']:.2f} per word"
-    print(f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends of sentence included"
-          f"{per_word}")
-    print(f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, {figures['bleu_greedy']:.2f} greedy; "
-          f"{figures['bleu_signature']}")
-    print(f"  BLEU 13a    {figures['bleu_13a']:8.2f}   the same, cut by sacreBLEU's own tokeniser")
-    print(f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}")
-    print(f"  exact       {figures['exact']:8.3f}   of the greedy translations equal the reference")
+    yield (f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends "
+           f"of sentence included{per_word}")
+    yield (f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, "
+           f"{figures['bleu_greedy']:.2f} greedy; {figures['bleu_signature']}")
+    yield f"  BLEU 13a    {figures['bleu_13a']:8.2f}   the same, cut by sacreBLEU's own tokeniser"
+    yield f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}"
+    yield f"  exact       {figures['exact']:8.3f}   of the greedy translations equal the reference"
     if "pointing" in figures:
-        print(f"  pointing    {figures['pointing']:8.3f}   of the sure links, {figures['near']:.3f} within one word; "
-              f"diagonal {figures['diagonal']:.3f}")
-        print(f"  AER         {figures['aer']:8.3f}   alignment error rate")
+        yield (f"  pointing    {figures['pointing']:8.3f}   of the sure links, "
+               f"{figures['near']:.3f} within one word; diagonal {figures['diagonal']:.3f}")
+        yield f"  AER         {figures['aer']:8.3f}   alignment error rate"
 
 
-# ---- heatmap --------------------------------------------------------------------------------------------------------
+# ---- heatmap ------------------------------------------------------------------------------------
 
 
-def heatmap(options):
-    if kind_of(options.run) == "writer":
-        return commands_text.heatmap(options)
+def heatmap(options: Namespace) -> None:
     translator = Translator.load(options.run)
-    form = selected(translator.corpus).form()
+    selection = selected(translator.corpus)
+    form = selection.form()
     if options.sentences:
-        if len(options.sentences) != 2 or options.index is not None or options.split:
-            raise ValueError(f"{len(options.sentences)} sentence(s) given: expected a source and a target sentence "
-                             "without --index and --split, or none")
-        pair = Pair(*map(form.tokens, options.sentences))
-        if not (pair.source and pair.target):
-            raise ValueError("an empty sentence: expected at least one token in both")
-        warn_of_unknown_words(translator.source_vocabulary, [pair.source])
-        warn_of_unknown_words(translator.target_vocabulary, [pair.target])
+        pair = pair_given(options, translator)
     else:
-        pairs, split = pairs_of(translator.corpus, options.split)
-        index = options.index or 0
-        if index >= len(pairs):
-            raise ValueError(f"--index {index}: {split} has {len(pairs):,} pairs, numbered from 0")
-        pair = pairs[index]
+        pairs, split = part_of(selection, options.split)
+        pair = example_of(options.index, pairs, split, "pairs")
     weights = translator.attend([pair])[0]
-    axes = plotting.attention_heatmap(weights, list(pair.source) + EOS, list(pair.target) + EOS, pair.sure,
+    axes = plotting.attention_heatmap(weights, [*pair.source, END], [*pair.target, END], pair.sure,
                                       pair.possible)
     plotting.save(axes, options.output)
     print(f"{form.text(pair.source)}\n{form.text(pair.target)}\nsaved {options.output}")
 
 
-COMMANDS = {"train": train, "train lm": commands_text.train, "translate": translate, "generate": commands_text.generate,
-            "evaluate": evaluate, "heatmap": heatmap, "gradcheck": catalogue.gradcheck,
-            "corpora": catalogue.corpora_command, "reproduce": catalogue.reproduce,
-            "compare": comparison.compare}
+def pair_given(options: Namespace, translator: Translator) -> Pair:
+    """The source and the target sentence of the command line."""
+    if len(options.sentences) != 2 or "index" in options.given or options.split:
+        raise ValueError(f"{len(options.sentences)} sentence(s) given: expected a source and a "
+                         "target sentence without --index and --split, or none")
+    form = selected(translator.corpus).form()
+    source, target = options.sentences
+    pair = Pair(tuple(form.tokens(source)), tuple(form.tokens(target)))
+    if not (pair.source and pair.target):
+        raise ValueError("an empty sentence: expected at least one token in both")
+    warn_of_unknown_words(translator.source_vocabulary, [pair.source])
+    warn_of_unknown_words(translator.target_vocabulary, [pair.target])
+    return pair

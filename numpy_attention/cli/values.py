@@ -1,49 +1,35 @@
-"""What an option of the command line may be: converters that say what they expect."""
+"""What the words of an option may be: readers that say what they expected, in a ValueError."""
 
-import argparse
 import math
 import os
+from collections.abc import Callable
+from typing import Any
+
+from numpy_attention.training import settings
+from numpy_attention.training.settings import Values
 
 
-def whole(low):
-    """A converter to whole numbers of at least `low`."""
-    def convert(text):
-        try:
-            value = int(text)
-        except ValueError:
-            value = None
-        if value is None or value < low:
-            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number of at least {low}")
-        return value
-    return convert
+def whole(low: int) -> Callable[[str], Any]:
+    """A reader of whole numbers of at least `low`."""
+    return settings.whole(low).read
 
 
-def number(holds, expected):
-    """A converter to the numbers for which `holds` says so; `expected` puts it in words."""
-    def convert(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not holds(value):
-            raise argparse.ArgumentTypeError(f"{text!r}: expected {expected}")
-        return value
-    return convert
+def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], Any]:
+    """A reader of the numbers for which `holds` says so; `expected` puts it in words."""
+    return Values(float, expected, holds).read
 
 
-positive = number(lambda value: 0 < value < math.inf, "a positive number")
-not_negative = number(lambda value: 0 <= value < math.inf, "a number of at least 0")
-norm = number(lambda value: value > 0, "a positive number, or inf to clip nothing")
-share = number(lambda value: 0 <= value < 1, "a share, 0 or more and below 1")
-share_kept = number(lambda value: 0 < value <= 1, "a share, above 0 and at most 1")
-divisor = number(lambda value: 1 <= value < math.inf, "a number of at least 1")
+positive = settings.POSITIVE.read
+not_negative = number("a number of at least 0", lambda value: 0 <= value < math.inf)
+share = number("a share, 0 or more and below 1", lambda value: 0 <= value < 1)
+share_kept = number("a share, above 0 and at most 1", lambda value: 0 < value <= 1)
 
 
-def picture(text):
+def picture(text: str) -> str:
     """The name of a picture that can be written: told before the work that it is to show."""
     if os.path.splitext(text)[1].lower() not in (".png", ".pdf", ".svg"):
-        raise argparse.ArgumentTypeError(f"{text!r}: the name must end with .png, .pdf or .svg")
+        raise ValueError(f"{text!r}: the name must end with .png, .pdf or .svg")
     folder = os.path.dirname(text)
     if folder and not os.path.isdir(folder):
-        raise argparse.ArgumentTypeError(f"{text!r}: there is no folder {folder}; make it first")
+        raise ValueError(f"{text!r}: there is no folder {folder}; make it first")
     return text

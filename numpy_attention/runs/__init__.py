@@ -1,1 +1,1 @@
-"""A run is a folder with a checkpoint and what it stands for: a translator, or a writer, that may go on."""
+"""A run is a folder with a checkpoint: what was trained, and what of; it can be used, and go on."""

@@ -2,54 +2,98 @@
 
 import dataclasses
 import json
+from inspect import signature
 from pathlib import Path
+from typing import Any, NoReturn, Protocol
 
+from numpy_attention.attention.choice import AttentionChoice
+from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
+from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
+from numpy_attention.training.settings import Training
 
-CHECKPOINT = "checkpoint.npz"
-CHANGEABLE = ("epochs", "minutes", "save_steps", "keep")      # these leave every step that was made as it was
+CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
+Configuration = dict[str, Any]
 
 
-def check_same(folder, trained, threads=None):
+class Resumable(Protocol):
+    """As much of a Translator or Writer as says what it is."""
+
+    @property
+    def KIND(self) -> str: ...
+
+    @property
+    def TRAINING(self) -> type[Training]: ...
+
+    def configuration(self) -> Configuration: ...
+
+
+def check_same(folder: str | Path, trained: Resumable, threads: int | None = None) -> bool:
     """Whether `folder` holds a run that this Translator or Writer may resume.
 
-    ValueError: it is a run of another kind, or has other settings; says which.
+    ValueError: it is a run of another kind, has other settings, and says which, or is of a version
+    that this one does not understand.
     """
     path = Path(folder) / CHECKPOINT
     if not path.exists():
         return False
     about = checkpoint.load_about(path)
-    known, now = about.get("about", {}), json.loads(json.dumps(trained.configuration()))
-    other = ""
-    if known.get("kind") != trained.KIND:
-        other = f"{known.get('kind', 'plain model')} there, {trained.KIND} now"
-    else:                                       # a setting that is newer than the run had its default
-        known = known | {"training": dataclasses.asdict(trained.TRAINING(**known["training"]))}
-        saved, now = _flat(known), _flat(now)
-        if threads is not None:
-            saved["threads"], now["threads"] = about.get("trainer", {}).get("threads"), threads
-        other = "; ".join(_differences(saved, now))
-    if other:
-        raise ValueError(f"{folder} holds a run with other settings: {other}. Give the same settings to resume it, or "
-                         "remove this folder, or choose another")
+    saved = about.get("about", {})
+    if saved.get("kind") != trained.KIND:
+        refuse(folder, f"{saved.get('kind', 'plain model')} there, {trained.KIND} now")
+    with understood(path, about):
+        before = flat(upgraded(saved), trained.TRAINING)
+    now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
+    if threads is not None:
+        before["threads"] = about.get("trainer", {}).get("threads")
+        now["threads"] = threads
+    found = differences(before, now)
+    if found:
+        refuse(folder, "; ".join(found))
     return True
 
 
-def _differences(saved, now):
-    fixed = (saved.keys() | now.keys()) - set(CHANGEABLE)
-    if now.get("schedule") == "linear":         # its rate at each step depends on where the last epoch ends
+def refuse(folder: str | Path, what: str) -> NoReturn:
+    raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
+                     "resume it, or remove this folder, or choose another")
+
+
+def flat(configuration: Configuration, training: type[Training]) -> Configuration:
+    """A configuration on one level: model, settings, training, corpus and vocabularies.
+
+    A setting that is missing, newer than the run or not given, has its default.
+    """
+    rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
+    model = rest.pop("name")
+    settings = defaults_of(model) | configuration["settings"]
+    how = dataclasses.asdict(training(**configuration["training"]))
+    corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
+    return {"model": model, **rest, **settings, **how, **corpus}
+
+
+def defaults_of(model: str) -> dict[str, Any]:
+    """The settings that a model has unless they are given, those that JSON can hold.
+
+    Its attention's too, which a decoder's `create` passes on.
+    """
+    models = TRANSLATORS | LANGUAGE_MODELS
+    if model not in models:
+        return {}
+    create = find("model", model, models).create
+    asked = {**signature(AttentionChoice).parameters, **signature(create).parameters}
+    return {name: one.default for name, one in asked.items()
+            if one.default is None or isinstance(one.default, (bool, int, float, str))}
+
+
+def differences(before: Configuration, now: Configuration) -> list[str]:
+    """What keeps a run from going on, each in words."""
+    fixed = (before.keys() | now.keys()) - CHANGEABLE
+    if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}
-    for name in sorted(fixed):
-        before, after = saved.get(name), now.get(name)
-        if before != after:
-            long = any(isinstance(one, list) or len(str(one)) > 200 for one in (before, after))
-            yield f"other words in the {name}" if long else f"{name} {before} there, {after} now"
+    return [difference(name, before.get(name), now.get(name)) for name in sorted(fixed)
+            if before.get(name) != now.get(name)]
 
 
-def _flat(configuration):
-    """A configuration on one level: model, settings, corpus, training and vocabularies."""
-    flat = {"model" if name == "name" else name: value for name, value in configuration.items()
-            if not isinstance(value, dict)}
-    for group in ("settings", "training"):
-        flat |= configuration.get(group, {})
-    return flat | {f"corpus {name}": value for name, value in configuration.get("corpus", {}).items()}
+def difference(name: str, before: Any, now: Any) -> str:
+    long = any(isinstance(value, list) or len(str(value)) > 200 for value in (before, now))
+    return f"other words in the {name}" if long else f"{name} {before} there, {now} now"

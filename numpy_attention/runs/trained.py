@@ -1,87 +1,75 @@
-"""A model together with what it was trained for: its vocabularies, settings and training; saved, loaded, resumed."""
+"""A model with its vocabularies, settings and training: trained, saved, loaded, resumed."""
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from numpy_attention.data.protocols import Batches
 from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
-from numpy_attention.runs.resume import CHECKPOINT, check_same
+from numpy_attention.module import Module
+from numpy_attention.names import OPTIMIZERS, asked_for, find
+from numpy_attention.runs.resume import check_same
+from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
-from numpy_attention.training.optimizers import SGD, Adadelta, Adam
+from numpy_attention.training.protocols import Schedule
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
+from numpy_attention.training.settings import Training
 from numpy_attention.training.trainer import Trainer
 
-OPTIMIZERS = {"sgd": SGD, "adam": Adam, "adadelta": Adadelta}
-SCHEDULES = ("constant", "decay", "linear", "warmup")
-
-
-@dataclass
-class Training:
-    """How a model is trained: everything that a run's result depends on besides the data and the model.
-
-    schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`; "linear", straight
-    down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and down with 1 / √step. keep: the parameters
-    of the "best" epoch on the validation text, or the "last".
-    """
-
-    epochs: int = 10
-    minutes: float | None = None
-    batch_size: int = 64
-    optimizer: str = "adam"
-    learning_rate: float = 1e-3
-    schedule: str = "constant"
-    full_epochs: int = 0
-    divisor: float = 2.0
-    warmup: int = 400
-    clip: float = 1.0
-    average: str = "sentence"
-    patience: int | None = None
-    keep: str = "best"
-    save_steps: int | None = None
-    min_count: int = 1
-    seed: int = 0
-
-    def __post_init__(self):
-        for name, given, known in (("optimizer", self.optimizer, OPTIMIZERS), ("schedule", self.schedule, SCHEDULES),
-                                   ("keep", self.keep, ("best", "last"))):
-            if given not in known:
-                raise ValueError(f"{name} {given!r}: expected one of {', '.join(known)}")
-        if self.epochs < 1:
-            raise ValueError(f"epochs {self.epochs}: expected at least 1")
-
-    def schedule_of(self, steps_of):
-        """The schedule of a training; steps_of(epochs): how many steps so many epochs make."""
-        return {"constant": lambda: Constant(), "decay": lambda: Decay(self.full_epochs, self.divisor),
-                "linear": lambda: LinearDecay(steps_of(self.epochs)),
-                "warmup": lambda: Warmup(self.warmup)}[self.schedule]()
+One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 
 
 class Trained:
-    """Base of `Translator` and `Writer`, dataclasses with the fields model, one for each of VOCABULARIES, name,
-    settings, training, corpus and history; they say how their text becomes `batches`."""
+    """Base of `Translator` and `Writer`, dataclasses with the fields below and one for each of
+    VOCABULARIES, after the model; they say how their text becomes `batches`."""
 
-    KIND = ""
-    VOCABULARIES = ()
-    TRAINING = Training
+    KIND: ClassVar[str]
+    VOCABULARIES: ClassVar[tuple[str, ...]]
+    TRAINING: ClassVar[type[Training]]
 
-    def trainer(self, train, valid=None, folder=None, threads=None, progress=True):
+    model: Module
+    name: str
+    settings: dict[str, Any]
+    training: Any                   # a TRAINING
+    corpus: dict[str, Any]
+    history: list[dict[str, Any]]
+    threads: int | None             # those that it was trained by
+
+    def batches(self, text: Any) -> Batches:
+        """What the model reads of a text."""
+        raise NotImplementedError
+
+    def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
+                threads: int | None = None, progress: bool = True) -> Trainer:
         """The Trainer that `fit` runs, for a loop of one's own."""
         how = self.training
-        trainer = Trainer(self.model, OPTIMIZERS[how.optimizer](how.learning_rate), self.batches(train),
-                          self.batches(valid) if valid else None, rng=np.random.default_rng([how.seed, 1]),
-                          average=how.average, clip=how.clip, patience=how.patience, save_steps=how.save_steps,
-                          path=None if folder is None else Path(folder) / CHECKPOINT, about=self.configuration(),
-                          threads=threads, progress=progress)
-        trainer.schedule = how.schedule_of(trainer.steps_of)        # the trainer alone knows how its epochs are shuffled
+        settings = vars(how)
+        optimizer = find("optimizer", how.optimizer, OPTIMIZERS)
+        own = dict(
+            model=self.model,
+            optimizer=optimizer(**asked_for(optimizer, **settings)),
+            train=self.batches(train),
+            valid=self.batches(valid) if valid else None,
+            rng=np.random.default_rng([how.seed, 1]),
+            schedule=Constant(),
+            path=None if folder is None else Path(folder) / CHECKPOINT,
+            about=self.configuration(),
+            threads=threads,
+            progress=progress)
+        trainer = Trainer(**asked_for(Trainer, **settings) | own)
+        # the trainer alone knows how its epochs are shuffled, and so how many steps they have
+        trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 
-    def fit(self, train, valid=None, folder=None, threads=None, progress=True):
-        """Train, or resume where a checkpoint is, and keep the parameters of the best epoch, or the last; → self.
+    def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
+            threads: int | None = None, progress: bool = True) -> One:
+        """Train, or resume where a checkpoint is; keep the best epoch's parameters, or the last's.
 
-        ValueError: the folder holds a run with other settings.
+        → self. ValueError: the folder holds a run with other settings.
         """
         if folder is not None:
             check_same(folder, self, threads)
@@ -94,33 +82,66 @@ class Trained:
             trainer.use_best()
         return self
 
-    def configuration(self):
+    def configuration(self) -> dict[str, Any]:
         """All but the parameters, as a dict that JSON can hold."""
-        return {"kind": self.KIND, "name": self.name, "settings": self.settings, "corpus": self.corpus,
-                "training": dataclasses.asdict(self.training),
-                **{name: getattr(self, name).saved() for name in self.VOCABULARIES}}
+        vocabularies = {name: getattr(self, name).saved() for name in self.VOCABULARIES}
+        return {
+            "kind": self.KIND,
+            "name": self.name,
+            "settings": self.settings,
+            "corpus": self.corpus,
+            "training": dataclasses.asdict(self.training),
+            **vocabularies,
+        }
 
     @classmethod
-    def load(cls, folder):
+    def load(cls: type[One], folder: str | Path) -> One:
         """What was trained in a run's folder, with the parameters that its training keeps.
 
-        FileNotFoundError: no run there; ValueError: its checkpoint is damaged, or of another kind.
+        FileNotFoundError: no run there; ValueError: its checkpoint is damaged, of another kind, or
+        of a version that this one does not understand.
         """
         path = Path(folder) / CHECKPOINT
         arrays, about = checkpoint.load(path)
         known = about.get("about", {})
         if known.get("kind") != cls.KIND:
-            raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {known.get('kind', 'plain model')}'s: "
-                             "name the folder of a run that `numpy-attention train` made")
-        training = cls.TRAINING(**known["training"])
-        vocabularies = [restored(known[name]) for name in cls.VOCABULARIES]
-        model = build(known["name"], np.random.default_rng(0), *vocabularies, **known["settings"])
-        best = training.keep == "best" and any(name.startswith("best/") for name in arrays)
-        checkpoint.restore(model, arrays, "best" if best else "parameters")
-        return cls(model, *vocabularies, known["name"], known["settings"], training,
-                   known["corpus"], about["trainer"]["history"])
+            kind = known.get("kind", "plain model")
+            raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {kind}'s: name the "
+                             "folder of a run that `numpy-attention train` made")
+        vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
+        with understood(path, about):
+            known = upgraded(known)
+            training = cls.TRAINING(**known["training"])
+            rng = np.random.default_rng(0)
+            model = build(known["name"], rng, *vocabularies.values(), **known["settings"])
+            best = training.keep == "best" and any(name.startswith("best/") for name in arrays)
+            checkpoint.restore(model, arrays, "best" if best else "parameters")
+        make: Callable[..., One] = cls
+        return make(
+            model=model,
+            name=known["name"],
+            settings=known["settings"],
+            training=training,
+            corpus=known["corpus"],
+            history=about["trainer"]["history"],
+            **vocabularies)
 
 
-def kind_of(folder):
-    """The kind of what was trained in a run's folder, "translator" or "writer"; errors as `checkpoint.load_about` has them."""
-    return checkpoint.load_about(Path(folder) / CHECKPOINT).get("about", {}).get("kind", "plain model")
+def kind_of(folder: str | Path) -> str:
+    """The kind of what was trained in a run's folder, "translator" or "writer".
+
+    Errors as `checkpoint.load_about` has them.
+    """
+    about = checkpoint.load_about(Path(folder) / CHECKPOINT)
+    return about.get("about", {}).get("kind", "plain model")
+
+
+def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
+    """The schedule of a training; steps_of(epochs): how many steps so many epochs make."""
+    if how.schedule == "decay":
+        return Decay(how.full_epochs, how.divisor)
+    if how.schedule == "linear":
+        return LinearDecay(steps_of(how.epochs))
+    if how.schedule == "warmup":
+        return Warmup(how.warmup)
+    return Constant()

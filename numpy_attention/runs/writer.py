@@ -1,97 +1,97 @@
-"""A writer: a language model with its vocabulary and configuration, as trained, saved and measured."""
+"""A writer: a language model with its vocabulary and configuration, as trained, measured, used."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
-from numpy_attention.data.running_text import STATES
+from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
-from numpy_attention.models.registry import LANGUAGE_MODELS, build
-from numpy_attention.module import Array, Module
-from numpy_attention.runs.trained import Trained, Training
+from numpy_attention.models.registry import build
+from numpy_attention.module import Array
+from numpy_attention.names import LANGUAGE_MODELS, find
+from numpy_attention.runs.trained import Trained
 from numpy_attention.training.evaluation import evaluate
-
-
-@dataclass
-class WriterTraining(Training):
-    """How a language model is trained.
-
-    steps: tokens that back-propagation goes through at a time. state: "carried" through the whole text (Zaremba et al.
-    2014), or empty at the start of every "sentence" or "article". max_vocabulary: rarer words become <unk>. unit: "words"
-    or "characters", as the Text has it that a writer is created for. frequencies: the output's bias begins as the
-    logarithm of how frequent each token is, which a model learns first of all, and slowly; else as 0.
-    """
-
-    batch_size: int = 20
-    steps: int = 35
-    state: str = "carried"
-    max_vocabulary: int | None = None
-    unit: str = "words"
-    frequencies: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.state not in STATES:
-            raise ValueError(f"state {self.state!r}: expected one of {', '.join(STATES)}")
+from numpy_attention.training.settings import WriterTraining
 
 
 class Word(NamedTuple):
-    """One token that a Writer wrote: the token, the model's own log p of it, and what was looked at to choose it.
+    """One token that a Writer wrote, the model's own log p of it, and what was looked at for it.
 
-    weights (S,): attention over the S positions read before, </s> first and the last one read at the end; NaN where the
-    model cannot look: at the last one itself, and at what is outside of its window or memory. None without attention.
+    weights: attention over the S positions read before, </s> first and the last one read at the
+    end; NaN where the model cannot look: at the last one itself, and at what is outside of its
+    window or memory. None without attention.
     """
 
     token: str
     log_probability: float
-    weights: Array | None
+    weights: Array | None  # (S,)
 
 
 @dataclass
 class Writer(Trained):
-    """A language model and what it needs to be used: its vocabulary and the configuration that builds it again."""
+    """A language model and what it needs to be used: its vocabulary and its configuration."""
 
-    KIND, VOCABULARIES, TRAINING = "writer", ("vocabulary",), WriterTraining
+    KIND = "writer"
+    VOCABULARIES = ("vocabulary",)
+    TRAINING = WriterTraining
 
-    model: Module
+    model: Any                          # one of LANGUAGE_MODELS
     vocabulary: Vocabulary
     name: str
-    settings: dict
+    settings: dict[str, Any]
     training: WriterTraining
-    corpus: dict = field(default_factory=dict)
-    history: list = field(default_factory=list)
+    corpus: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    # ---- training ------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, text, name="language-model", settings=None, training=None, corpus=None):
-        """An untrained writer for this Text; settings go to the model's `create`, the seed is the training's."""
-        if name not in LANGUAGE_MODELS:
-            raise ValueError(f"unknown language model {name!r}: expected one of {', '.join(sorted(LANGUAGE_MODELS))}")
+    def create(
+        cls,
+        text: Text,
+        name: str = "language-model",
+        settings: dict[str, Any] | None = None,
+        training: WriterTraining | None = None,
+        corpus: dict[str, Any] | None = None,
+    ) -> "Writer":
+        """An untrained writer for this Text.
+
+        settings go to the model's `create`; its seed is the training's. ValueError: an unknown
+        name, settings that do not fit each other.
+        """
+        find("language model", name, LANGUAGE_MODELS)
+        settings = settings or {}
         training = replace(training or WriterTraining(), unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
-        model = build(name, np.random.default_rng(training.seed), vocabulary, **(settings or {}))
+        model: Any = build(name, np.random.default_rng(training.seed), vocabulary, **settings)
         if training.frequencies:
             counts = np.bincount(text.stream(vocabulary), minlength=len(vocabulary)) + 0.5
             model.output.b[...] = np.log(counts / counts.sum())
-        return cls(model, vocabulary, name, settings or {}, training, corpus or {})
+        return cls(model, vocabulary, name, settings, training, corpus or {})
 
-    def batches(self, text, streams=None):
-        """What the model reads of a Text: TextBatches where the state is carried, else DocumentBatches."""
+    def batches(self, text: Text, streams: int | None = None) -> TextBatches | DocumentBatches:
+        """What the model reads of a Text: a stream where the state is carried, else documents."""
         how = self.training
+        streams = streams or how.batch_size
         if how.state == "carried":
-            return TextBatches(text.stream(self.vocabulary), streams or how.batch_size, how.steps)
-        steps = None if how.state == "sentence" else how.steps
-        return DocumentBatches(text.documents(self.vocabulary, how.state), streams or how.batch_size, steps)
+            return TextBatches(text.stream(self.vocabulary), streams, how.steps)
+        documents = text.documents(self.vocabulary, how.state)
+        return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
-    def measure(self, text, threads=1):
-        """→ {metric: value} on a Text: loss (nats a token), perplexity, tokens; bits a character for character models.
+    def measure(self, text: Text, threads: int = 1) -> dict[str, float]:
+        """→ {metric: value} on a Text: loss (nats a token), perplexity, tokens; bits_per_character
+        of a text of characters.
 
-        Every token is predicted, ends of sentence included. A carried state goes through the whole text in one stream.
+        Every token is predicted, ends of sentence included. A carried state goes through the whole
+        text in one stream.
         """
-        result = evaluate(self.model, self.batches(text, 1 if self.training.state == "carried" else None), threads)
+        streams = 1 if self.training.state == "carried" else None
+        result = evaluate(self.model, self.batches(text, streams), threads)
         mean = result.loss / result.tokens
         found = {"loss": mean, "perplexity": result.perplexity, "tokens": result.tokens}
         if text.unit == "characters":
@@ -100,61 +100,84 @@ class Writer(Trained):
             raise ArithmeticError(f"the loss is {result.loss}; is the model trained?")
         return found
 
-    # ---- use --------------------------------------------------------------------------------------------------------
+    # ---- use -----------------------------------------------------------------------------------
 
-    def generate(self, rng, prompt=(), length=60, sentences=None, temperature=1.0, top_k=None, top_p=None, unknown=False):
+    def generate(
+        self,
+        rng: np.random.Generator,
+        prompt: Sequence[str] = (),
+        length: int = 60,
+        sentences: int | None = None,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        unknown: bool = False,
+    ) -> Iterator[Word]:
         """Write on after a prompt, tokens that begin a text; → a generator of Words, one a step.
 
-        length, sentences, temperature, top_k, top_p and errors as in `sample`. unknown: <unk> may be written. A model of
-        characters writes no </s>, and takes no `sentences`. Where the state is empty at the start of every sentence, so it
-        is here. TypeError: a string as the prompt of a model of words.
+        length, sentences, temperature, top_k, top_p and errors as in `sample`. unknown: <unk> may
+        be written. A model of characters writes no </s>, and takes no `sentences`. Where the state
+        is empty at the start of every sentence, so it is here. TypeError: a string as the prompt
+        of a model of words.
         """
         if self.training.unit == "characters" and sentences is not None:
-            raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of sentences, give a length "
-                             "alone")
+            raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of "
+                             "sentences, give a length alone")
         ids = [EOS] + self._encode("the prompt", prompt)
-        never = [id for id, allowed in ((UNK, unknown), (EOS, self.training.unit == "words")) if not allowed]
+        never = []
+        if not unknown:
+            never.append(UNK)
+        if self.training.unit == "characters":
+            never.append(EOS)
         reset = self.training.state == "sentence"
         start = read(self.model, ids)
-        chosen = sample(self.model, start, rng, length, sentences, temperature, top_k, top_p, never, reset)
-        return (Word(self.vocabulary.token(choice.id), choice.log_probability, self._visible(choice.weights, len(ids) + k))
-                for k, choice in enumerate(chosen))
+        choices = sample(
+            self.model, start, rng, length, sentences, temperature, top_k, top_p, never, reset)
+        return (
+            Word(self.vocabulary.token(choice.id), choice.log_probability,
+                 self._visible(choice.weights, len(ids) + k))
+            for k, choice in enumerate(choices))
 
-    def attend(self, tokens):
+    def attend(self, tokens: Sequence[str]) -> Array:
         """What the model looks at while it reads a sentence → weights (S, S), S = 1 + its tokens.
 
-        Row t is of the state that has read </s> and t tokens, and predicts the next; column s is the state that has read
-        </s> and s tokens; NaN where the model cannot look. ValueError: no tokens, or a model without attention.
+        Row t is of the state that has read </s> and t tokens, and predicts the next; column s is
+        the state that has read </s> and s tokens; NaN where the model cannot look. ValueError: no
+        tokens, or a model without attention.
         """
         self.check_attention()
         if not len(tokens):
             raise ValueError("an empty sentence: expected at least one token")
-        ids = np.array([EOS] + self._encode("the sentence", tokens))[:, None]
-        weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))
+        ids = np.array([EOS] + self._encode("the sentence", tokens))[:, None]   # (S, 1)
+        weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))    # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
             rows[t, :t + 1] = self._visible(weights[t, 0, :t], t + 1)
         return rows
 
-    def _encode(self, what, tokens):
-        """The ids of tokens. TypeError: one string, which a model of words would read as letters."""
-        if isinstance(tokens, str) and self.training.unit == "words":
-            raise TypeError(f"{what} is the string {tokens!r}, expected a list of words: write {what.split()[-1]}.split()")
-        return self.vocabulary.encode(tokens)
-
-    def check_attention(self):
+    def check_attention(self) -> None:
         """ValueError: the model has no attention weights."""
         if not hasattr(getattr(self.model, "reader", None), "attention"):
-            raise ValueError(f"the {self.settings.get('attention', self.name)} model has no attention weights to show: "
-                             "train one with attention over its history, such as single, combined or key-value")
+            name = self.settings.get("attention", self.name)
+            raise ValueError(f"the {name} model has no attention weights to show: train one with "
+                             "attention over its history, such as single, combined or key-value")
 
-    def _visible(self, weights, read):
-        """Weights over the last positions remembered, as weights over all that were read, NaN where none can fall."""
+    def _encode(self, what: str, tokens: Sequence[str]) -> list[int]:
+        """The ids of tokens. TypeError: a string, which a model of words would read as letters."""
+        if isinstance(tokens, str) and self.training.unit == "words":
+            raise TypeError(f"{what} is the string {tokens!r}, expected a list of words: write "
+                            f"{what.split()[-1]}.split()")
+        return self.vocabulary.encode(tokens)
+
+    def _visible(self, weights: Array | None, read: int) -> Array | None:
+        """Weights over the last positions remembered as weights over all that were read, NaN where
+        none can fall."""
         if weights is None:
             return None
-        row, reach = np.full(read, np.nan), len(weights)
+        reach = len(weights)
         if self.model.reader.window is not None:
             reach = min(reach, self.model.reader.window)
+        row = np.full(read, np.nan)
         if reach:
             row[-1 - reach:-1] = weights[len(weights) - reach:]
         return row

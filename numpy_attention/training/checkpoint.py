@@ -1,24 +1,33 @@
-"""Checkpoints: one `.npz` file with arrays and one JSON text, no pickle, written whole or not at all."""
+"""Checkpoints: one `.npz` file, arrays and a JSON text, no pickle, written whole or not at all."""
 
 import json
 import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from numpy_attention import __version__
+from numpy_attention.module import Array
+from numpy_attention.training.protocols import Model
 
 FORMAT = 1
 
 
-def save(path, arrays, about):
-    """Write {name: array} and a dict that JSON can hold, atomically: to a file beside it, flushed, then renamed."""
+def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
+    """Write arrays by name and a dict that JSON can hold, atomically.
+
+    They go to a file beside it, which is flushed, then renamed. The version is written with them.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    text = json.dumps({"format": FORMAT, **about})
+    text = json.dumps({"format": FORMAT, "version": __version__, **about})
+    contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
     try:
         with open(partial, "wb") as file:
-            np.savez(file, about=np.frombuffer(text.encode(), np.uint8), **arrays)
+            np.savez(file, **contents)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
@@ -26,57 +35,83 @@ def save(path, arrays, about):
         partial.unlink(missing_ok=True)
 
 
-def load(path):
-    """→ ({name: array}, about). FileNotFoundError; ValueError for a file that is no whole checkpoint."""
+def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """→ (arrays by name, about). FileNotFoundError; ValueError: no whole checkpoint."""
+    path = _existing(path)
     arrays, about = _read(path, whole=True)
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{path}: {name} holds values that are not finite: use an earlier checkpoint")
-    if "best" in arrays:                # an older file has these as one vector, in the order of its own parameters
+            raise ValueError(
+                f"{path}: {name} holds values that are not finite: use an earlier checkpoint")
+    if "best" in arrays:        # an older file has one vector, in the order of its own parameters
         arrays |= _cut(arrays.pop("best"), arrays)
     return arrays, about
 
 
-def load_about(path):
-    """The dict alone: the arrays are not read. Errors as `load` has them, but for what is wrong with an array."""
-    return _read(path, whole=False)[1]
+def load_about(path: str | Path) -> dict[str, Any]:
+    """The dict alone, without the arrays. Errors as `load` has them, but for the arrays'."""
+    _, about = _read(_existing(path), whole=False)
+    return about
 
 
-def _read(path, whole):
+def versions(about: dict[str, Any]) -> str:
+    """Which version wrote a checkpoint, and which this is, for a message."""
+    wrote = about.get("version", "before 0.2.0")
+    return f"written by numpy_attention {wrote}, this is {__version__}"
+
+
+def _existing(path: str | Path) -> Path:
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"no checkpoint at {path}: train a model first, or name the folder of a run")
+        raise FileNotFoundError(
+            f"no checkpoint at {path}: train a model first, or name the folder of a run")
+    return path
+
+
+def _read(path: Path, whole: bool) -> tuple[dict[str, Array], dict[str, Any]]:
+    arrays = {}
     try:
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(bytes(file["about"]))
-            arrays = {name: file[name] for name in file.files if name != "about"} if whole else {}
+            if whole:
+                arrays = {name: file[name] for name in file.files if name != "about"}
     except KeyError:
-        raise ValueError(f"{path} is an .npz file, but no checkpoint: it has no 'about' entry") from None
+        raise ValueError(
+            f"{path} is an .npz file, but no checkpoint: it has no 'about' entry") from None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise ValueError(f"{path} is truncated or corrupted ({error}): use another copy, or train again") from None
+        raise ValueError(
+            f"{path} is truncated or corrupted ({error}): use another copy, or train again"
+        ) from None
     except (ValueError, TypeError, AttributeError) as error:
-        reason = error
-        if "pickle" in str(error).lower():                      # NumPy says so of any bytes that it does not know
+        reason = str(error)
+        if "pickle" in reason.lower():          # NumPy says so of any bytes that it does not know
             reason = "it is damaged, no .npz file, or holds pickled objects, which are never loaded"
         raise ValueError(f"{path} is no checkpoint: {reason}") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ValueError(f"{path} has checkpoint format {about.get('format') if isinstance(about, dict) else about!r}, "
-                         f"expected {FORMAT}: load it with the version that wrote it")
+    if not isinstance(about, dict):
+        raise ValueError(
+            f"{path} is no checkpoint: its 'about' entry is {about!r}, expected a dict")
+    if about.get("format") != FORMAT:
+        raise ValueError(f"{path} has checkpoint format {about.get('format')}, expected {FORMAT}; "
+                         f"{versions(about)}: load it with the version that wrote it")
     return arrays, about
 
 
-def _cut(vector, arrays, prefix="parameters/"):
-    """{best/dotted name: array} of a flat vector that lies as the parameters among these arrays do."""
+def _cut(vector: Array, arrays: dict[str, Array], prefix: str = "parameters/") -> dict[str, Array]:
+    """{best/dotted name: array} of a flat vector that lies as the parameters among arrays do."""
     own = {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
-    parts = np.split(vector, np.cumsum([array.size for array in own.values()])[:-1])
-    return {f"best/{name}": part.reshape(array.shape) for (name, array), part in zip(own.items(), parts)}
+    ends = np.cumsum([array.size for array in own.values()])
+    parts = np.split(vector, ends[:-1])
+    return {f"best/{name}": part.reshape(array.shape)
+            for (name, array), part in zip(own.items(), parts)}
 
 
-def parameters(model, prefix="parameters"):
+def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
     """{prefix/dotted name: copy of the array} of a model."""
     return {f"{prefix}/{name}": array.copy() for name, array in model.named_parameters()}
 
 
-def restore(model, arrays, prefix="parameters"):
+def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
     """Load the arrays under this prefix into a model. ValueError: they are another model's."""
-    model.load({name[len(prefix) + 1:]: array for name, array in arrays.items() if name.startswith(prefix + "/")})
+    prefix += "/"
+    model.load({name[len(prefix):]: array
+                for name, array in arrays.items() if name.startswith(prefix)})

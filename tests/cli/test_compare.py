@@ -1,4 +1,4 @@
-"""numpy-attention compare: one table of what each recipe's run measures, the figures, and what cannot be compared."""
+"""numpy-attention compare: one table, figures, and what cannot be compared."""
 
 import re
 from dataclasses import replace
@@ -22,56 +22,75 @@ def tiny(name, model="rnnsearch", training=HOW, corpus=COPY, **settings):
     return Recipe(name, name, corpus, model, settings or SMALL, training, (("test", "bleu"),))
 
 
+def names_in(folder):
+    return {path.name for path in folder.iterdir()}
+
+
 @pytest.fixture(autouse=True)
 def recipes(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    known = [tiny("tiny-additive"), tiny("tiny-fixed", "encoder-decoder"), tiny("tiny-dot", "luong", layers=1, **SMALL),
-             tiny("other-text", corpus=COPY | {"count": 50}), tiny("other-budget", training=replace(HOW, epochs=3)),
-             RECIPES["zaremba-small"]]
+    known = [
+        tiny("tiny-additive"),
+        tiny("tiny-fixed", "encoder-decoder"),
+        tiny("tiny-dot", "luong", layers=1, **SMALL),
+        tiny("other-text", corpus=COPY | {"count": 50}),
+        tiny("other-budget", training=replace(HOW, epochs=3)),
+        RECIPES["zaremba-small"],
+    ]
     monkeypatch.setattr(comparison, "RECIPES", {one.name: one for one in known})
 
 
 def test_table_and_figures(tmp_path, capsys):
-    assert main(["compare", "tiny-*", "--threads", "1", "--index", "2", "--output", "figures/copy"]) == 0
+    words = "--threads 1 --index 2 --output figures/copy"
+    assert main(["compare", "tiny-*", *words.split()]) == 0
     out = capsys.readouterr().out
-    rows = re.findall(r"^\| (tiny-\S+) +\| +([\d,]+) \| +([\d.]+) \| +([\d.]+) \| +([\d.]+) \| +([\d.]+) \| +([\d.]+) \| "
-                      r"+([\d.]+) \|$", out, re.M)
+    number = r" +([\d.]+) \|"
+    rows = re.findall(rf"^\| (tiny-\S+) +\| +([\d,]+) \|{6 * number}$", out, re.M)
     assert [row[0] for row in rows] == ["tiny-additive", "tiny-fixed", "tiny-dot"]
     pairs = comparison.RECIPES["tiny-dot"].load("test")
     for name, parameters, _, perplexity, bleu, chrf, aer, pointing in rows:
         run = Translator.load(f"runs/{name}-seed0")
         figures = run.measure(pairs, 5, 1)
         assert parameters == f"{run.model.size:,}" and len(run.history) == 2
-        assert [perplexity, bleu, chrf] == [f"{figures[key]:.2f}" for key in ("perplexity", "bleu", "chrf")]
+        assert perplexity == f"{figures['perplexity']:.2f}"
+        assert [bleu, chrf] == [f"{figures[key]:.2f}" for key in ("bleu", "chrf")]
         assert [aer, pointing] == [f"{figures[key]:.3f}" for key in ("aer", "pointing")]
-    assert {path.name for path in (tmp_path / "figures/copy").iterdir()} == {"heatmaps.png", "bleu_by_length.png"}
+    assert names_in(tmp_path / "figures/copy") == {"heatmaps.png", "bleu_by_length.png"}
     assert re.search(r"^BLEU: .*tok:none.*\nchrF: .*\nbeam 5;", out, re.M)
 
 
 def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
-    assert main(["compare", "tiny-dot", "other-budget", "--epochs", "1", "--seed", "3", "--threads", "1"]) == 0
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"tiny-dot-1e-seed3", "other-budget-1e-seed3", "compare"}
+    words = "tiny-dot other-budget --epochs 1 --seed 3 --threads 1"
+    assert main(["compare", *words.split()]) == 0
+    runs = {"tiny-dot-1e-seed3", "other-budget-1e-seed3", "compare"}
+    assert names_in(tmp_path / "runs") == runs
     assert len(Translator.load("runs/other-budget-1e-seed3").history) == 1
 
 
 def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkeypatch):
     """And what cannot be resumed, or written, is said before anything is trained."""
-    assert main(["compare", "tiny-dot", "tiny-fixed", "--epochs", "2", "--threads", "1", "--output", "figures"]) == 0
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"tiny-dot-seed0", "tiny-fixed-seed0"}
-    monkeypatch.setitem(comparison.RECIPES, "tiny-fixed", tiny("tiny-fixed", "encoder-decoder", hidden=9, embedding=6))
+    words = "tiny-dot tiny-fixed --epochs 2 --threads 1 --output figures"
+    assert main(["compare", *words.split()]) == 0
+    assert names_in(tmp_path / "runs") == {"tiny-dot-seed0", "tiny-fixed-seed0"}
+    larger = tiny("tiny-fixed", "encoder-decoder", hidden=9, embedding=6)
+    monkeypatch.setitem(comparison.RECIPES, "tiny-fixed", larger)
     words = ["compare", "tiny-additive", "tiny-fixed", "--threads", "1"]
-    assert "tiny-fixed-seed0 holds a run with other settings: hidden 8 there, 9 now" in told(capsys, *words)
+    other = "tiny-fixed-seed0 holds a run with other settings: hidden 8 there, 9 now"
+    assert other in told(capsys, *words)
     (tmp_path / "file").write_text("")
-    assert "file" in told(capsys, "compare", "tiny-additive", "tiny-dot", "--threads", "1", "--output", "file")
+    words = "tiny-additive tiny-dot --threads 1 --output file"
+    assert "file" in told(capsys, "compare", *words.split())
     assert not (tmp_path / "runs/tiny-additive-seed0").exists()
 
 
 @pytest.mark.parametrize("words, message", [
-    ("tiny-dot", "tiny-dot alone: expected at least two"), ("tiny-dot tiny-dot", "tiny-dot alone"),
+    ("tiny-dot", "tiny-dot alone: expected at least two"),
+    ("tiny-dot tiny-dot", "tiny-dot alone"),
     ("tiny-dot none-*", "no recipe is named 'none-*'"),
     ("tiny-dot zaremba-small", "zaremba-small is a language model's recipe"),
     ("tiny-dot other-text", "tiny-dot and other-text learn from different texts"),
-    ("tiny-dot other-budget", "tiny-dot trains for 2 epochs, other-budget for 3 epochs: give them one"),
+    ("tiny-dot other-budget",
+     "tiny-dot trains for 2 epochs, other-budget for 3 epochs: give them one"),
     ("tiny-* --index 60", "--index 60: test has 60 pairs"),
 ])
 def test_refused(words, message, capsys, tmp_path):
@@ -86,7 +105,8 @@ def test_lengths_are_shared_out():
     found = comparison.by_length({"right": right, "wrong": wrong}, pairs, 3)
     assert sum(bucket.count for bucket in found["right"]) == 8
     assert found["right"][0].low == 1 and found["right"][-1].high == 10
-    assert all(bucket.bleu == pytest.approx(100) for bucket in found["right"]) and found["wrong"][-1].bleu < 80
+    assert all(bucket.bleu == pytest.approx(100) for bucket in found["right"])
+    assert found["wrong"][-1].bleu < 80
 
 
 def test_a_corpus_without_links_has_no_pointing():

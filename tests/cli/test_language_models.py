@@ -1,185 +1,256 @@
-"""The commands that use a language model's run: generate, evaluate, heatmap."""
+"""numpy-attention train lm: what its options mean, what it says and saves, what is refused."""
 
-import contextlib
-import io
-import json
-import math
-import sys
+import re
 
 import numpy as np
 import pytest
-from cli_runs import COPY, told
+from cli_runs import COPY, given, told
 
-from numpy_attention import plotting
+from numpy_attention.cli.language_models import model_of, text_to_train_on, training_for
 from numpy_attention.cli.main import main
-from numpy_attention.runs.writer import Word, Writer
+from numpy_attention.data.running_text import Text
+from numpy_attention.models.budget import within_budget
+from numpy_attention.runs.writer import Writer, WriterTraining
+from numpy_attention.training import checkpoint
 
-TINY = "--batch-size 4 --steps 5 --epochs 4 --learning-rate 0.01 --threads 1".split()
-MODELS = {"plain": [], "ngram": "--attention ngram".split(), "sentences": "--attention single --state sentence".split(),
-          "attentive": "--attention key-value --window 3".split(), "letters": ["--attention", "combined", "--characters"]}
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """{name: folder} of a run of each of MODELS, and of a translator, on a text of 60 lines."""
-    folder = tmp_path_factory.mktemp("runs")
-    words, rng = ["red", "green", "blue", "it's"], np.random.default_rng(1)
-    (folder / "own.txt").write_text("".join(" ".join(words[k] for k in rng.integers(4, size=5)) + " .\n" for _ in range(60)))
-    for name, options in MODELS.items():
-        steps = [word for word in TINY if word not in ("--steps", "5")] if name == "sentences" else TINY
-        arguments = ["train", "lm", "--text", str(folder / "own.txt"), "--embedding", "6", *steps, *options]
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            assert main([*arguments, "--run", str(folder / name)]) == 0
-    assert main([*COPY, "--run", str(folder / "translator")]) == 0
-    return {name: str(folder / name) for name in (*MODELS, "translator", "own.txt")}
+TINY = ("--embedding 6 --batch-size 4 --steps 5 --epochs 2 --learning-rate 0.01 "
+        "--threads 1").split()
+OWN = ["train", "lm", "--text", "own.txt", *TINY]
+TEXT = Text([[["a", "b"], ["a", "c", "a"], ["b"]]])
 
 
-# ---- generate -------------------------------------------------------------------------------------------------------
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    """A text of 60 lines in a folder of the test's own to stand in."""
+    monkeypatch.chdir(tmp_path)
+    words, rng = ["Red", "green", "blue,", "it's"], np.random.default_rng(1)
+    lines = [" ".join(words[k] for k in rng.integers(4, size=5)) + "\n" for _ in range(60)]
+    (tmp_path / "own.txt").write_text("".join(lines))
+    return tmp_path
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_the_same_seed_writes_the_same_text(runs, name, capsys):
-    texts = []
-    for choice in ("--seed 1", "--seed 1", "--seed 2", "--temperature 0", "--temperature 0 --seed 9"):
-        assert main(["generate", runs[name], "--prompt", "red green", "--length", "30", *choice.split()]) == 0
-        out, error = capsys.readouterr()
-        assert out.startswith("red green") and out.endswith("\n") and error == ""
-        texts.append(out)
-    assert texts[0] == texts[1] != texts[2] and texts[3] == texts[4]
-    if name != "letters":
-        assert "</s>" not in texts[0] and set(texts[0].split()) <= {"red", "green", "blue", "it's", "."}
+# ---- what is said and saved ---------------------------------------------------------------------
 
 
-def test_it_writes_what_the_library_writes(runs, capsys):
-    settings = dict(length=40, temperature=0.7, top_k=4, top_p=0.9, unknown=True, sentences=3)
-    words = Writer.load(runs["plain"]).generate(np.random.default_rng(7), ["red", "."], **settings)
-    wanted = "red ." + "".join("\n" if word.token == "</s>" else " " + word.token for word in words)
-    assert main(["generate", runs["plain"], "--prompt", "red .", *"--length 40 --temperature 0.7 --top-k 4 --top-p 0.9 "
-                 "--unknown --sentences 3 --seed 7".split()]) == 0
+def test_train_says_what_it_does(own, capsys):
+    attentive = [*OWN, "--attention", "combined"]
+    assert main([*attentive, "--carried", "7"]) == 0
     out = capsys.readouterr().out
-    assert out.count("\n") <= 3 + (not out.endswith("\n")) and " ".join(out.split()) == " ".join(wanted.split())
-    assert not any(line.startswith(" ") or line.endswith(" ") for line in out.splitlines())
+    assert re.search(r"^lstm of 1 × 6 with combined, [\d,]+ parameters; 285 words of own, 8 in the "
+                     r"vocabulary$", out, re.M)
+    assert ("state carried through the text, 4 streams, 5 words at a time; memory of 7 states "
+            "carried on\n") in out
+    assert ("minutes; state carried through the text, 1 stream, 5 words at a time; memory of 7 "
+            "states carried on\n") in out
+    assert re.search(r"^  valid perplexity +[\d.]+   over 18 tokens, ends of sentence included$",
+                     out, re.M)
+    assert "saves to runs/own-combined" in out and " test " not in out
+    files = {path.name for path in (own / "runs/own-combined").iterdir()}
+    assert files == {"checkpoint.npz", "learning_curves.png"}
+    following = re.search(r"^next: numpy-attention (generate runs/own-combined --prompt) (.*)$",
+                          out, re.M)
+    assert main([*following[1].split(), following[2].strip("'"), "--length", "3"]) == 0
+    assert len(capsys.readouterr().out.split()) <= 6
+    assert main([*attentive, "--carried", "7"]) == 0
+    assert "resumes the run in runs/own-combined" in capsys.readouterr().out
+    assert "carried 7 there, 8 now" in told(capsys, *attentive, "--carried", "8")
+    run = ["--run", "runs/own-combined"]
+    assert "attention combined there, single now" in told(
+        capsys, *OWN, "--attention", "single", *run)
+    assert "translator now" in told(capsys, *COPY, *run)
 
 
-def test_each_word_is_shown_before_the_next_is_chosen(runs, monkeypatch):
-    class Terminal(io.StringIO):
-        """Shows what was written when it is flushed, not before."""
-        screen = ""
-
-        def flush(self):
-            self.screen = self.getvalue()
-    shown, terminal = [], Terminal()
-
-    def generate(self, *arguments):
-        for token in ("red", "</s>", "blue"):
-            shown.append(terminal.screen)
-            yield Word(token, -1.0, None)
-    monkeypatch.setattr(Writer, "generate", generate)
-    monkeypatch.setattr(sys, "stdout", terminal)
-    assert main(["generate", runs["plain"], "--prompt", "it's"]) == 0
-    assert shown == ["it's", "it's red", "it's red\n"] and terminal.screen == "it's red\nblue\n"
+def test_resumed_is_the_same(own):
+    for run, parts in (("whole", ["3"]), ("parts", ["1", "3"])):
+        for epochs in parts:
+            assert main([*OWN, "--epochs", epochs, "--attention", "single", "--run", run]) == 0
+    whole, parts = (checkpoint.load(own / run / "checkpoint.npz")[0] for run in ("whole", "parts"))
+    assert whole.keys() == parts.keys()
+    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
 
 
-def test_unknown_words_of_a_prompt_are_told(runs, capsys):
-    assert main(["generate", runs["plain"], "--prompt", "red Magenta", "--length", "2"]) == 0
-    assert "read as <unk>: Magenta\n" in capsys.readouterr().err
-    assert main(["generate", runs["plain"], "--prompt", "RED", "--length", "2", "--lowercase"]) == 0
-    out, error = capsys.readouterr()
-    assert error == "" and out.startswith("red ")
+def test_epochs_of_a_linear_schedule_cannot_change(own, capsys):
+    assert main([*OWN, "--schedule", "linear"]) == 0
+    assert "epochs 2 there, 3 now" in told(capsys, *OWN, "--schedule", "linear", "--epochs", "3")
 
 
-@pytest.mark.parametrize("name, arguments", [
-    ("attentive", ["--prompt", "red green"]), ("attentive", []), ("letters", ["--prompt", "re"]), ("sentences", []),
-    ("attentive", ["--length", "1"]),
-])
-def test_heatmap_of_what_was_written(runs, name, arguments, tmp_path, capsys, monkeypatch):
-    drawn, draw = [], plotting.history_heatmap
-    monkeypatch.setattr(plotting, "history_heatmap", lambda *rest: drawn.append(rest) or draw(*rest))
-    picture = tmp_path / "looked.png"
-    assert main(["generate", runs[name], "--length", "12", *arguments, "--heatmap", str(picture)]) == 0
-    out, error = capsys.readouterr()
-    assert picture.read_bytes()[:4] == b"\x89PNG" and error == f"saved {picture}\n"
-    (weights, read, written, visible), = drawn
-    prompt = [] if "--prompt" not in arguments else list("re") if name == "letters" else ["red", "green"]
-    assert read == ["</s>", *prompt, *written[:-1]] and weights.shape == visible.shape == (len(written), len(read))
-    assert not visible[np.triu_indices(len(written), len(prompt), len(read))].any()     # nothing that was not yet there
-    seen = visible.any(1)
-    np.testing.assert_allclose(weights.sum(1)[seen], 1, atol=1e-5)
-    if name == "attentive":
-        assert visible.sum(1).tolist() == [min(3, len(prompt) + t) for t in range(len(written))]
-
-
-def test_generate_refuses(runs, capsys, tmp_path):
-    for name in ("plain", "ngram"):
-        assert "no attention weights" in told(capsys, "generate", runs[name], "--heatmap", str(tmp_path / "a.png"))
-    for arguments, message in (
-            ("--temperature -1", "at least 0"), ("--temperature nan", "at least 0"), ("--top-k 0", "at least 1"),
-            ("--top-p 0", "above 0"), ("--top-p 1.5", "at most 1"), ("--length 0", "at least 1"),
-            ("--heatmap a.txt", ".svg"), ("--heatmap no/a.png", "no folder")):
-        assert message in told(capsys, "generate", runs["attentive"], *arguments.split())
-    assert "--sentences is given, but a model of characters" in told(capsys, "generate", runs["letters"], "--sentences", "1")
-    assert "no checkpoint" in told(capsys, "generate", "nowhere")
-    translator = runs["translator"]
-    assert f"numpy-attention translate {translator}" in told(capsys, "generate", translator)
-    assert f"numpy-attention generate {runs['plain']}" in told(capsys, "translate", runs["plain"], "red")
-    assert not list(tmp_path.iterdir())
-
-
-# ---- evaluate, heatmap ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name, how, tokens", [
-    ("plain", "state carried through the text, 1 stream, 5 words at a time\n", 21),
-    ("sentences", "state reset at every sentence\n", 21), ("letters", "memory empty every 5 characters\n", None),
-    ("attentive", "state carried through the text, 1 stream, 5 words at a time; memory empty every 5 words\n", 21),
-])
-def test_evaluate(runs, name, how, tokens, capsys):
-    assert main(["evaluate", runs[name], "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["split"] == "valid" and figures["corpus"] == "own" and tokens in (None, figures["tokens"])
-    assert figures["state"] == ("sentence" if name == "sentences" else "carried")
-    assert figures["steps"] == (None if name == "sentences" else 5) and figures["unknown"] == 0
-    assert figures["perplexity"] == pytest.approx(math.exp(figures["loss"]))
-    assert main(["evaluate", runs[name]]) == 0
+def test_characters(own, capsys):
+    assert main([*OWN, "--characters", "--run", "letters"]) == 0
     out = capsys.readouterr().out
-    assert how in out and f"{figures['tokens']:,} {'characters' if name == 'letters' else 'tokens'}" in out
-    key, form = ("bits_per_character", ".3f") if name == "letters" else ("perplexity", ".2f")
-    assert f"{figures[key]:{form}}" in out
+    size = len((own / "own.txt").read_text())
+    held_out = round(0.05 * size)
+    assert f"{size - held_out:,} characters of own" in out
+    assert "5 characters at a time" in out
+    assert re.search(rf"valid +[\d.]+ bits a character   perplexity [\d.]+ over {held_out} "
+                     r"characters$", out, re.M)
+    assert Writer.load("letters").training.unit == "characters"
+    words = ["--prompt", "Red ", "--length", "20", "--temperature", "0"]
+    assert main(["generate", "letters", *words]) == 0
+    # and a line end, unless it wrote one itself
+    assert len(capsys.readouterr().out) in (24, 25)
 
 
-def test_evaluate_elsewhere(runs, capsys, tmp_path):
-    (tmp_path / "new.txt").write_text("red magenta\n\nblue\n")
-    for name, tokens, unknown in (("plain", 5, 1 / 3), ("letters", 18, 3 / 18)):
-        assert main(["evaluate", runs[name], "--json", "--text", str(tmp_path / "new.txt")]) == 0
-        figures = json.loads(capsys.readouterr().out)
-        assert (figures["corpus"], figures["split"], figures["tokens"]) == ("new.txt", None, tokens)
-        assert figures["unknown"] == pytest.approx(unknown)
-    assert main(["evaluate", runs["plain"], "--split", "train", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tokens"] == 57 * 7
-    assert main(["evaluate", runs["sentences"], "--corpus", "bible-en", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["corpus"] == "bible-en"
-    assert main(["evaluate", runs["ngram"], "--text", str(tmp_path / "new.txt")]) == 0
-    assert "with ngram, order 4, " in capsys.readouterr().out
-    for arguments, message in (
-            ("--split test", "no 'test' split"), ("--text nowhere", "does not exist"), ("--beam 3", "--beam is given"),
-            ("--text own.txt --split valid", "leave --corpus and --split out"), ("--pairs 3", "--pairs is given"),
-            ("--source a --target b", "--source is given"), ("--corpus copy", "is parallel, not text")):
-        assert message in told(capsys, "evaluate", runs["plain"], *arguments.split())
-    assert "--text is given, but a translator's" in told(capsys, "evaluate", runs["translator"], "--text", "own.txt")
+def test_own_text_is_cut_as_asked(own, capsys):
+    (own / "last.txt").write_text("RED it's\n")
+    words = "--tokenize --lowercase --valid-text last.txt --batch-size 2 --run cut"
+    command = [*OWN, *words.split()]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "over 3 tokens" in out and "300 words" not in out
+    writer = Writer.load("cut")
+    assert set(writer.vocabulary.tokens) == {"red", "green", "blue", ",", "it's"}
+    assert main(["evaluate", "cut", "--split", "train"]) == 0
+    (own / "last.txt").write_text("changed\n")
+    assert "digest" in told(capsys, *command)
+    assert "has changed since" in told(capsys, "evaluate", "cut")
+    (own / "own.txt").unlink()
+    assert "own.txt" in told(capsys, "evaluate", "cut")
 
 
-def test_heatmap(runs, capsys, tmp_path):
-    picture = tmp_path / "sentence.svg"
-    assert main(["heatmap", runs["attentive"], "red Magenta", "--output", str(picture)]) == 0
-    out, error = capsys.readouterr()
-    assert out.startswith("red Magenta\n") and "read as <unk>: Magenta" in error
-    assert "token remembered" in picture.read_text()
-    assert main(["heatmap", runs["sentences"], "--index", "2", "--split", "train", "--output", str(picture)]) == 0
-    assert len(capsys.readouterr().out.splitlines()[0].split()) == 6
-    for name, arguments, message in (
-            ("plain", ["red"], "no attention weights"), ("attentive", ["red", "blue"], "2 sentence(s) given"),
-            ("attentive", [""], "an empty sentence"),
-            ("attentive", ["--index", "3"], "valid has 3 sentences, numbered from 0"),
-            ("letters", ["--index", "0"], "give one of your own")):
-        assert message in told(capsys, "heatmap", runs[name], *arguments, "--output", str(tmp_path / "other.png"))
-    assert not (tmp_path / "other.png").exists()
+def test_a_text_too_short_to_prompt_with(own, capsys):
+    (own / "short.txt").write_text("abcabcabcabcabcabc\n")
+    words = "--characters --batch-size 1 --embedding 4 --epochs 1 --threads 1"
+    assert main(["train", "lm", "--text", "short.txt", *words.split()]) == 0
+    out = capsys.readouterr().out
+    assert "next: numpy-attention generate runs/short-lstm --prompt ''" in out
+
+
+def test_the_memory_of_an_ngram_is_what_it_looks_back_to(own, capsys):
+    assert main([*OWN, "--attention", "ngram", "--order", "3", "--carried", "9"]) == 0
+    assert "memory of 1 states carried on" in capsys.readouterr().out
+    assert Writer.load("runs/own-ngram").settings["carried"] == 1
+
+
+# ---- what options mean --------------------------------------------------------------------------
+
+
+def meant(words, text=TEXT):
+    options = given(f"train lm {words}")
+    training = training_for(options, text)
+    return training, model_of(options, text, training)
+
+
+def test_options_reach_the_training():
+    training, _ = meant("--corpus ptb --epochs 13 --minutes 2.5 --batch-size 7 --optimizer sgd "
+                        "--schedule decay --full-epochs 3 --divisor 1.2 --clip 4 --patience 6 "
+                        "--save-steps 9 --seed 5 --state article --steps 11 --min-count 2 "
+                        "--max-vocabulary 6 --no-frequencies")
+    assert training == WriterTraining(
+        epochs=13, minutes=2.5, batch_size=7, optimizer="sgd", learning_rate=1.0,
+        schedule="decay", full_epochs=3, divisor=1.2, clip=4.0, patience=6, save_steps=9, seed=5,
+        state="article", steps=11, min_count=2, max_vocabulary=6)
+    plain = WriterTraining(clip=5.0, patience=2, min_count=2, frequencies=True)
+    assert meant("--corpus ptb")[0] == plain
+    assert meant("--corpus ptb --schedule decay")[0].full_epochs == 4
+    # the text has its rare words out already, or consists of letters
+    assert meant("--corpus x", Text([[["<unk>", "a"]]]))[0].min_count == 1
+    assert meant("--corpus x", Text([[list("ab")]], "characters"))[0].min_count == 1
+
+
+PLAIN = dict(hidden=200, embedding=200, cell="lstm", layers=1, tied=True, dropout=0.2, init=0.1,
+             forget_bias=1.0)
+GRU = dict(hidden=8, embedding=8, cell="gru", layers=2, tied=False, dropout=0.0, init=0.05)
+
+
+@pytest.mark.parametrize("words, name, settings", [
+    ("", "language-model", PLAIN),
+    ("--cell gru --layers 2 --hidden 8 --no-tied --dropout 0 --init 0.05", "language-model", GRU),
+    ("--no-tied --hidden 8 --embedding 3 --forget-bias 0", "language-model",
+     PLAIN | dict(hidden=8, embedding=3, tied=False, forget_bias=0.0)),
+    ("--attention key-value-predict --window 5 --carried 4 --embedding 10",
+     "attentive-language-model",
+     dict(attention="key-value-predict", window=5, carried=4, hidden=30, embedding=10)),
+    ("--attention key-value --hidden 30", "attentive-language-model",
+     dict(attention="key-value", hidden=30, embedding=15)),
+    ("--attention ngram --order 5", "attentive-language-model",
+     dict(attention="ngram", order=5, hidden=800, embedding=200)),
+    ("--attention ngram --hidden 9 --embedding 9", "attentive-language-model",
+     dict(attention="ngram", order=4, hidden=9, embedding=9)),
+])
+def test_options_reach_the_model(words, name, settings):
+    _, (found, its) = meant("--corpus ptb " + words)
+    assert found == name and its == its | settings
+    if name == "language-model":
+        assert its == settings
+    Writer.create(TEXT, found, its)                     # and it can be built
+
+
+@pytest.mark.parametrize("attention", ["none", "combined", "key-value", "ngram --order 5"])
+def test_a_budget_chooses_the_sizes(attention):
+    words = f"--corpus ptb --layers 2 --no-tied --parameters 3000 --attention {attention}"
+    training, (name, settings) = meant(words)
+    writer = Writer.create(TEXT, name, settings, training)
+    assert 2000 < writer.model.size <= 3000
+    sized = ("hidden", "embedding")
+    rest = {key: value for key, value in settings.items() if key not in sized}
+    sizes, size = within_budget(3000, len(writer.vocabulary), **rest)
+    assert size == writer.model.size
+    assert sizes == {key: settings[key] for key in sizes}
+
+
+def test_corpora_by_name():
+    def saved(words):
+        return text_to_train_on(given(f"train lm {words}")).saved()
+
+    assert saved("--corpus bible-en") == {"name": "bible-en"}
+    letters = {"name": "bible-en", "characters": True}
+    assert saved("--corpus bible-en --characters") == letters
+
+
+OWN_TEXT = "--text own.txt "
+REFUSED = [
+    ("", "give --corpus NAME"),
+    ("--corpus nix", "'nix' is unknown"),
+    ("--corpus copy", "is parallel, not text"),
+    ("--corpus copy", "it is for numpy-attention train;"),
+    ("--corpus ptb --text own.txt", "choose one"),
+    ("--valid-text own.txt", "give --corpus NAME"),
+    ("--corpus bible-en --lowercase", "bible-en is prepared already"),
+    ("--corpus bible-en --tokenize", "prepared already"),
+    ("--text nowhere.txt", "does not exist"),
+    ("--text own.txt --valid-text nowhere.txt", "does not exist"),
+    (OWN_TEXT + "--characters --tokenize",
+     "--tokenize cuts text into words, and --characters into letters: give one of them"),
+    ("--text empty.txt", "holds no text"),
+    ("--text empty.txt --characters", "holds no text"),
+    ("--text latin.txt", "not UTF-8"),
+    ("--text one.txt", "a text of 1 sentence(s): expected at least 2"),
+    ("--text one.txt", "or give --valid-text"),
+    (OWN_TEXT + "--batch-size 400", "343 tokens is too short for 400 streams"),
+    (OWN_TEXT + "--batch-size 20",
+     "the text to validate on: a text of 19 tokens is too short for 20 streams"),
+    (OWN_TEXT + "--state article", "does not come as articles"),
+    (OWN_TEXT + "--characters --state sentence", "no sentences of its own"),
+    (OWN_TEXT + "--state sentence --steps 5", "--steps is given, but a sentence is read at once"),
+    (OWN_TEXT + "--state sentence --attention single --carried 5", "--carried is given"),
+    (OWN_TEXT + "--window 3", "--window is given, but a model without attention"),
+    (OWN_TEXT + "--carried 3", "--carried is given, but a model without attention"),
+    (OWN_TEXT + "--attention ngram --window 3", "--window is given, but an N-gram model"),
+    (OWN_TEXT + "--attention single --order 3", "it belongs to --attention ngram"),
+    (OWN_TEXT + "--cell gru --forget-bias 1", "a gru has no forget gate"),
+    (OWN_TEXT + "--hidden 8 --embedding 9", "with tied weights both are the same"),
+    (OWN_TEXT + "--attention key-value-predict --hidden 8",
+     "into 3 equal parts, give a multiple of 3, such as 9"),
+    (OWN_TEXT + "--attention ngram --order 6 --hidden 8", "into 5 equal parts"),
+    (OWN_TEXT + "--parameters 3", "3 parameters are too few"),
+    (OWN_TEXT + "--parameters 3000 --hidden 9",
+     "--hidden is given, but --parameters chooses the sizes"),
+    (OWN_TEXT + "--parameters 3000 --embedding 9", "--embedding is given, but --parameters"),
+    (OWN_TEXT + "--full-epochs 3", "it belongs to --schedule decay"),
+    (OWN_TEXT + "--min-count 999", "leaves no token"),
+    (OWN_TEXT + "--max-vocabulary 4", "at least 5"),
+    (OWN_TEXT + "--attention multi-head", "multi-head"),
+    (OWN_TEXT + "--init 0", "positive"),
+    (OWN_TEXT + "--window 0", "at least 1"),
+    (OWN_TEXT + "--dropout 1", "below 1"),
+    (OWN_TEXT + "--batch-size 4 --run own.txt", "is a file"),
+]
+
+
+@pytest.mark.parametrize("words, message", REFUSED)
+def test_refused(words, message, own, capsys):
+    (own / "empty.txt").write_text(" \n\n")
+    (own / "latin.txt").write_bytes("é\n".encode("latin-1"))
+    (own / "one.txt").write_text("a b c\n")
+    assert message in told(capsys, "train", "lm", *words.split())
+    assert not (own / "runs").exists()

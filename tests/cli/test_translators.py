@@ -1,221 +1,238 @@
-"""The commands that use a run: translate, evaluate, heatmap."""
+"""numpy-attention train: which model and text its options mean, what it says, what is refused."""
 
-import io
-import json
 import re
-import sys
+import shlex
 
 import numpy as np
 import pytest
-from cli_runs import COPY, SMALL, told
+from cli_runs import COPY, SMALL, given, told
 
-from numpy_attention import plotting
-from numpy_attention.data.own_text import OwnPairs
-from numpy_attention.cli.main import main, parser
-from numpy_attention.cli.translators import corpus_to_measure_on, pairs_of
-from numpy_attention.runs.translator import Translation, Translator
+from numpy_attention.cli.main import main
+from numpy_attention.cli.translators import settings_of, text_to_train_on
+from numpy_attention.models.registry import build
+from numpy_attention.names import TRANSLATORS
+from numpy_attention.runs.translator import Translator, TranslatorTraining, vocabularies_of
 
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "copy"
-    assert main([*COPY, "--run", str(folder)]) == 0
-    return str(folder)
-
-
-# ---- translate ------------------------------------------------------------------------------------------------------
+RUN = ("train --corpus copy --max-length 4 --pairs 60 --epochs 1 --batch-size 16 "
+       "--threads 1").split()
+SIZES = {
+    "luong": "--hidden 8 --embedding 6",
+    "transformer": "--hidden 8 --inner 12 --layers 2 --heads 2",
+}
 
 
-def test_translate(run, capsys, tmp_path):
-    picture = tmp_path / "weights.png"
-    assert main(["translate", run, "3 1 4", "5 5", "--beam", "1"]) == 0
-    greedy = capsys.readouterr().out.splitlines()
-    assert len(greedy) == 2
-    assert main(["translate", run, "3 1 77", "--heatmap", str(picture)]) == 0
-    out, error = capsys.readouterr()
-    assert len(out.splitlines()) == 1 and "read as <unk>: 77\n" in error and picture.read_bytes()[:4] == b"\x89PNG"
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Two files of 40 lines, and a folder of the test's own to stand in."""
+    monkeypatch.chdir(tmp_path)
+    words, rng = ["Red", "green", "blue", "it's"], np.random.default_rng(1)
+    lines = [" ".join(words[k] for k in rng.integers(4, size=3)) + f" {i}." for i in range(40)]
+    (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "b.txt").write_text("\n".join(line.upper() for line in lines) + "\n")
+    return tmp_path
 
 
-def test_translate_all(run, capsys):
-    assert main(["translate", run, "3 1 4", "--beam", "3", "--all", "--length-penalty", "0"]) == 0
-    form = re.compile(r" *(\S+)  log p +(\S+) +(\d+) words  (.*)")
-    lines = [form.fullmatch(line) for line in capsys.readouterr().out.splitlines()]
-    scores = [float(line[1]) for line in lines]
-    assert len(lines) == 3 and scores == sorted(scores, reverse=True)
-    assert all(line[1] == line[2] and len(line[4].split()) == int(line[3]) for line in lines)     # penalty 0: log p
-    assert main(["translate", run, "3 1 4", "--beam", "3", "--length-penalty", "0"]) == 0
-    assert capsys.readouterr().out.strip() == lines[0][4]
+# ---- what options mean --------------------------------------------------------------------------
 
 
-def test_options_reach_the_search(run, monkeypatch, tmp_path):
-    seen, translate, draw = [], Translator.translate, plotting.attention_heatmap
-    monkeypatch.setattr(Translator, "translate", lambda self, *rest: seen.append(rest) or translate(self, *rest))
-    monkeypatch.setattr(plotting, "attention_heatmap", lambda *rest: seen.append(rest[1:]) or draw(*rest))
-    assert main(["translate", run, "3 1", "--beam", "4", "--length-penalty", "0.5", "--heatmap",
-                 str(tmp_path / "a.png")]) == 0
-    (sentences, beam, penalty), (source, target) = seen
-    assert (sentences, beam, penalty, source) == ([["3", "1"]], 4, 0.5, ["3", "1", "</s>"])
-    assert target[-1] == "</s>" and "</s>" not in target[:-1]
+def meant(words):
+    return settings_of(given(f"train {words}"), lambda: 7)
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-def test_the_first_hypothesis_is_the_translation(run, backwards):
-    translator, sentence = Translator.load(run), ["3", "1", "4"]
-    translator.training.reverse_source = backwards
-    hypotheses, found = translator.hypotheses(sentence, 3, 0.5), translator.translate([sentence], 3, 0.5)[0]
-    assert hypotheses[0].target == found.target and [one.score for one in hypotheses] == sorted(
-        (one.score for one in hypotheses), reverse=True)
-    assert hypotheses[0].log_probability == pytest.approx(found.log_probability, abs=1e-5)
-    assert hypotheses[0].score == pytest.approx(found.score, abs=1e-5)
+@pytest.mark.parametrize("model", TRANSLATORS)
+def test_every_translator_can_be_built(model, rng):
+    build(model, rng, range(9), range(9), **meant(f"--model {model}"))
 
 
-def test_translate_reads_the_input(run, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("3 1 4\n2\n"))
-    assert main(["translate", run]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
-    for text in ("", "\n \n"):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        assert "no sentence to translate" in told(capsys, "translate", run)
+LUONG = {
+    "attention": "dot", "window": "global", "width": 10, "layers": 1, "cell": "lstm",
+    "bidirectional": False, "input_feeding": True, "hidden": 256, "embedding": 256, "dropout": 0.2,
+    "init": "modern",
+}
 
 
-def test_lines_stay_together(run, capsys, monkeypatch):
-    """An empty line out for an empty line in; and with --all an empty line between the sentences."""
-    made = lambda sentence: Translation(sentence, sentence[::-1], -1.0, np.ones((2, 3)) / 3, -0.5)
-    monkeypatch.setattr(Translator, "translate", lambda self, sentences, *rest: [made(one) for one in sentences])
-    monkeypatch.setattr(Translator, "hypotheses", lambda self, sentence, *rest: [made(sentence)] * 2)
-    found = []
-    for words in ((), ("--all",)):
-        monkeypatch.setattr(sys, "stdin", io.StringIO("3 1 4\n\n2\n"))
-        assert main(["translate", run, *words]) == 0
-        found.append(capsys.readouterr().out)
-    assert found[0] == "4 1 3\n\n2\n"
-    assert [line.rpartition("words  ")[2] for line in found[1].split("\n")] == ["4 1 3"] * 2 + [""] * 3 + ["2"] * 2 + [""]
-
-
-def test_a_hypothesis_that_was_cut_off_says_so(run, capsys, monkeypatch):
-    weights = np.ones((2, 3)) / 3
-    both = [Translation(["3", "1"], ["1", "3"], -1.0, weights, -0.5, finished) for finished in (True, False)]
-    monkeypatch.setattr(Translator, "hypotheses", lambda self, *rest: both)
-    assert main(["translate", run, "3 1", "--all"]) == 0
-    assert [" words, cut off  " in line for line in capsys.readouterr().out.splitlines()] == [False, True]
-    translator = Translator.load(run)
-    monkeypatch.undo()
-    translator.model.output.b[:] = 0
-    translator.model.output.b[2] = -1e9                                         # </s> never comes
-    cut = translator.translate([["3", "1"]], beam=2)[0]
-    assert not cut.finished and len(cut.target) == 2 * 3 + 10
-    translator.model.output.b[2] = 1e9
-    assert translator.translate([["3", "1"]], beam=2)[0].finished
-
-
-def test_translate_refuses(run, capsys, tmp_path):
-    assert "sentence 1 is empty" in told(capsys, "translate", run, "")
-    assert "sentence 1 is empty" in told(capsys, "translate", run, "  ")
-    assert "--length-penalty is given, but --beam 1 compares no lengths" in told(
-        capsys, "translate", run, "1", "--beam", "1", "--length-penalty", "2")
-    assert "--sample never draws <unk>" in told(capsys, "translate", run, "1", "--sample", "--replace-unknown")
-    assert "draws one sentence" in told(capsys, "translate", run, "1", "2", "--heatmap", str(tmp_path / "a.png"))
-    assert ".svg" in told(capsys, "translate", run, "1", "--heatmap", str(tmp_path / "a.txt"))
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("damage, message", [
-    (lambda data: data[:len(data) // 2], "truncated or corrupted"), (lambda data: b"", "checkpoint.npz"),
-    (lambda data: b"no archive at all", "checkpoint.npz"),
+@pytest.mark.parametrize("words, wanted", [
+    ("--model luong", LUONG),
+    ("--model luong --init paper", dict(init="paper")),
+    ("--model luong --attention location --no-input-feeding",
+     dict(attention="location", longest=8, input_feeding=False)),
+    ("--model luong --window local-m --width 3 --reverse-source",
+     {"window": "local-m", "width": 3, "backwards": True}),
+    ("--model luong --attention multi-head --heads 2 --bidirectional",
+     dict(attention="multi-head", heads=2, bidirectional=True)),
+    ("--model transformer --hidden 32 --layers 1 --smoothing 0",
+     {"size": 32, "layers": 1, "smoothing": 0.0, "pre_norm": True}),
+    ("--model rnnsearch --readout previous --dropout 0",
+     dict(readout="previous", dropout=0.0, reset="after")),
 ])
-@pytest.mark.parametrize("command", ["translate {} 1", "evaluate {}", "heatmap {} --output a.png",
-                                     " ".join(COPY) + " --run {}"])
-def test_damaged_checkpoint(run, command, damage, message, capsys, tmp_path):
-    data = open(f"{run}/checkpoint.npz", "rb").read()
-    (tmp_path / "checkpoint.npz").write_bytes(damage(data))
-    assert message in told(capsys, *command.format(tmp_path).split())
-    assert (tmp_path / "checkpoint.npz").read_bytes() == damage(data)
+def test_options_reach_the_model(words, wanted):
+    settings = meant(words)
+    assert {name: settings.get(name) for name in wanted} == wanted
+    for name in ("longest", "backwards"):
+        assert (name in settings) == (name in wanted)
 
 
-# ---- evaluate, heatmap ----------------------------------------------------------------------------------------------
+def test_options_reach_the_training(tmp_path, monkeypatch):
+    """Every option of train is where the library reads it."""
+    monkeypatch.chdir(tmp_path)
+    seen = {}
+
+    def create(pairs, *arguments):
+        seen["pairs"], seen["create"] = pairs, arguments
+        raise ValueError("seen")
+
+    monkeypatch.setattr(Translator, "create", create)
+    words = ("--pairs 9 --model encoder-decoder --hidden 5 --embedding 7 --dropout 0.1 "
+             "--readout previous --reset before --update new --init paper --epochs 3 --minutes 1.5 "
+             "--batch-size 11 --optimizer sgd --clip 2 --patience 4 --min-count 3 "
+             "--reverse-source --seed 6 --save-steps 8")
+    assert main(["train", "--corpus", "copy", *words.split()]) == 2
+    model, settings, training, corpus, vocabularies = seen["create"]
+    assert (model, corpus) == ("encoder-decoder", {"name": "copy", "count": 9})
+    wanted = dict(hidden=5, embedding=7, dropout=0.1, readout="previous", reset="before",
+                  update="new", init="paper")
+    assert settings == settings | wanted
+    assert training == TranslatorTraining(
+        epochs=3, minutes=1.5, batch_size=11, optimizer="sgd", learning_rate=1.0, clip=2.0,
+        patience=4, save_steps=8, min_count=3, reverse_source=True, seed=6)
+    built = vocabularies_of(seen["pairs"], training)
+    assert [one.saved() for one in vocabularies] == [one.saved() for one in built]
+    assert main("train --corpus copy --schedule decay".split()) == 2
+    assert seen["create"][2] == TranslatorTraining(
+        schedule="decay", full_epochs=4, divisor=2.0, clip=1.0, patience=2, min_count=2)
+    (tmp_path / "a").write_text("a a\nb b\n")
+    words = "--lowercase --seed 6 --learning-rate 0.5 --schedule linear"
+    assert main(["train", "--source", "a", "--target", "a", *words.split()]) == 2
+    training, corpus = seen["create"][2:4]
+    assert (training.learning_rate, training.schedule) == (0.5, "linear")
+    assert corpus["held_out_seed"] == 6
+    assert (corpus["lowercase"], corpus["tokenize"]) == (True, False)
 
 
-def test_evaluate(run, capsys):
-    assert main(["evaluate", run, "--json", "--beam", "2"]) == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["pairs"] == 120 and figures["split"] == "test" and figures["beam"] == 2 and figures["diagonal"] == 1
-    assert "tok:none" in figures["bleu_signature"] and "nc:6" in figures["chrf_signature"]
-    assert main(["evaluate", run, "--beam", "2"]) == 0
+def test_the_text_that_options_mean(own):
+    words = "--corpus bible-en-es --part verses --max-length 9 --pairs 3"
+    saved = {"name": "bible-en-es", "part": "verses", "max_length": 9, "count": 3}
+    assert text_to_train_on(given(f"train {words}")).saved() == saved
+    words = "--source a.txt --target b.txt --valid-source b.txt --valid-target a.txt --tokenize"
+    saved = text_to_train_on(given(f"train {words} --pairs 7 --seed 3")).saved()
+    assert saved["valid_target"] == saved["source"] == str(own / "a.txt")
+    assert saved["valid_source"] == saved["target"] == str(own / "b.txt")
+    assert (saved["tokenize"], saved["count"], saved["held_out_seed"]) == (True, 7, 3)
+    assert "max_length" not in saved
+
+
+@pytest.mark.parametrize("words, message", [
+    ("--attention dot",
+     "--attention is given, but --model rnnsearch has none: leave it out, or choose --model luong"),
+    ("--model transformer --embedding 3",
+     "--embedding is given, but --model transformer has none"),
+    ("--model transformer --no-input-feeding", "--input-feeding is given"),
+    ("--model luong --smoothing 0", "--smoothing is given, but --model luong has none: leave it "
+                                    "out, or choose --model transformer"),
+    ("--model luong --width 3", "--width is given, but window global sees all positions: leave it "
+                                "out, or choose --window local-m or local-p"),
+    ("--model luong --heads 2", "--heads is given, but --attention dot has one: leave it out, or "
+                                "choose --attention multi-head"),
+    ("--model luong --attention location --window local-p",
+     "nothing for a window to choose from"),
+    ("--model luong --attention multi-head --window local-p", "the weights of one sum"),
+    ("--model transformer --heads 3", "--hidden 256 and --heads 3: expected an even --hidden"),
+    ("--model luong --attention multi-head --heads 3",
+     "--hidden 256 and --heads 3: expected a --hidden"),
+    ("--warmup 3", "--warmup is given, but it belongs to --schedule warmup"),
+    ("--subwords 40 --min-count 2", "--min-count is given, but subwords spell every word"),
+])
+def test_refused(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in told(capsys, *RUN, *words.split())
+    assert not (tmp_path / "runs").exists()
+
+
+# ---- what is said and saved ---------------------------------------------------------------------
+
+
+def test_train_says_what_it_does(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(COPY) == 0
     out = capsys.readouterr().out
-    assert f"{figures['perplexity']:.2f}   over {figures['tokens']:,} tokens" in out
-    assert figures["bleu_signature"] in out
-    assert f"{figures['pointing']:.3f}   of the sure links" in out
+    assert re.search(r"^rnnsearch, [\d,]+ parameters; 120 pairs of copy", out)
+    assert "saves to runs/copy-rnnsearch" in out
+    assert "120 pairs (test)" in out and "pointing" in out
+    files = {path.name for path in (tmp_path / "runs/copy-rnnsearch").iterdir()}
+    assert files == {"checkpoint.npz", "learning_curves.png"}
+    following = re.search("^next: numpy-attention (translate runs/copy-rnnsearch .*)$", out, re.M)
+    assert main(shlex.split(following[1])) == 0
 
 
-def test_evaluate_elsewhere(run, capsys, tmp_path):
-    for arguments, label, pairs in ((["--split", "valid", "--pairs", "7"], "copy", 7),
-                                    (["--corpus", "reverse", "--pairs", "9"], "reverse", 9)):
-        assert main(["evaluate", run, "--json", *arguments]) == 0
-        figures = json.loads(capsys.readouterr().out)
-        assert (figures["corpus"], figures["pairs"]) == (label, pairs)
-    (tmp_path / "a").write_text("1 2\n3 4 5 6\n")
-    files = ["--source", str(tmp_path / "a"), "--target", str(tmp_path / "a")]
-    assert main(["evaluate", run, "--json", *files]) == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert (figures["pairs"], figures["tokens"], figures["split"]) == (2, 8, None) and "pointing" not in figures
-    assert main(["evaluate", run, "--json", *files, "--max-length", "3"]) == 0
-    assert json.loads(capsys.readouterr().out)["pairs"] == 1
-    assert main(["evaluate", run, "--json", *files, "--pairs", "1"]) == 0
-    assert json.loads(capsys.readouterr().out)["tokens"] == 3
-    assert "at most 1 tokens" in told(capsys, "evaluate", run, *files, "--max-length", "1")
-    assert "both" in told(capsys, "evaluate", run, "--source", "a")
-    assert "both" in told(capsys, "evaluate", run, *files, "--split", "test")
-    assert "verses" in told(capsys, "evaluate", run, "--part", "verses")
+@pytest.mark.parametrize("words, name", [
+    ("--model luong --attention concat --window local-p --width 2", "luong-concat-local-p"),
+    ("--model luong --attention multi-head --heads 2 --cell gru", "luong-multi-head"),
+    ("--model transformer --schedule warmup --warmup 5", "transformer"),
+    # places are counted in pieces
+    ("--model luong --attention location --subwords 16", "luong-location"),
+    ("--model luong --window local-m --width 1 --reverse-source", "luong-dot-local-m"),
+])
+def test_runs(words, name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([*RUN, *words.split(), *SIZES[name.split("-")[0]].split()]) == 0
+    out = capsys.readouterr().out
+    assert re.search(rf"^{name}, [\d,]+ parameters; 60 pairs of copy", out)
+    run = f"runs/copy-{name}"
+    assert f"saves to {run}\n" in out
+    assert Translator.load(run).training.warmup == (5 if "warmup" in words else 400)
+    assert main(["translate", run, "4 5 6", "--heatmap", "a.png"]) == 0
+    assert (tmp_path / "a.png").exists()
 
 
-def test_what_is_measured():
-    own = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
-
-    def measured(words="", own=own):
-        return corpus_to_measure_on(parser().parse_args(["evaluate", "run", *words.split()]), own)
-    assert measured() == own and measured("--pairs 3") == own | {"count": 3}
-    assert measured("--part verses") == {"name": "bible-en-es", "part": "verses"}       # other lengths than the clauses'
-    assert measured("--corpus bible-en-es --max-length 9") == own | {"max_length": 9}
-    assert measured("--corpus multi30k-en-fr --part raw") == {"name": "multi30k-en-fr", "part": "raw"}
-    with pytest.raises(ValueError, match="learnt from files"):
-        measured("--part verses", {"source": "a"})
-
-
-@pytest.mark.parametrize("words", ["--max-length 4", "--pairs 60"])
-def test_own_text_is_measured_on_what_was_held_out(words, tmp_path):
-    (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
-    own = OwnPairs(tmp_path / "a", tmp_path / "a")
-    corpus = own.saved()
-    learnt, held_out = own.load("train", "valid")
-    measured, split = pairs_of(corpus_to_measure_on(parser().parse_args(["evaluate", "run", *words.split()]), corpus))
-    assert split == "valid" and measured and set(measured) <= set(held_out)
-    assert {pair.source for pair in learnt}.isdisjoint(pair.source for pair in measured)
-
-
-def test_heatmap(run, capsys, tmp_path):
-    first, second = tmp_path / "first.svg", tmp_path / "second.svg"
-    assert main(["heatmap", run, "--index", "2", "--output", str(first)]) == 0
-    source, target, _ = capsys.readouterr().out.splitlines()
-    assert source == target and "sure link" in first.read_text()
-    assert main(["heatmap", run, source, target, "--output", str(second)]) == 0
-    assert "sure link" not in second.read_text()
-    for arguments, message in (("--index 120", "numbered from 0"), ("3", "source and a target"),
-                               ("3 1 --index 0", "without"), ("3 4 5", "3 sentence(s)")):
-        assert message in told(capsys, "heatmap", run, *arguments.split(), "--output", str(tmp_path / "third.png"))
-    assert "empty sentence" in told(capsys, "heatmap", run, "", "3", "--output", str(tmp_path / "third.png"))
-    assert "no folder" in told(capsys, "heatmap", run, "3", "3", "--output", str(tmp_path / "no" / "third.png"))
-    assert not (tmp_path / "third.png").exists()
+def test_own_text(own, capsys):
+    files = ["--source", "a.txt", "--target", "b.txt"]
+    command = ["train", *files, "--tokenize", "--lowercase", *SMALL]
+    valid = ["--valid-source", "a.txt", "--valid-target", "b.txt"]
+    assert main([*command, *valid, "--run", "with"]) == 0
+    out = capsys.readouterr().out
+    assert "40 pairs of a" in out and "40 pairs (valid)" in out
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "38 pairs of a" in out and "2 pairs (valid)" in out              # 5 % are held out
+    run = "runs/a-rnnsearch"
+    assert main(["translate", run, "RED it's."]) == 0
+    assert capsys.readouterr().err == ""                                    # lowercased and cut
+    assert main(["translate", run, "RED", "--no-lowercase"]) == 0
+    assert "read as <unk>: RED" in capsys.readouterr().err
+    assert main(["evaluate", run]) == 0
+    out = capsys.readouterr().out
+    assert "a, valid: 2 pairs" in out and "pointing" not in out
+    assert "no 'test' split" in told(capsys, "evaluate", run, "--split", "test")
+    (own / "a.txt").write_text((own / "a.txt").read_text().replace("green", "white"))
+    error = told(capsys, "evaluate", run)
+    assert "has changed since" in error and "with --run" in error
+    assert "digest" in told(capsys, *command)
 
 
-def test_characters(tmp_path, capsys):
-    """The dates' words are characters: they are cut and joined so, spaces among them."""
-    folder = str(tmp_path / "dates")
-    assert main(["train", "--corpus", "dates", "--pairs", "40", *SMALL, "--run", folder]) == 0
-    capsys.readouterr()
-    assert main(["translate", folder, "20 10 2011"]) == 0
-    out, error = capsys.readouterr()
-    assert error == "" and " " not in out.strip()
-    (tmp_path / "a").write_text("3 May\n")
-    (tmp_path / "b").write_text("05-03\n")
-    assert main(["evaluate", folder, "--json", "--source", str(tmp_path / "a"), "--target", str(tmp_path / "b")]) == 0
-    assert json.loads(capsys.readouterr().out)["tokens"] == 6
+@pytest.mark.parametrize("source, target, message", [
+    ("x\ny z\n", "x\n", "line 2 has no partner"),
+    ("x\n\n", "x\ny\n", "a.txt, line 2: empty"),
+    ("", "", "are empty"),
+    (b"\xff\xfe\n", "x\n", "line 1"),
+    ("x\n", "y\n", "at least 2"),
+    ("x\nx\n", "y\nz\n", "at least 2, one of them to be held out; bring more text, or give "
+                         "--valid-source and --valid-target"),
+])
+def test_malformed_files(own, source, target, message, capsys):
+    for name, text in (("a.txt", source), ("b.txt", target)):
+        (own / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    files = ["--source", "a.txt", "--target", "b.txt"]
+    assert message in told(capsys, "train", *files, "--min-count", "1", *SMALL)
+    assert not (own / "runs").exists()
+
+
+def test_one_side_of_validation(own, capsys):
+    words = "--source a.txt --target b.txt --valid-source a.txt"
+    error = told(capsys, "train", *words.split())
+    assert "one side only: give --valid-source and --valid-target" in error
+
+
+def test_characters_are_not_cut(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = "train --corpus dates --pairs 50 --subwords 60"
+    assert "dates consists of characters" in told(capsys, *words.split())

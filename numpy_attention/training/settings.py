@@ -1,0 +1,162 @@
+"""How a model is trained: every option said once, its default, what it may be and what it is for.
+
+A field of `Training`, `TranslatorTraining` or `WriterTraining` is made by `option`; there stand
+
+    field.name, field.default
+    field.metadata["values"]       Values: what it may be, beside None where None is the default
+    field.metadata["help"]         what it is for, in the words of `--help`, which adds the default
+    field.metadata["of"]           {setting: the choices that this option belongs to}; {}: to all
+    field.metadata["offered"]      False: for Python alone
+
+The command line makes its options of them: --full-epochs is `full_epochs`, read by `Values.read`,
+which says what it expected. Defaults here are the library's; where the command line has another,
+it says so itself. A new option is a field here, and one of the same name in the Trainer or in an
+optimizer, to which it is handed by name.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from numpy_attention.names import AVERAGES, KEPT, OPTIMIZERS, SCHEDULES, STATES
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a kind (int, float, str, bool) that `holds` accepts; `expected` names them."""
+
+    kind: type
+    expected: str
+    holds: Callable[[Any], bool]
+    choices: tuple[str, ...] = ()
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) and self.kind is not bool:   # to Python, True is a number
+            return False
+        kinds = (int, float) if self.kind is float else self.kind
+        return isinstance(value, kinds) and self.holds(value)
+
+    def read(self, text: str) -> Any:
+        """The value that a text stands for. ValueError: it is none of these."""
+        try:
+            value = self.kind(text)
+        except ValueError:
+            value = None
+        if value not in self:
+            raise ValueError(f"{text!r}: expected {self.expected}")
+        return value
+
+
+def whole(low: int) -> Values:
+    return Values(int, f"a whole number of at least {low}", lambda value: value >= low)
+
+
+def choice(*names: str) -> Values:
+    return Values(str, f"one of {', '.join(names)}", lambda value: value in names, names)
+
+
+FLAG = Values(bool, "True or False", lambda value: True)
+POSITIVE = Values(float, "a positive number", lambda value: 0 < value < math.inf)
+NORM = Values(float, "a positive number, or inf to clip nothing", lambda value: value > 0)
+DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < math.inf)
+
+
+def option(
+    default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
+) -> Any:
+    """The field of an option; of: the settings that it belongs to, with their choices."""
+    about = {"values": values, "help": help, "offered": offered, "of": of}
+    return field(default=default, metadata=about)
+
+
+@dataclass
+class Training:
+    """How a model is trained: all that a run's result depends on besides the data and the model.
+
+    schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`;
+    "linear", straight down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and
+    down with 1 / √step. keep: the parameters of the "best" epoch on the validation text, or the
+    "last". ValueError: a setting that is not what it may be.
+    """
+
+    epochs: int = option(10, whole(1), "passes through the text, at most")
+    minutes: float | None = option(None, POSITIVE, "stop after so many minutes of training")
+    batch_size: int = option(64, whole(1), "rows of a step")
+    optimizer: str = option("adam", choice(*OPTIMIZERS), "how a gradient moves the parameters")
+    learning_rate: float = option(1e-3, POSITIVE, "size of the optimizer's steps")
+    schedule: str = option(
+        "constant", choice(*SCHEDULES),
+        "the learning rate over time: divided in every epoch after the full ones, straight down to "
+        "0 at the end of the last, or up in a warmup and then down with 1 / √step")
+    full_epochs: int = option(0, whole(0), "epochs at the whole rate", schedule=("decay",))
+    divisor: float = option(2.0, DIVISOR, "what divides the rate", schedule=("decay",))
+    warmup: int = option(400, whole(1), "steps until the whole rate", schedule=("warmup",))
+    clip: float = option(1.0, NORM, "largest norm of the gradient; inf clips nothing")
+    average: str = option(
+        "sentence", choice(*AVERAGES),
+        "the loss is summed over time and averaged over a step's sentences, or over its tokens",
+        offered=False)
+    patience: int | None = option(
+        None, whole(1), "stop after so many epochs without a better validation perplexity")
+    keep: str = option(
+        "best", choice(*KEPT),
+        "the parameters of the epoch that was best on the validation text, or of the last",
+        offered=False)
+    save_steps: int | None = option(
+        None, whole(1), "save after so many steps too, not only after epochs")
+    min_count: int = option(1, whole(1), "rarer words become <unk>")
+    seed: int = option(0, whole(0), "of the initial values, the order, dropout")
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            values = one.metadata["values"]
+            if value not in values and not (value is None and one.default is None):
+                raise ValueError(f"{one.name} {value!r}: expected {values.expected}")
+
+
+@dataclass
+class TranslatorTraining(Training):
+    """How a translator is trained.
+
+    reverse_source: the source is read from its end (Sutskever et al. 2014). subwords: both sides
+    are cut into pieces, so many ids each, in place of words (then min_count means nothing).
+    """
+
+    batch_size: int = option(64, whole(1), "sentence pairs of a step")
+    reverse_source: bool = option(False, FLAG, "read the source from its end")
+    subwords: int | None = option(
+        None, whole(5),
+        "cut words into so many different pieces on each side, which spell every word (needs "
+        "sentencepiece: pip install 'numpy_attention[subwords]')")
+
+
+@dataclass
+class WriterTraining(Training):
+    """How a language model is trained.
+
+    steps: tokens that back-propagation goes through at a time. state: "carried" through the whole
+    text (Zaremba et al. 2014), or empty at the start of every "sentence" or "article".
+    max_vocabulary: rarer words become <unk>. unit: "words" or "characters", as the Text has it that
+    a writer is created for. frequencies: the output's bias begins as the logarithm of how frequent
+    each token is, which a model learns first of all, and slowly; else as 0.
+    """
+
+    batch_size: int = option(20, whole(1), "streams of text, or sentences or articles, of a step")
+    steps: int = option(
+        35, whole(1), "tokens that back-propagation goes through at a time",
+        state=("carried", "article"))
+    state: str = option(
+        "carried", choice(*STATES),
+        "of the cells: carried through the whole text, or empty at the start of every sentence or "
+        "article")
+    max_vocabulary: int | None = option(
+        None, whole(5),
+        "so many ids at most, four special ones among them, for the most frequent words; the "
+        "others become <unk>")
+    unit: str = option(
+        "words", choice("words", "characters"), "what the text consists of", offered=False)
+    frequencies: bool = option(
+        False, FLAG,
+        "the output's bias begins as the logarithm of each word's frequency, else as 0")
