@@ -35,8 +35,8 @@ class KeyValueReader(Reader):
 
     roles 1 is the attention model of Daniluk et al. 2017 (equations 2 to 6), 2 their key-value
     model (7 to 9), 3 their key-value-predict model (10 to 12), all without b. With b, no window,
-    and either score, roles 1 is the attentive model of Salton et al. 2017: W_c [h_t; c_t] = W_x h_t
-    + W_r c_t.
+    and either score, roles 1 is the attentive model of Salton et al. 2017, whose W_c [h_t; c_t] is
+    W_x h_t + W_r c_t.
 
     The memory holds the states of this chunk of the text (one batch's steps) alone, or, with
     carried > 0, up to so many from the chunks before.

@@ -26,12 +26,14 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class MultiHeadAttention(Module):
-    """MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o,  head_i = Attention(Q W_q^i, K W_k^i, V
-    W_v^i)   (3.2.2)
+    """Several attentions side by side (Vaswani et al. 2017, section 3.2.2), with K = V, the memory.
 
-    with K = V, the memory. The heads' matrices stand side by side in W_q, W_k and W_v. Queries,
-    values and output have biases; a bias of the keys would add the same number to all scores of a
-    query, which the softmax takes out again. The weights returned are the mean over the heads.
+        head_i             = Attention(Q W_q^i, K W_k^i, V W_v^i)
+        MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
+
+    The heads' matrices stand side by side in W_q, W_k and W_v. Queries, values and output have
+    biases; a bias of the keys would add the same number to all scores of a query, which the softmax
+    takes out again. The weights returned are the mean over the heads.
 
     Shapes: queries (B, T, Q), memory (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
     On the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).

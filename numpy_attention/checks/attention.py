@@ -15,10 +15,9 @@ from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
-from numpy_attention.attention.single import Single
 from numpy_attention.checks.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
-from numpy_attention.names import SCORES, WINDOWS, find
+from numpy_attention.names import HISTORY_SCORES, SCORES, WINDOWS, find
 
 
 # ---- one query after another ---------------------------------------------------------------------
@@ -135,18 +134,26 @@ def scaled_dot(rng, dtype):
 KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], bool)
 
 
+def history_cases():
+    """A case for each score of `names` over a history."""
+    kinds = [find("score", name, HISTORY_SCORES) for name in HISTORY_SCORES]
+    return {kind.__name__: partial(history, score=kind) for kind in kinds}
+
+
 def history(rng, dtype, score, window=None):
     """All steps at once, keys and values of their own."""
     layer = randomize(score.create(rng, Q, D, A, dtype=dtype), rng)
     visible = causal(KNOWN, T, window)
     inputs = array(rng, dtype, T, B, Q), array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)
     forward = lambda queries, keys, values: layer.forward(queries, keys, values, visible)
-    return Case(layer, inputs, forward, layer.backward)
+    case = Case(layer, inputs, forward, layer.backward)
+    contexts, weights, cache = case.forward(*inputs)
+    dqueries, _, _ = layer.backward(contexts, weights, cache, layer.zeros_like())
+    return case if dqueries is not None else without_queries(case)
 
 
-def single(rng, dtype):
-    """The same for a score that does not look at the query."""
-    case = history(rng, dtype, Single)
+def without_queries(case):
+    """The same for a score that does not look at them."""
     queries, keys, values = case.inputs
 
     def backward(*upstream):
@@ -183,8 +190,7 @@ CASES = {
     "MultiHeadAttention": multi_head_at_once,
     "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),
     "FixedVector": partial(attention, create=fixed, queries=0),
-    "Single": single,
-    "Combined": partial(history, score=Combined),
+    **history_cases(),
     "Combined window": partial(history, score=Combined, window=2),
     "KeyValueReader single": key_value(1, score="single", bias=True),
     "KeyValueReader one role": key_value(1, bias=True, carried=3),

@@ -27,8 +27,7 @@ def additive_scores(q, keys, v, visible, hidden, scores):
 
 @kernel
 def additive_scores_backward(dscores, q, keys, v, visible, dq, dkeys, dv):
-    """With a = q_tb + k_bj and x = tanh(a):  dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb
-    = Σ_j da.
+    """dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).
 
     tanh is computed again: at 0.3 ns an element it costs less than fetching it from memory. Adds to
     dkeys and dv.

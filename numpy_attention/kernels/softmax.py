@@ -7,8 +7,7 @@ from numpy_attention.kernels.elementary import exp, kernel, row_dot, row_max, ro
 
 @kernel
 def masked_softmax(scores, mask, weights):
-    """α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj; 0 elsewhere, and 0 everywhere
-    where none is.
+    """α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, else 0; all 0 where none is.
 
     scores, weights (B, S); mask (B, S) boolean. A NaN among a row's unmasked scores makes its
     weights NaN.
@@ -75,9 +74,10 @@ def dot_scores(query, values, mask, scores):
 def cross_entropy(logits, b, targets, scale, losses):
     """Loss and gradient of a softmax in one pass, in place.
 
-    z = logits + b, p = softmax(z):  losses_n = −log p_n[target_n], and logits becomes ∂/∂z of scale
-    · Σ_n losses_n = scale (p − onehot(target)).  logits (N, V), b (V,), targets (N,), losses (N,)
-    float64.
+        z = logits + b,  p = softmax(z),  losses_n = −log p_n[target_n]
+        logits becomes ∂/∂z of scale · Σ_n losses_n, which is scale (p − onehot(target))
+
+    logits (N, V), b (V,), targets (N,), losses (N,) float64.
     """
     for n in range(logits.shape[0]):
         z = logits[n]
