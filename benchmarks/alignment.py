@@ -133,7 +133,6 @@ class Only:
 
     def __init__(self, attention, position):
         self.attention, self.position = attention, position
-        self.positional = getattr(attention, "positional", False)
 
     def read(self, values, mask):
         memory = self.attention.read(values, mask)

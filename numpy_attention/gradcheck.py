@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.attention.memory import look
 from numpy_attention.module import Module
 
 EPSILON = 1e-4
@@ -157,7 +156,7 @@ def protocol(attention, mask):
     """
     def forward(queries, values):
         memory = attention.read(values, mask)
-        steps = [look(attention, query, memory, t) for t, query in enumerate(queries)]
+        steps = [attention.step(query, memory, t) for t, query in enumerate(queries)]
         contexts, weights, caches = zip(*steps)
         return np.stack(contexts), np.stack(weights), (memory, caches)
 

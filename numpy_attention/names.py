@@ -31,8 +31,8 @@ WINDOWS = {
 
 # how a language model reads its own past
 HISTORY_SCORES = {
-    "single": "attention.history:Single",
-    "combined": "attention.history:Combined",
+    "single": "attention.single:Single",
+    "combined": "attention.combined:Combined",
 }
 READERS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram")
 

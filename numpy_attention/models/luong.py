@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.additive import AdditiveAttention
-from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.dot import DotAttention, ScaledDotAttention
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
-from numpy_attention.attention.memory import Memory, look
+from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.stacked import Stacked
@@ -148,7 +148,7 @@ class LuongTranslator(TeacherForced):
         attentional, looks, dropped = np.zeros((T + 1, B, len(self.W)), y.dtype), [], []          # h̃_0 = 0
         for t in range(T):
             dropped.append(self._cells(t, steps, attentional[t], belows, dropout_keys, names[t]))
-            contexts[t], weights[t], looked = look(self.attention, steps[-1].hs[t + 1], memory, t)
+            contexts[t], weights[t], looked = self.attention.step(steps[-1].hs[t + 1], memory, t)
             attentional[t + 1] = self._attentional(contexts[t], steps[-1].hs[t + 1])
             looks.append(looked)
         words = np.flatnonzero(batch.target_mask)
@@ -236,7 +236,7 @@ class LuongTranslator(TeacherForced):
         belows = [np.empty((1, len(tokens), cell.W.shape[0]), y.dtype) for cell in self.decoder.cells[1:]]
         self._cells(0, steps, state.fed, belows, [None] * len(belows), None)
         h = steps[-1].hs[1]
-        context, weights, _ = look(self.attention, h, state.memory, state.t)
+        context, weights, _ = self.attention.step(h, state.memory, state.t)
         fed = self._attentional(context, h)
         cells = tuple(cell.state(one, 1) for cell, one in zip(self.decoder.cells, steps))
         return self.output.log_probabilities(fed), weights, DecoderState(state.memory, cells, fed, state.t + 1)
@@ -251,7 +251,7 @@ def attention_of(rng, score, window, size, alignment, D, backwards, longest, hea
         raise ValueError(f"location with {window}: location scores absolute places and does not look at the words, so there "
                          "is nothing for a window to choose from (Luong et al. 2015 pair local windows with dot and "
                          "general): choose window 'global', or another score")
-    attention = {"dot": lambda: DotAttention(), "scaled-dot": lambda: DotAttention(scaled=True),
+    attention = {"dot": lambda: DotAttention(), "scaled-dot": lambda: ScaledDotAttention(),
                  "general": lambda: GeneralAttention.create(rng, size, size, init, dtype),
                  "concat": lambda: AdditiveAttention.create(rng, size, size, alignment, init, dtype=dtype),
                  "location": lambda: LocationAttention.create(rng, size, longest, init, dtype),

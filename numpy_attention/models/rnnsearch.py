@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.additive import AdditiveAttention
-from numpy_attention.attention.memory import Memory, look
+from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.initializers import initial_values, normal, orthogonal
@@ -136,7 +136,7 @@ class RNNSearch(TeacherForced):
         weights = np.empty((T,) + memory.mask.shape, y.dtype)
         looks = []
         for i in range(T):
-            contexts[i], weights[i], looked = look(self.attention, steps.hs[i], memory, i)      # hs[i] is s_{i−1}
+            contexts[i], weights[i], looked = self.attention.step(steps.hs[i], memory, i)      # hs[i] is s_{i−1}
             steps.a[i] += contexts[i] @ self.C
             self.decoder.step(i, steps)
             looks.append(looked)
@@ -189,7 +189,7 @@ class RNNSearch(TeacherForced):
         """Previous words (B,) → log p of the next (B, V), weights (B, S), the state after it."""
         y, _ = self.target_embedding.forward(tokens)
         steps = self.decoder.begin(self.decoder.project(y[None]), state.s)
-        context, weights, _ = look(self.attention, state.s, state.memory, state.i)
+        context, weights, _ = self.attention.step(state.s, state.memory, state.i)
         steps.a[0] += context @ self.C
         self.decoder.step(0, steps)
         t, _ = self.deep_output.forward(state.s if self.readout == "previous" else steps.hs[1], y, context)

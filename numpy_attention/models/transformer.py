@@ -152,7 +152,7 @@ class Transformer(TeacherForced):
     def start(self, source, mask):
         """Read the source (S, B): the state before the first target word."""
         memory, known, _ = self.encode(source, mask)
-        return DecoderState(tuple(layer.source_attention.keys(memory) for layer in self.decoder), known,
+        return DecoderState(tuple(layer.source_attention.keys_and_values(memory) for layer in self.decoder), known,
                             (None,) * len(self.decoder))
 
     def next(self, tokens, state):

@@ -95,7 +95,7 @@ class DecoderLayer(Module):
         → (B, 1, D), weights (B, 1, S), the keys with this position's: the same as `forward` gives at its last position.
         """
         inside, _ = self.around_attention.enter(y)
-        keys = self.attention.keys(inside)
+        keys = self.attention.keys_and_values(inside)
         keys = keys if written is None else np.concatenate([written, keys], axis=1)
         found, _, _ = self.attention.look(inside, keys, np.ones((len(y), 1, keys.shape[1]), bool))
         y, _ = self.around_attention.leave(y, found)
