@@ -79,7 +79,7 @@ def gradient_flow(model, batch, state=None, of="h"):
     if of not in ("h", "c") or of == "c" and not isinstance(cell, LSTM):
         raise ValueError(f"of={of!r} of the cell {type(cell).__name__}: "
                          "expected 'h', or 'c' of an LSTM")
-    inside = steps[-1][1][1]
+    inside = steps.cells[-1].steps
     dstate = cell.zero_state(batch.size)
     dsteps = cell.begin_backward(inside)
     flow = []

@@ -177,7 +177,7 @@ class LuongTranslator(TeacherForced):
             for layer in reversed(range(len(cells))):
                 cell = cells[layer]
                 dstates[layer] = cell.step_backward(t, dh, dstates[layer], steps[layer], dsteps[layer])
-                da = cell.input_gradient(dsteps[layer])[t]
+                da = dsteps[layer].a[t]
                 if layer:
                     dh = self.decoder.dropout.backward(da @ cell.W.T, dropped[t][layer - 1])
                 elif self.F is not None and t:      # the first cell's a = E y_{t−1} W + b + h̃_{t−1} F
@@ -186,7 +186,7 @@ class LuongTranslator(TeacherForced):
         das = [cell.end_backward(one, done, part) for cell, one, done, part in
                zip(cells, steps, dsteps, grad.decoder.cells)]
         for cell, da, below, part in zip(cells[1:], das[1:], belows, grad.decoder.cells[1:]):
-            cell.weights_backward(da, below, part)
+            cell._weights_backward(da, below, part)
         if self.F is not None:
             grad.F += flat(attentional[:-1]).T @ flat(das[0])
         grad.C += flat(contexts).T @ flat(dmixed)

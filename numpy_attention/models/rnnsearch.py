@@ -164,7 +164,7 @@ class RNNSearch(TeacherForced):
             # s_i = GRU(a_i; s_{i−1})
             ds = self.decoder.step_backward(i, ds_read[i + 1], ds, steps, dsteps)
             # a_i = E y_{i−1} W + b + c_i C
-            dcontexts[i] += self.decoder.input_gradient(dsteps)[i] @ self.C.T
+            dcontexts[i] += dsteps.a[i] @ self.C.T
             # c_i = Σ_j α_ij h_j,  α_i from s_{i−1}
             dquery = self.attention.step_backward(dcontexts[i], None if dweights is None else dweights[i], looks[i],
                                                   dmemory, grad.attention)
