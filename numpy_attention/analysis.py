@@ -79,18 +79,18 @@ def gradient_flow(model, batch, state=None, of="h"):
     if of not in ("h", "c") or of == "c" and not isinstance(cell, LSTM):
         raise ValueError(f"of={of!r} of the cell {type(cell).__name__}: "
                          "expected 'h', or 'c' of an LSTM")
-    inside = steps.cells[-1].steps
+    top = steps.cells[-1].steps
     dstate = cell.zero_state(batch.size)
-    dsteps = cell.begin_backward(inside)
+    dsteps = cell.begin_backward(top)
     flow = []
     for t in reversed(range(len(dh))):
         later = dstate[0] if isinstance(dstate, tuple) else dstate
         arriving = dh[t] + later                                    # (B, H)  ∂L/∂h_t
         if of == "c":
             # h_t = o_t ∘ tanh(c_t)
-            o = inside.gates[t][:, 3 * len(cell.U):]
-            arriving = dstate[1] + arriving * o * (1 - np.tanh(inside.cs[t + 1]) ** 2)
+            o = top.gates[t][:, 3 * cell.hidden_size:]
+            arriving = dstate[1] + arriving * o * (1 - np.tanh(top.cs[t + 1]) ** 2)
         flow.append(np.sqrt((arriving.astype(np.float64) ** 2).sum(1).mean()))
-        dstate = cell.step_backward(t, dh[t], dstate, inside, dsteps)
-    cell.end_backward(inside, dsteps, cell_grad)
+        dstate = cell.step_backward(t, dh[t], dstate, top, dsteps)
+    cell.end_backward(top, dsteps, cell_grad)
     return np.array(flow)
