@@ -150,7 +150,7 @@ def randomize(module, rng, scale=0.5):
 
 
 def protocol(attention, mask):
-    """(forward, backward) that drive an attention's read and steps, for gradcheck(attention, queries, values, …).
+    """(forward, backward) that drive an attention's read and steps, for gradcheck.
 
     queries (T, B, Q), values (B, S, D), mask (B, S) → contexts (T, B, D), weights (T, B, S).
     """

@@ -26,8 +26,8 @@ class LanguageModel(Protocol):
     """Writes one token after another, given those before; its state is its own affair."""
 
     def next(self, tokens: Array, state: Any = None) -> tuple[Array, Array | None, Any]:
-        """A token each (B,) → log p of the next (B, V), weights (B, M) or None, state.
+        """A token each (B,) → log p of the next (B, V), weights (B, S) or None, state.
 
-        The weights are those over the M states remembered, oldest first; None without attention. A
+        The weights are over the S states remembered, oldest first; None without attention. A
         translator is one too, once it has started: its weights are over the source.
         """

@@ -24,7 +24,7 @@ class Choice(NamedTuple):
 
     id: int
     log_probability: float
-    weights: Array | None   # (M,)  over the states remembered, oldest first, or over the source
+    weights: Array | None   # (S,)  over the states remembered, oldest first, or over the source
 
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
@@ -82,7 +82,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
 
 
 def _next(model: LanguageModel, id: int, state: Any) -> tuple[Array, Array | None, Any]:
-    """One step of one row → log p (V,), weights (M,) or None, state."""
+    """One step of one row → log p (V,), weights (S,) or None, state."""
     log_probs, weights, state = model.next(np.array([id], np.int64), state)
     return log_probs[0], None if weights is None else weights[0].copy(), state
 
