@@ -1,20 +1,25 @@
-"""Does attention align as well as a statistical aligner? The test clauses of bible-en-es, their gold links, and IBM Model 1.
+"""Does attention align as well as a statistical aligner? On the test clauses of bible-en-es.
 
     numpy-attention reproduce clauses-additive        # and others
     python benchmarks/alignment.py runs/clauses-*-seed? [--iterations 5] [--heads] [--posterior]
 
-Model 1 (Brown et al. 1993, section 4.2) learns p(target word | source word) from the training clauses alone and is asked
-with both sentences before it. Attention is asked in mid-sentence, before its target word is known; so each run is also
-measured by the weights of the first query that has read the word (Chen et al. 2020, "Accurate word alignment induction from
-neural machine translation", read cross-attention so): one step later, but two for RNNsearch, whose query s_{i−1} has read
-y_{i−2} only. Printed: the share of sure links that the largest weight is on, of target words whose largest weight is at most
-one word off, and the alignment error rate. With --heads also every layer and head of a run that has several, alone. With
---posterior also what the same attention says once it is told the word, its weights being the prior (Shankar & Sarawagi 2019,
-"Posterior attention models for sequence to sequence learning"):
+IBM Model 1 (Brown et al. 1993, section 4.2) learns p(target word | source word) from the training
+clauses alone and is asked with both sentences before it. Attention is asked in mid-sentence, before
+its target word is known; so each run is also measured by the weights of the first query that has
+read the word (Chen et al. 2020, "Accurate word alignment induction from neural machine
+translation", read cross-attention so): one step later, but two for RNNsearch, whose query s_{i−1}
+has read y_{i−2} only.
+
+Printed: the share of sure links that the largest weight is on, of target words whose largest weight
+is at most one word off, and the alignment error rate. With --heads also every layer and head of a
+run that has several, alone. With --posterior also what the same attention says once it is told the
+word, its weights being the prior (Shankar & Sarawagi 2019, "Posterior attention models for sequence
+to sequence learning"):
 
     p(a_t = s | y_t) ∝ α_ts p(y_t | the context is that of s alone)
 
-of runs whose states do not depend on what was attended to before: Luong's without input feeding and without a local window.
+of runs whose states do not depend on what was attended to before: Luong's without input feeding and
+without a local window.
 """
 
 import argparse
@@ -30,8 +35,10 @@ from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.runs.translator import Translator
 
-READ = {"rnnsearch": 2, "encoder-decoder": 2}       # steps until a query has read the word; of other models 1
-NULL = 0        # the source word that explains what none explains; its id is <pad>'s, which no sentence has
+# steps until a query has read the word; of other models 1
+READ = {"rnnsearch": 2, "encoder-decoder": 2}
+# the source word that explains what none explains; its id is <pad>'s, which no sentence has
+NULL = 0
 
 
 class Model1:
@@ -41,21 +48,29 @@ class Model1:
     """
 
     def __init__(self, sources, targets, size, iterations=5):
-        """size: of the target vocabulary; ids are below it. log_likelihoods: of the words, before each iteration."""
-        cells = [np.add.outer(np.array(target), np.array([NULL, *source]) * size).ravel()        # e · size + f
-                 for source, target in zip(sources, targets)]
-        words = np.repeat(np.arange(sum(map(len, targets))),
-                          [len(source) + 1 for source, target in zip(sources, targets) for _ in target])
+        """size: of the target vocabulary; ids are below it.
+
+        log_likelihoods: of the words, before each iteration.
+        """
         self.size = size
-        self.keys, place = np.unique(np.concatenate(cells), return_inverse=True)
+        pairs = []                      # e · size + f of every f beside every e of its source
+        words = []                      # the place of that f among all words
+        count = 0
+        for source, target in zip(sources, targets):
+            given = np.array([NULL, *source])
+            pairs.append(np.add.outer(np.array(target), given * size).ravel())
+            words.append(np.repeat(np.arange(count, count + len(target)), len(given)))
+            count += len(target)
+        words = np.concatenate(words)
+        self.keys, place = np.unique(np.concatenate(pairs), return_inverse=True)
         given = self.keys // size
         self.t = np.full(len(self.keys), 1 / size)
         self.log_likelihoods = []
         for _ in range(iterations):
             joint = self.t[place]
-            total = np.bincount(words, joint)                                # Σ_i t(f_j | e_i)
+            total = np.bincount(words, joint)                   # Σ_i t(f_j | e_i)
             self.log_likelihoods.append(float(np.log(total).sum()))
-            counts = np.bincount(place, joint / total[words])                # expected count of each (e, f)
+            counts = np.bincount(place, joint / total[words])   # expected count of each (e, f)
             self.t = counts / np.bincount(given, counts)[given]
 
     def weights(self, source, target):
@@ -66,36 +81,45 @@ class Model1:
 
 
 def model1(train, test, iterations):
-    """Its weights on the test pairs, one matrix a pair; a target word it never saw points nowhere."""
-    sides = [Vocabulary.build(sentences, min_count=1) for sentences in
-             ([pair.source for pair in train], [pair.target for pair in train])]
-    sources, targets = sides
+    """Its weights on the test pairs, a matrix each; a word it never saw points nowhere."""
+    sources = Vocabulary.build([pair.source for pair in train], min_count=1)
+    targets = Vocabulary.build([pair.target for pair in train], min_count=1)
 
     def encode(pairs):
-        return [sources.encode(pair.source) for pair in pairs], [targets.encode(pair.target) for pair in pairs]
+        return ([sources.encode(pair.source) for pair in pairs],
+                [targets.encode(pair.target) for pair in pairs])
 
     model = Model1(*encode(train), len(targets), iterations)
     return [model.weights(source, target) for source, target in zip(*encode(test))]
 
 
+# ---- one head alone ----------------------------------------------------------------------------
+
+
 @contextmanager
 def only(model, layer, attention, head):
     """Within, the model's weights are those of this head of this decoder layer."""
-    decoder, whole = model.decoder, attention.attention
+    decoder = model.decoder
+    whole = attention.attention
     if layer is not None:
         model.decoder = decoder[:layer + 1]         # the weights returned are the last layer's
     attention.attention = OneHead(whole, head)
     try:
         yield
     finally:
-        model.decoder, attention.attention = decoder, whole
+        model.decoder = decoder
+        attention.attention = whole
 
 
 class OneHead:
-    """Attention whose weights (B, heads, T, S), of which multi-head attention returns the mean, are all those of one head."""
+    """Attention with weights (B, heads, T, S), all of them those of one head.
+
+    Multi-head attention returns their mean.
+    """
 
     def __init__(self, attention, head):
-        self.attention, self.head = attention, head
+        self.attention = attention
+        self.head = head
 
     def forward(self, *arguments):
         y, weights, cache = self.attention.forward(*arguments)
@@ -103,26 +127,34 @@ class OneHead:
 
 
 def heads(translator):
-    """(name, layer, attention, head) of every head over the source; nothing where there are none."""
+    """(name, layer, attention, head) of every head over the source, if there are any."""
+    layers = []
     if translator.name == "transformer":
-        layers = [(f"layer {k + 1}, ", k, layer.source_attention) for k, layer in enumerate(translator.model.decoder)]
-    else:
-        attention = getattr(translator.model, "attention", None)
-        layers = [("", None, attention)] if isinstance(attention, MultiHeadAttention) else []
-    return [(f"{name}head {head + 1}", layer, attention, head) for name, layer, attention in layers
-            for head in range(attention.heads)]
+        for k, layer in enumerate(translator.model.decoder):
+            layers.append((f"layer {k + 1}, ", k, layer.source_attention))
+    elif isinstance(getattr(translator.model, "attention", None), MultiHeadAttention):
+        layers.append(("", None, translator.model.attention))
+    return [(f"{name}head {head + 1}", layer, attention, head)
+            for name, layer, attention in layers for head in range(attention.heads)]
+
+
+# ---- told the word -----------------------------------------------------------------------------
 
 
 def posterior(model, batch):
     """p(a_t = s | y_t) (T, B, S); a step that is padding has zeros."""
     _, weights, _ = model.forward(batch)
-    attention, targets, joint = model.attention, batch.target_out[batch.target_mask], np.zeros_like(weights)
+    attention = model.attention
+    words = batch.target_mask
+    targets = batch.target_out[words]
+    joint = np.zeros_like(weights)
     try:
         for s in range(weights.shape[2]):
             model.attention = Only(attention, s)
             read_out, _, _ = model.forward(batch)
-            p = np.exp(model.output.log_probabilities(read_out)[np.arange(len(targets)), targets])
-            joint[batch.target_mask, s] = p * weights[batch.target_mask, s]
+            log_p = model.output.log_probabilities(read_out)
+            p = np.exp(log_p[np.arange(len(targets)), targets])
+            joint[words, s] = p * weights[words, s]
     finally:
         model.attention = attention
     return joint / np.maximum(joint.sum(2, keepdims=True), np.finfo(joint.dtype).tiny)
@@ -132,12 +164,13 @@ class Only:
     """An attention that sees one position alone; where that is padding, all."""
 
     def __init__(self, attention, position):
-        self.attention, self.position = attention, position
-        self.positional = getattr(attention, "positional", False)
+        self.attention = attention
+        self.position = position
 
     def read(self, values, mask):
         memory = self.attention.read(values, mask)
-        memory.mask = mask & (~mask[:, [self.position]] | (np.arange(mask.shape[1]) == self.position))
+        here = np.arange(mask.shape[1]) == self.position
+        memory.mask = mask & (here | ~mask[:, [self.position]])
         return memory
 
     def step(self, *arguments):
@@ -155,45 +188,69 @@ def told(model):
 
 
 def can_be_told(translator):
-    """Whether `posterior` is one: the context of a step must reach no other step, and its weights sum to 1."""
-    return (translator.name == "luong" and translator.model.F is None
-            and not isinstance(translator.model.attention, (LocalMonotonic, LocalPredictive)))
+    """Whether `posterior` is one.
+
+    The context of a step must reach no other step, and a step's weights sum to 1.
+    """
+    if translator.name != "luong" or translator.model.F is not None:
+        return False
+    return not isinstance(translator.model.attention, (LocalMonotonic, LocalPredictive))
+
+
+# ---- the table ---------------------------------------------------------------------------------
+
+
+def later(weights, steps):
+    """The weights (T, S) of so many steps later; after the last word nothing is asked."""
+    nothing = np.zeros((steps, weights.shape[1]), weights.dtype)
+    return np.concatenate([weights[steps:], nothing])
 
 
 def both_times(translator, pairs):
     """The figures before a word is read, and after."""
-    weights, later = translator.attend(pairs), READ.get(translator.name, 1)
-    nowhere = lambda rows: np.zeros((later, rows.shape[1]), rows.dtype)         # after the last word nothing is asked
-    return f"{figures(weights, pairs)}  {figures([np.concatenate([rows[later:], nowhere(rows)]) for rows in weights], pairs)}"
+    weights = translator.attend(pairs)
+    steps = READ.get(translator.name, 1)
+    after = [later(rows, steps) for rows in weights]
+    return f"{figures(weights, pairs)}  {figures(after, pairs)}"
 
 
 def figures(weights, pairs):
-    aer = metrics.alignment_error_rate(metrics.links_from_weights(weights, pairs), pairs)
-    return f"{metrics.pointing_accuracy(weights, pairs):8.3f} {metrics.near_pointing(weights, pairs):8.3f} {aer:8.3f}"
+    pointing = metrics.pointing_accuracy(weights, pairs)
+    near = metrics.near_pointing(weights, pairs)
+    links = metrics.links_from_weights(weights, pairs)
+    return f"{pointing:8.3f} {near:8.3f} {metrics.alignment_error_rate(links, pairs):8.3f}"
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="*", metavar="RUN")
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--heads", action="store_true", help="every layer and head alone too")
-    parser.add_argument("--posterior", action="store_true", help="also once told the word, where that is one formula")
+    parser.add_argument("--posterior", action="store_true",
+                        help="also once told the word, where that is one formula")
     options = parser.parse_args(arguments)
-    train, test = (load_parallel("bible-en-es", split) for split in ("train", "test"))
-    width = max([len(Path(folder).name) for folder in options.runs] + [24])
-    print(f"{'':{width}}  pointing     near      aer    its word read")
-    print(f"{'the diagonal':{width}}  {metrics.diagonal_pointing(test):8.3f}")
-    name = f"IBM Model 1, {options.iterations} iterations"
-    print(f"{name:{width}}  {figures(model1(train, test, options.iterations), test)}")
+    train = load_parallel("bible-en-es", "train")
+    test = load_parallel("bible-en-es", "test")
+    width = max([24] + [len(Path(folder).name) for folder in options.runs])
+
+    def show(name, row):
+        print(f"{name:{width}}  {row}", flush=True)
+
+    show("", "pointing     near      aer    its word read")
+    show("the diagonal", f"{metrics.diagonal_pointing(test):8.3f}")
+    show(f"IBM Model 1, {options.iterations} iterations",
+         figures(model1(train, test, options.iterations), test))
     for folder in options.runs:
         translator = Translator.load(folder)
-        print(f"{Path(folder).name:{width}}  {both_times(translator, test)}", flush=True)
-        for name, layer, attention, head in heads(translator) if options.heads else ():
-            with only(translator.model, layer, attention, head):
-                print(f"{'    ' + name:{width}}  {both_times(translator, test)}", flush=True)
+        show(Path(folder).name, both_times(translator, test))
+        if options.heads:
+            for name, layer, attention, head in heads(translator):
+                with only(translator.model, layer, attention, head):
+                    show("    " + name, both_times(translator, test))
         if options.posterior and can_be_told(translator):
             with told(translator.model):
-                print(f"{'    told its word':{width}}  {figures(translator.attend(test), test)}", flush=True)
+                show("    told its word", figures(translator.attend(test), test))
 
 
 if __name__ == "__main__":

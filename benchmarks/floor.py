@@ -1,4 +1,10 @@
-"""The floor of versus_pytorch.py: the matrix products of a training step alone, in NumPy, on the same threads."""
+"""The floor of versus_pytorch.py: a step's matrix products alone, in NumPy, on the same threads.
+
+A product is (rows, inner, columns), or (how many, rows, inner, columns). Words that are padding
+need none; the rows of the batch are shared out among the threads.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 from sides import batch_of
@@ -6,72 +12,144 @@ from sides import batch_of
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
+@dataclass
+class Products:
+    """The products of a forward pass; a backward pass has two for each, for its two factors.
+
+    once: made once a step of training. every_step: made anew at every time step, whose weight
+    gradients wait and are made at once, as products of the shapes `hoisted`.
+    """
+
+    once: list
+    every_step: list
+    hoisted: list
+
+
+class Sizes:
+    """The numbers of words and steps that a thread of a translator has."""
+
+    def __init__(self, size, threads):
+        batch = batch_of(size, np.random.default_rng(0))
+        self.S = len(batch.source)
+        self.T = len(batch.target_in)
+        self.B = batch.size // threads
+        self.read = int(batch.source_mask.sum()) // threads
+        self.written = batch.tokens // threads
+
+
 def rnnsearch_products(size, threads):
-    """(rows, inner, columns) of the products made once a step, of those made every time step, and of the weight
-    gradients of the latter, made once; for the words that are no padding, the rows shared out among threads."""
-    batch = batch_of(size, np.random.default_rng(0))
-    H, E, A, L, V = (size[name] for name in ("hidden", "embedding", "alignment", "maxout", "vocabulary"))
-    S, T, B = len(batch.source), len(batch.target_in), batch.size // threads
-    read, written = int(batch.source_mask.sum()) // threads, batch.tokens // threads
-    once = 2 * [(read, E, 3 * H)] + [(read, 2 * H, A), (written, E, 3 * H), (written, L, V)]
-    once += [(written, rows, 2 * L) for rows in (H, E, 2 * H)]
-    steps = S * 2 * [(B, H, 3 * H)] + T * [(B, H, 3 * H), (B, 2 * H, 3 * H), (B, H, A)]
-    return once, steps, 2 * [(read, H, 3 * H)] + [(written, H, 3 * H), (written, 2 * H, 3 * H), (written, H, A)]
+    n = Sizes(size, threads)
+    H = size["hidden"]
+    E = size["embedding"]
+    A = size["alignment"]
+    maxout = size["maxout"]
+    once = [
+        (n.read, E, 3 * H),                                 # the encoder's inputs, both ways
+        (n.read, E, 3 * H),
+        (n.read, 2 * H, A),                                 # keys
+        (n.written, E, 3 * H),                              # the decoder's inputs
+        (n.written, H, 2 * maxout),                         # the deep output
+        (n.written, E, 2 * maxout),
+        (n.written, 2 * H, 2 * maxout),
+        (n.written, maxout, size["vocabulary"]),
+    ]
+    encoder = [(n.B, H, 3 * H), (n.B, H, 3 * H)]
+    decoder = [(n.B, H, 3 * H), (n.B, 2 * H, 3 * H), (n.B, H, A)]
+    hoisted = [
+        (n.read, H, 3 * H),
+        (n.read, H, 3 * H),
+        (n.written, H, 3 * H),
+        (n.written, 2 * H, 3 * H),
+        (n.written, H, A),
+    ]
+    return Products(once, n.S * encoder + n.T * decoder, hoisted)
 
 
 def luong_products(size, threads):
-    batch = batch_of(size, np.random.default_rng(0))
-    H, E, V = (size[name] for name in ("hidden", "embedding", "vocabulary"))
-    S, T, B = len(batch.source), len(batch.target_in), batch.size // threads
-    read, written = int(batch.source_mask.sum()) // threads, batch.tokens // threads
-    steps = S * [(B, H, 4 * H)] + T * [(B, H, 4 * H), (B, H, 4 * H), (B, H, H), (B, H, H)]
-    return ([(read, E, 4 * H), (written, E, 4 * H), (written, H, V)], steps,
-            [(read, H, 4 * H)] + 2 * [(written, H, 4 * H), (written, H, H)])
+    n = Sizes(size, threads)
+    H = size["hidden"]
+    E = size["embedding"]
+    once = [
+        (n.read, E, 4 * H),
+        (n.written, E, 4 * H),
+        (n.written, H, size["vocabulary"]),
+    ]
+    encoder = [(n.B, H, 4 * H)]
+    decoder = 2 * [(n.B, H, 4 * H)] + 2 * [(n.B, H, H)]     # h and input feeding; C and W
+    hoisted = [(n.read, H, 4 * H)] + 2 * [(n.written, H, 4 * H), (n.written, H, H)]
+    return Products(once, n.S * encoder + n.T * decoder, hoisted)
 
 
 def transformer_products(size, threads):
-    """Its scores and sums are products of a sentence and head each: (B · heads, T, S, D / heads)."""
-    batch = batch_of(size, np.random.default_rng(0))
-    D, V, N, inner = (size[name] for name in ("hidden", "vocabulary", "layers", "inner"))
-    S, T, B = len(batch.source), len(batch.target_in), batch.size // threads
-    read, written, heads, d = S * B, T * B, B * size["heads"], D // size["heads"]
-    forward = lambda rows: [(rows, D, inner), (rows, inner, D)]
-    look = lambda asked, known, t, s: 2 * [(asked, D, D), (known, D, D)] + [(heads, t, d, s), (heads, t, s, d)]
-    encoder = look(read, read, S, S) + forward(read)
-    decoder = look(written, written, T, T) + look(written, read, T, S) + forward(written)
-    return N * (encoder + decoder) + [(written, D, V)], [], []
+    """Its scores and sums are a product for each sentence and head."""
+    n = Sizes(size, threads)
+    D = size["hidden"]
+    inner = size["inner"]
+    heads = n.B * size["heads"]
+    d = D // size["heads"]
+
+    def feed_forward(rows):
+        return [(rows, D, inner), (rows, inner, D)]
+
+    def look(asking, known):
+        queries_and_outputs = 2 * [(n.B * asking, D, D)]
+        keys_and_values = 2 * [(n.B * known, D, D)]
+        scores = (heads, asking, d, known)
+        sums = (heads, asking, known, d)
+        return queries_and_outputs + keys_and_values + [scores, sums]
+
+    encoder = look(n.S, n.S) + feed_forward(n.B * n.S)
+    decoder = look(n.T, n.T) + look(n.T, n.S) + feed_forward(n.B * n.T)
+    words = (n.B * n.T, D, size["vocabulary"])
+    return Products(size["layers"] * (encoder + decoder) + [words], [], [])
 
 
 def text_products(size, threads):
-    """The same for a language model; (B, T, T, H) are B products, the weights of each row by its states."""
-    T, B, H, V, layers = (size[name] for name in ("steps", "batch", "hidden", "vocabulary", "layers"))
-    B, gates = B // threads, GATES[size["cell"]] * H
-    once = layers * [(T * B, H, gates)] + [(T * B, H, V)]
+    """Of a language model."""
+    T = size["steps"]
+    B = size["batch"] // threads
+    H = size["hidden"]
+    G = GATES[size["cell"]] * H
+    layers = size["layers"]
+    once = layers * [(T * B, H, G)] + [(T * B, H, size["vocabulary"])]
     if size["attention"]:
-        once += 4 * [(T * B, H, H)] + [(B, T, T, H)]                  # W_s, W_q, W_x, W_r
-    return once, T * layers * [(B, H, gates)], layers * [(T * B, H, gates)]
+        once += 4 * [(T * B, H, H)]                         # W_s, W_q, W_x, W_r
+        once += [(B, T, T, H)]                              # the weights of each row by its states
+    return Products(once, T * layers * [(B, H, G)], layers * [(T * B, H, G)])
 
 
-PRODUCTS = {None: text_products, "rnnsearch": rnnsearch_products, "luong": luong_products,
-            "transformer": transformer_products}
+PRODUCTS = {
+    None: text_products,
+    "rnnsearch": rnnsearch_products,
+    "luong": luong_products,
+    "transformer": transformer_products,
+}
 
 
 def floor(size, threads, built):
     from numpy_attention.training.threads import Threads
-    once, steps, hoisted = PRODUCTS[size.get("model")](size, threads)
+    needed = PRODUCTS[size.get("model")](size, threads)
+    forward = needed.once + needed.every_step
+    weights = needed.once + needed.hoisted
 
-    def pair(*shapes):
-        return tuple(np.ones(shape, np.float32) for shape in shapes)
+    def ones(*shape):
+        return np.ones(shape, np.float32)
 
-    forward = {(*b, n, k, m): pair((*b, n, k), (*b, k, m)) for *b, n, k, m in once + steps}
-    back = {(*b, n, k, m): pair((*b, n, m), (*b, m, k)) for *b, n, k, m in once + steps}
-    weight = {(*b, n, k, m): pair((*b, k, n), (*b, n, m)) for *b, n, k, m in once + hoisted}
+    factors = {}
+    for *b, n, k, m in {*forward, *weights}:
+        factors["y", *b, n, k, m] = ones(*b, n, k), ones(*b, k, m)      # y = x W
+        factors["dx", *b, n, k, m] = ones(*b, n, m), ones(*b, m, k)     # dx = dy Wᵀ
+        factors["dW", *b, n, k, m] = ones(*b, k, n), ones(*b, n, m)     # dW = xᵀ dy
     built()
 
-    def products(k):
-        for pairs, shapes in ((forward, once + steps), (back, once + steps), (weight, once + hoisted)):
+    def products(_):
+        for what, shapes in (("y", forward), ("dx", forward), ("dW", weights)):
             for shape in shapes:
-                np.matmul(*pairs[shape])
+                np.matmul(*factors[what, *shape])
 
     pool = Threads(threads).__enter__()
-    return lambda: pool.map(products) and 0.0
+
+    def step():
+        pool.map(products)
+        return 0.0
+    return step

@@ -1,14 +1,15 @@
-"""Where attention points when French moves a word or says it twice, and where it points instead, on grammar-en-fr.
+"""Where attention points when French moves a word or says it twice, and where it points instead.
 
     for seed in 0 1 2; do for name in additive dot scaled-dot; do
         numpy-attention reproduce grammar-$name --seed $seed
     done; done
     python benchmarks/grammar_pointing.py runs/grammar-*-seed* [--output runs]
 
-For each run and phenomenon: the share of its sure links whose target word has its largest weight on the right source word,
-and of the others, what that largest weight is on: a word with a possible link ("does"), the source word of the target word
-before or after, </s>, or another. Both halves of the negation are told together and apart. Saves grammar_attention.png,
-one sentence under every run.
+For each run on grammar-en-fr and each phenomenon: the share of its sure links whose target word has
+its largest weight on the right source word, and of the others, what that largest weight is on: a
+word with a possible link ("does"), the source word of the target word before or after, </s>, or
+another. Both halves of the negation are told together and apart. Saves grammar_attention.png, one
+sentence under every run.
 """
 
 import argparse
@@ -29,56 +30,75 @@ EOS = ["</s>"]
 def looked_at(pair, weights, i, j):
     """What the largest weight of target word j, whose gold source word is i, is on."""
     place = int(weights[j].argmax())
-    partners = defaultdict(set)
-    for s, t in pair.sure:
-        partners[t].add(s)
     if place == i:
         return "right"
     if place == len(pair.source):
         return "</s>"
     if (place, j) in pair.possible:
         return "a possible link"
-    for shift, name in ((-1, "word before's"), (1, "word after's")):
-        if place in partners[j + shift]:
-            return name
+    if (place, j - 1) in pair.sure:
+        return "word before's"
+    if (place, j + 1) in pair.sure:
+        return "word after's"
     return "another"
 
 
 def phenomena_and_halves(pair):
     """`phenomena`, and the negation's links to ne or n', and to pas, by themselves."""
     found = phenomena(pair)
-    for half in ("ne", "pas"):
-        found[half] = [(i, j) for i, j in found["negation"] if (pair.target[j] == "pas") == (half == "pas")]
+    negation = found["negation"]
+    found["pas"] = [(i, j) for i, j in negation if pair.target[j] == "pas"]
+    found["ne"] = [(i, j) for i, j in negation if pair.target[j] != "pas"]
     return found
 
 
+def counts_of(phenomenon, pairs, found, weights):
+    """A Counter of what the words of one phenomenon look at, over all pairs."""
+    counts = Counter()
+    for pair, links, rows in zip(pairs, found, weights):
+        counts.update(looked_at(pair, rows, i, j) for i, j in links[phenomenon])
+    return counts
+
+
+def row(phenomenon, counts):
+    total = counts.total()
+    instead = [f"{what} {count / total:.3f}"
+               for what, count in counts.most_common() if what != "right"]
+    share = f"{counts['right'] / total:.3f} of {total:,} links"
+    return f"    {phenomenon:<18} {share}; else {', '.join(instead)}"
+
+
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", metavar="RUN")
     parser.add_argument("--output", type=Path, default=Path("runs"), metavar="FOLDER")
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     pairs = load_parallel("grammar-en-fr", "test")
     found = [phenomena_and_halves(pair) for pair in pairs]
-    example = next(n for n, one in enumerate(found) if one["swapped adjective"] and one["negation"])
-    shown, shares = {}, defaultdict(lambda: defaultdict(list))
+    example = next(
+        n for n, one in enumerate(found) if one["swapped adjective"] and one["negation"])
+    shown = {}
+    shares = defaultdict(lambda: defaultdict(list))     # run without its seed → phenomenon → shares
     for folder in options.runs:
-        weights = Translator.load(folder).attend(pairs)
         name = Path(folder).name
+        weights = Translator.load(folder).attend(pairs)
         shown[name] = weights[example]
         print(name)
         for phenomenon in SHOWN:
-            counts = Counter(looked_at(pair, rows, i, j) for pair, rows, one in zip(pairs, weights, found)
-                             for i, j in one[phenomenon])
-            total = counts.total()
-            shares[name.rsplit("-seed", 1)[0]][phenomenon].append(counts["right"] / total)
-            instead = ", ".join(f"{what} {count / total:.3f}" for what, count in counts.most_common() if what != "right")
-            print(f"    {phenomenon:<18} {counts['right'] / total:.3f} of {total:,} links; else {instead}")
+            counts = counts_of(phenomenon, pairs, found, weights)
+            print(row(phenomenon, counts))
+            of_all_seeds = shares[name.rsplit("-seed", 1)[0]]
+            of_all_seeds[phenomenon].append(counts["right"] / counts.total())
     print("median over seeds")
-    for name, by in shares.items():
-        print(f"    {name:<20} " + ", ".join(f"{phenomenon} {np.median(values):.3f}" for phenomenon, values in by.items()))
+    for name, by_phenomenon in shares.items():
+        medians = [f"{phenomenon} {np.median(values):.3f}"
+                   for phenomenon, values in by_phenomenon.items()]
+        print(f"    {name:<20} " + ", ".join(medians))
     pair = pairs[example]
-    grid = plotting.heatmap_grid(shown, [*pair.source, *EOS], [*pair.target, *EOS], pair.sure, pair.possible, columns=3)
+    grid = plotting.heatmap_grid(
+        shown, [*pair.source, *EOS], [*pair.target, *EOS], pair.sure, pair.possible, columns=3)
     print("saved", plotting.save(grid, options.output / "grammar_attention.png"))
 
 

@@ -97,29 +97,29 @@ class PlainBlock(Module):
 
     norm: PlainNorm
     f: FeedForward
-    first: bool  # True: "pre", False: "post"
+    pre_norm: bool  # True: "pre", False: "post"
 
     def forward(self, x):
-        inside, normed = self.norm.forward(x) if self.first else (x, None)
+        inside, normed = self.norm.forward(x) if self.pre_norm else (x, None)
         found, cache = self.f.forward(inside)
         y = x + found
-        if not self.first:
+        if not self.pre_norm:
             y, normed = self.norm.forward(y)
         return y, (normed, cache)
 
     def backward(self, dy, cache, grad):
         normed, cache = cache
-        dsum = dy if self.first else self.norm.backward(dy, normed, grad.norm)
+        dsum = dy if self.pre_norm else self.norm.backward(dy, normed, grad.norm)
         dinside = self.f.backward(dsum, cache, grad.f)                                  # x + f: both get dsum
-        return dsum + (self.norm.backward(dinside, normed, grad.norm) if self.first else dinside)
+        return dsum + (self.norm.backward(dinside, normed, grad.norm) if self.pre_norm else dinside)
 
 
 B, T, D, F, rng = 2, 5, 4, 6, np.random.default_rng(0)
 x, dy = rng.standard_normal((2, B, T, D))
-for first in (False, True):
-    f, name = randomize(FeedForward.create(rng, D, F, dtype=np.float64), rng), "pre" if first else "post"
+for pre_norm in (False, True):
+    f, name = randomize(FeedForward.create(rng, D, F, dtype=np.float64), rng), "pre" if pre_norm else "post"
     g, b = rng.standard_normal((2, D))
-    plain, around = PlainBlock(PlainNorm(g, b), f, first), Residual(LayerNorm(g, b), Dropout(0.0), first)
+    plain, around = PlainBlock(PlainNorm(g, b), f, pre_norm), Residual(LayerNorm(g, b), Dropout(0.0), pre_norm)
     print("", gradcheck(plain, x, rng=np.random.default_rng(1), title=f"block, {name}-norm"), sep="\n")
     ours, theirs, df = plain.zeros_like(), around.zeros_like(), f.zeros_like()
     y, cache = plain.forward(x)
@@ -132,9 +132,9 @@ for first in (False, True):
     assert all(map(np.allclose, results, (y, dx, np.concatenate([theirs.vector, df.vector]))))
     deep, norm = rng.standard_normal((1, 100, 64)), PlainNorm(np.ones(64), np.zeros(64))
     for _ in range(12):
-        deep, _ = PlainBlock(norm, FeedForward.create(rng, 64, 256, dtype=np.float64), first).forward(deep)
+        deep, _ = PlainBlock(norm, FeedForward.create(rng, 64, 256, dtype=np.float64), pre_norm).forward(deep)
     print(f"output, dx and all parameter gradients equal the library's; variance after 12 untrained blocks: {deep.var():.2f}")
-    assert deep.var() > 2 if first else np.isclose(deep.var(), 1, atol=1e-3)
+    assert deep.var() > 2 if pre_norm else np.isclose(deep.var(), 1, atol=1e-3)
 
 
 class Frozen(PlainNorm):
@@ -345,6 +345,6 @@ print("saved", plotting.save(figure, OUTPUTS / "12_heads.png").name, "for:", " "
 # ## Questions
 #
 # 1. Show that LN(a x + c) = LN(x) for any a > 0 and c, but for ε. To what then is the sum before a post-norm blind?
-# 2. Set `"first": True`; then exchange `Warmup` for `Constant` (training/schedules.py), too. Which can do without?
+# 2. Set `"pre_norm": True`; then exchange `Warmup` for `Constant` (training/schedules.py), too. Which can do without?
 # 3. Set one head's columns of W_v and b_v to 0 after training, and measure `exact` again, head by head.
 # 4. Train with the off-by-one mask (in `Transformer.forward`, `np.tri` with k=1): what do losses and translations say?

@@ -59,7 +59,7 @@ def gradient_flow(model, batch, state=None, of="h"):
     cell, cell_grad = model.cells.cells[-1], grad.cells.cells[-1]
     if of not in ("h", "c") or of == "c" and not isinstance(cell, LSTM):
         raise ValueError(f"of={of!r} of the cell {type(cell).__name__}: expected 'h', or 'c' of an LSTM")
-    inside = steps[-1][1][1]
+    inside = steps.cells[-1].steps
     dstate, dsteps, flow = cell.zero_state(batch.size), cell.begin_backward(inside), []
     for t in reversed(range(len(dh))):
         arriving = dh[t] + (dstate[0] if isinstance(dstate, tuple) else dstate)          # ∂L/∂h_t

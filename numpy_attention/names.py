@@ -1,7 +1,9 @@
-"""What may be chosen by name, and where it stands. Nothing of the package is imported here, so that `--help` costs nothing.
+"""What may be chosen by name, and where it stands.
 
-A new cell, score or model is a file of its own and one line in a table below: the command line offers it, the models build
-it, and the gradient checks, the laws and `compare` take it up. In place of "room.file:Class" a table may hold the class.
+A new cell, score or model is a file of its own and one line in a table below: the command line
+offers it, the models build it, and the gradient checks, the laws and `compare` take it up. In place
+of "room.file:Class" a table may hold the class itself. Nothing of the package is imported here, so
+that `--help` costs nothing.
 """
 
 from importlib import import_module
@@ -31,8 +33,8 @@ WINDOWS = {
 
 # how a language model reads its own past
 HISTORY_SCORES = {
-    "single": "attention.history:Single",
-    "combined": "attention.history:Combined",
+    "single": "attention.single:Single",
+    "combined": "attention.combined:Combined",
 }
 READERS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram")
 
@@ -85,7 +87,7 @@ MODERN: dict[str, dict] = {
 
 
 def find(what, name, table):
-    """The class behind a name of one of these tables. ValueError: the table has no such name, which it lists."""
+    """The class behind a name of one of these tables. ValueError: a name that it does not have."""
     if name not in table:
         raise ValueError(f"{what} {name!r}: expected one of {', '.join(table)}")
     place = table[name]
@@ -93,3 +95,10 @@ def find(what, name, table):
         return place
     module, _, attribute = place.partition(":")
     return getattr(import_module(f"{__package__}.{module}"), attribute)
+
+
+def asked_for(create, **offered):
+    """Those of the offered arguments that a function has a parameter for, by name."""
+    from inspect import signature       # here, so that `--help` does not wait for it
+    parameters = signature(create).parameters
+    return {name: value for name, value in offered.items() if name in parameters}

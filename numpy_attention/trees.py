@@ -1,4 +1,4 @@
-"""States that recurrent models carry from batch to batch: arrays (B, …), tuples of them, or None."""
+"""States that models carry from batch to batch: arrays (B, …), tuples of them, or None."""
 
 import numpy as np
 
@@ -12,7 +12,9 @@ def tree_map(f, *trees):
 
 def rows_of(tree, k, n):
     """The k-th of n nearly equal parts of the rows, cut where batches are cut."""
-    return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
+    def part(array):
+        return array[len(array) * k // n:len(array) * (k + 1) // n]
+    return tree_map(part, tree)
 
 
 def join_rows(trees):
@@ -24,12 +26,16 @@ def leaves(tree):
     """The arrays of a tree in order."""
     if isinstance(tree, tuple):
         return [array for item in tree for array in leaves(item)]
-    return [] if tree is None else [tree]
+    if tree is None:
+        return []
+    return [tree]
 
 
 def describe(tree):
-    """The tree's shape as nested lists, for JSON; `rebuild` is the way back."""
-    return [describe(item) for item in tree] if isinstance(tree, tuple) else (None if tree is None else 0)
+    """The tree's shape for JSON: nested lists, 0 for an array, None; `rebuild` is the way back."""
+    if isinstance(tree, tuple):
+        return [describe(item) for item in tree]
+    return None if tree is None else 0
 
 
 def rebuild(shape, arrays):
@@ -37,3 +43,30 @@ def rebuild(shape, arrays):
     if isinstance(shape, list):
         return tuple(rebuild(item, arrays) for item in shape)
     return None if shape is None else next(arrays)
+
+
+def last_leaf(tree):
+    """The last array of a tree."""
+    return last_leaf(tree[-1]) if isinstance(tree, tuple) else tree
+
+
+def last_leaf_alone(tree, array):
+    """A tree like this one with `array` for its last leaf, and None for all others."""
+    if not isinstance(tree, tuple):
+        return array
+    return (None,) * (len(tree) - 1) + (last_leaf_alone(tree[-1], array),)
+
+
+def cut_columns(array, like):
+    """An array (B, …) as a tree: side by side in it stand the arrays of a tree like this one."""
+    if not isinstance(like, tuple):
+        return array
+    widths = [sum(leaf.shape[1] for leaf in leaves(part)) for part in like]
+    parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
+    return tuple(cut_columns(part, one) for part, one in zip(parts, like))
+
+
+def join_columns(tree):
+    """A tree's arrays side by side in one: what `cut_columns` took apart."""
+    arrays = leaves(tree)
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)

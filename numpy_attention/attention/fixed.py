@@ -1,39 +1,38 @@
 """No attention: the whole sentence in one vector, seen through the same protocol."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from numpy_attention.attention.memory import Memory, sum_of_values, sum_over_steps
-from numpy_attention.module import Array, Module
-
-
-class Cache(NamedTuple):
-    weights: Array      # (B, S)
+from numpy_attention.module import Module
 
 
 @dataclass(eq=False)
 class FixedVector(Module):
-    """c_i = h_S, the last annotation, for every target word (RNNenc: Cho et al. 2014; the baseline of
-    Bahdanau et al. 2015, section 4.2).
+    """c_i = h_S, the last annotation, for every target word: RNNenc (Cho et al. 2014), the baseline
+    of Bahdanau et al. 2015, section 4.2.
 
-    The weights are 1 at each sentence's last token and 0 elsewhere, so that the baseline can be plotted beside
-    mechanisms that choose.  Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
+    The weights are 1 at each sentence's last token and 0 elsewhere, so that the baseline can be
+    plotted beside mechanisms that choose.
+
+    Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
     """
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory without keys."""
         return Memory(values, None, mask)
 
-    def step(self, query, memory):
+    def step(self, query, memory, t):
         """→ context (B, D), weights (B, S), cache; the query is not looked at."""
-        ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]                 # tokens from here to the end; the last one has 1
-        weights = (memory.mask & (ahead == 1)).astype(memory.values.dtype)
-        return sum_of_values(weights, memory), weights, Cache(weights)
+        ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
+        last = memory.mask & (ahead == 1)                   # (B, S)
+        weights = last.astype(memory.values.dtype)
+        return sum_of_values(weights, memory), weights, weights
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad=None):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
         """→ None: the weights depend on the mask alone, so the query has no gradient."""
-        dmemory.push(cache.weights, dcontext)
+        # c = Σ_j α_j h_j
+        dmemory.later("values", cache, dcontext)
 
-    def read_backward(self, memory, dmemory, grad=None):
+    def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D): everything flows into the last annotation."""
-        return sum_over_steps(*dmemory.stacked())
+        return sum_over_steps(*dmemory.stacked("values"))

@@ -1,32 +1,45 @@
 """A language model's attention over its own past, with one vector in one, two or three roles."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.history import Combined, HistoryAttention, Single, causal
+from numpy_attention.attention import history
+from numpy_attention.attention.history import HistoryAttention, causal
+from numpy_attention.attention.reader import Reader, last
 from numpy_attention.initializers import glorot
-from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_dtype, expect_mask, flat
+from numpy_attention.module import Array
+from numpy_attention.names import HISTORY_SCORES, find
+from numpy_attention.shapes import at_least, flat
 
-SCORES = {"single": Single, "combined": Combined}
-UNLIMITED = 64      # states that a memory without a window keeps while a text is written word by word
+# states that a memory without a window keeps while a text is written word by word
+UNLIMITED = 64
+
+
+class Cache(NamedTuple):
+    h: Array            # (T, B, H)
+    r: Array            # (T, B, n)
+    y: Array            # (T, B, O)
+    attended: history.Cache
 
 
 @dataclass(eq=False)
-class KeyValueReader(Module):
+class KeyValueReader(Reader):
     """What the state h_t and the states before it say of the next word.
 
-        h = [k; v; p]                                 three roles; two: h = [k; v] and p = v; one: k = v = p = h
-        r_t = Σ_i α_ti v_i,  α_t = softmax(score(k_i, k_t))   over the `window` positions before t (None: all)
+        h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
+        α_t = softmax(score(k_i, k_t))      over the `window` positions before t (None: all)
+        r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)
 
-    roles 1 is the attention model of Daniluk et al. 2017 (equations 2 to 6), 2 their key-value model (7 to 9), 3 their
-    key-value-predict model (10 to 12), all without b. With b, no window, and either score, roles 1 is the attentive
-    model of Salton et al. 2017: W_c [h_t; c_t] = W_x h_t + W_r c_t.
+    roles 1 is the attention model of Daniluk et al. 2017 (equations 2 to 6), 2 their key-value
+    model (7 to 9), 3 their key-value-predict model (10 to 12), all without b. With b, no window,
+    and either score, roles 1 is the attentive model of Salton et al. 2017: W_c [h_t; c_t] = W_x h_t
+    + W_r c_t.
 
-    The memory holds the states of this chunk of the text (one batch's steps) alone, or, with carried > 0, up to so many from
-    the chunks before. The gradient never leaves the chunk.
+    The memory holds the states of this chunk of the text (one batch's steps) alone, or, with
+    carried > 0, up to so many from the chunks before.
     """
 
     attention: HistoryAttention
@@ -38,75 +51,87 @@ class KeyValueReader(Module):
     carried: int = 0
 
     @classmethod
-    def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0, bias=False, init=glorot,
-               dtype=np.float32):
-        """A reader of states (T, B, hidden) that gives (T, B, outputs); the score's own size is a role's.
+    def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
+               bias=False, init=glorot, dtype=np.float32):
+        """A reader of states (T, B, hidden) that gives (T, B, outputs); a score of a role's size.
 
-        ValueError: hidden does not divide into roles, an unknown score, a window or memory that cannot be.
+        ValueError: hidden does not divide into roles, an unknown score, a window or memory that
+        cannot be.
         """
         at_least(1, hidden=hidden, outputs=outputs, window=window)
         at_least(0, carried=carried)
         if roles not in (1, 2, 3) or hidden % roles:
-            raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 that divide it evenly")
-        if score not in SCORES:
-            raise ValueError(f"score {score!r}: expected one of {', '.join(SCORES)}")
-        size = hidden // roles
-        return cls(SCORES[score].create(rng, size, size, size, init, dtype), init(rng, (size, outputs), dtype),
-                   init(rng, (size, outputs), dtype), np.zeros(outputs, dtype) if bias else None, roles, window, carried)
+            raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 "
+                             "that divide it evenly")
+        n = hidden // roles
+        attention = find("score", score, HISTORY_SCORES).create(rng, n, n, n, init, dtype)
+        W_x = init(rng, (n, outputs), dtype)
+        W_r = init(rng, (n, outputs), dtype)
+        b = np.zeros(outputs, dtype) if bias else None
+        return cls(attention, W_x, W_r, b, roles, window, carried)
+
+    @property
+    def hidden_size(self):
+        """H, the size of a state."""
+        return self.roles * len(self.W_x)
 
     @property
     def output_size(self):
         """O, the size of y."""
         return self.W_x.shape[1]
 
+    @property
+    def reach(self):
+        """How many states to keep while a text is written word by word."""
+        return max(self.carried, self.window or UNLIMITED)
+
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B), memory: (states (B, M, H), mask (B, M)) of before or None.
 
-        → y (T, B, O), the memory after, weights α (T, B, M + T), cache; keep: the memory's size, `carried` by default.
+        → y (T, B, O), the memory after, weights α (T, B, M + T), cache; keep: the memory's size,
+        `carried` by default.
         """
-        expect("h", h, (None, None, self.roles * len(self.W_x)), "(T, B, H)", "sequences are time-major")
-        expect_dtype("h", h, self.W_x)
-        expect_mask(mask, h.shape[:2], "(T, B)")
-        states, known = np.ascontiguousarray(h.transpose(1, 0, 2)), mask.T                  # (B, S, H), (B, S)
-        if memory is not None:
-            expect("memory", memory[0], (h.shape[1], None, h.shape[2]), "(B, M, H)", "carry the state of the same rows")
-            states, known = (np.concatenate(parts, axis=1) for parts in zip(memory, (states, known)))
-        k, v, _ = self._split(states)
-        query, _, p = self._split(h)
-        r, weights, attended = self.attention.forward(query, k, v, causal(known, len(h), self.window))
-        y = flat(p) @ self.W_x
-        y += flat(r) @ self.W_r
+        states, known = self.remember(h, mask, memory)
+        keys, values, _ = self._roles(states)
+        queries, _, p = self._roles(h)
+        visible = causal(known, len(h), self.window)                            # (T, B, M + T)
+        r, weights, attended = self.attention.forward(queries, keys, values, visible)
+        a = flat(p) @ self.W_x
+        a += flat(r) @ self.W_r
         if self.b is not None:
-            y += self.b
-        y = np.tanh(y, out=y).reshape(r.shape[:2] + y.shape[1:])
-        keep = self.carried if keep is None else keep
-        memory = (states[:, -keep:], known[:, -keep:]) if keep else None
-        return y, memory, weights, (h, r, y, attended)
+            a += self.b
+        y = np.tanh(a, out=a).reshape(h.shape[:2] + a.shape[1:])                # (T, B, O)
+        memory = last(states, known, self.carried if keep is None else keep)
+        return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grad):
-        """From ∂L/∂y and ∂L/∂α (or None) → dh (T, B, H); what flows into carried states ends there."""
+        """From ∂L/∂y, and ∂L/∂α or None → dh (T, B, H); carried states get no gradient."""
         h, r, y, attended = cache
-        T, H = len(h), h.shape[2]
+        T = len(h)
+        _, _, p = self._roles(h)
         # y_t = tanh(W_x p_t + W_r r_t + b)
         da = flat(dy * (1 - y * y))
         if self.b is not None:
             grad.b += da.sum(0)
-        grad.W_x += flat(self._split(h)[2]).T @ da
+        grad.W_x += flat(p).T @ da
         grad.W_r += flat(r).T @ da
-        dr = (da @ self.W_r.T).reshape(r.shape)
+        dr = (da @ self.W_r.T).reshape(r.shape)                                 # (T, B, n)
         # r_t = Σ_i α_ti v_i
-        dquery, dk, dv = self.attention.backward(dr, dweights, attended, grad.attention)
-        # h = [k; v; p]: every role adds to its own part, as key, as value, as query and in the prediction
-        dh = np.zeros(h.shape[:2] + (H,), h.dtype)
-        key, value, predict = self._split(dh)
-        key += dk[:, -T:].transpose(1, 0, 2)
-        value += dv[:, -T:].transpose(1, 0, 2)
-        if dquery is not None:
-            key += dquery
-        predict += (da @ self.W_x.T).reshape(predict.shape)
+        dqueries, dkeys, dvalues = self.attention.backward(dr, dweights, attended, grad.attention)
+        # h = [k; v; p]: a state is read as key, as value, as query (its key) and in the prediction
+        dh = np.zeros(h.shape, h.dtype)                                         # (T, B, H)
+        dk, dv, dp = self._roles(dh)                # views of dh
+        dk += dkeys[:, -T:].transpose(1, 0, 2)
+        dv += dvalues[:, -T:].transpose(1, 0, 2)
+        if dqueries is not None:
+            dk += dqueries
+        dp += (da @ self.W_x.T).reshape(p.shape)
         return dh
 
-    def _split(self, h):
-        """Views k, v, p of states (…, H), n = H / roles.   One role: all h; two: k = h[:n], v = p = h[n:]; three: thirds."""
+    def _roles(self, h):
+        """Views k, v, p of states (…, H).   Three roles: thirds; two: v = p; one: all are h."""
         n = len(self.W_x)
-        return h[..., :n], h[..., (self.roles > 1) * n:][..., :n], h[..., (self.roles - 1) * n:]
+        key = h[..., :n]
+        value = key if self.roles == 1 else h[..., n:2 * n]
+        prediction = h[..., -n:]
+        return key, value, prediction

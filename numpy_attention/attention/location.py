@@ -1,30 +1,25 @@
-"""Location-based attention: where to look, without looking at what stands there (Luong et al. 2015, section 3.1)."""
+"""Location-based attention: where to look, whatever stands there (Luong et al. 2015)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import Memory, attend, attend_backward, sum_over_steps
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import glorot
-from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_dtype, flat
-
-
-class Cache(NamedTuple):
-    memory: Memory
-    query: Array        # (B, Q)
-    weights: Array      # (B, S)
+from numpy_attention.module import Array
+from numpy_attention.shapes import at_least
 
 
 @dataclass(eq=False)
-class LocationAttention(Module):
+class LocationAttention(SoftmaxAttention):
     """Location-based attention (Luong et al. 2015, equation 8).
 
-        α = softmax(q W_a)      a column for each position; the first S of them, over the unmasked positions
+        e = q W_a               a column for each position; the first S of them
+        α = softmax(e)          over the unmasked positions
         c = Σ_j α_j h_j
 
-    Shapes: query q (B, Q), values h (B, S, D), S ≤ S_max, mask (B, S) → context c (B, D), weights α (B, S).
+    Shapes: query q (B, Q), values h (B, S, D), S ≤ S_max, mask (B, S) → context c (B, D), weights α
+    (B, S).
     """
 
     W_a: Array  # (Q, S_max)
@@ -35,32 +30,27 @@ class LocationAttention(Module):
         at_least(1, query_size=query_size, longest=longest)
         return cls(init(rng, (query_size, longest), dtype))
 
+    def sizes(self):
+        return len(self.W_a), None
+
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory without keys. ValueError: a source longer than S_max."""
-        memory = Memory(values, None, mask)
-        expect_dtype("values", values, self.W_a)
-        if values.shape[1] > self.W_a.shape[1]:
-            raise ValueError(f"a source of {values.shape[1]} positions (</s> included), but location attention has columns "
-                             f"for {self.W_a.shape[1]}: leave out longer sentences, or build the model for longer ones")
+        """values (B, S, D), mask (B, S) → Memory. ValueError: a source longer than S_max."""
+        memory = super().read(values, mask)
+        S = values.shape[1]
+        longest = self.W_a.shape[1]
+        if S > longest:
+            raise ValueError(f"a source of {S} positions (</s> included), but location attention "
+                             f"has columns for {longest}: leave out longer sentences, or build the "
+                             "model for longer ones")
         return memory
 
-    def step(self, query, memory):
-        """query (B, Q) → context (B, D), weights (B, S), cache."""
-        expect("query", query, (len(memory.values), len(self.W_a)), "(B, Q)")
-        expect_dtype("query", query, self.W_a)
-        context, weights = attend(query @ self.W_a[:, :memory.values.shape[1]], memory)
-        return context, weights, Cache(memory, query, weights)
+    def score(self, query, memory):
+        """e = q W_a."""
+        S = memory.mask.shape[1]
+        return query @ self.W_a[:, :S], query
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
-        """→ dquery (B, Q); W_a and the values wait in dmemory."""
-        memory, query, weights = cache
-        dscores = attend_backward(dcontext, dweights, weights, memory)
+    def score_backward(self, dscores, query, memory, dmemory, grad):
         # e = q W_a
-        dmemory.push(weights, dcontext, dscores, query)
-        return dscores @ self.W_a[:, :dscores.shape[1]].T
-
-    def read_backward(self, memory, dmemory, grad):
-        """→ dvalues (B, S, D); adds to grad.W_a."""
-        weights, dcontexts, dscores, queries = dmemory.stacked()
-        grad.W_a[:, :dscores.shape[2]] += flat(queries).T @ flat(dscores)
-        return sum_over_steps(weights, dcontexts)
+        dmemory.later("W_a", query, dscores)
+        S = dscores.shape[1]
+        return dscores @ self.W_a[:, :S].T

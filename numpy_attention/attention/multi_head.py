@@ -1,9 +1,11 @@
-"""Multi-head attention: several small attentions side by side (Vaswani et al. 2017, section 3.2.2)."""
+"""Multi-head attention: several small attentions side by side (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from numpy_attention.attention import scaled_dot
 from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.initializers import glorot
@@ -11,16 +13,28 @@ from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
+class LookCache(NamedTuple):
+    queries: Array      # (B, T, Q)
+    joined: Array       # (B, T, A)   the heads' outputs side by side
+    attended: scaled_dot.Cache
+
+
+class Cache(NamedTuple):
+    memory: Array       # (B, S, D)
+    looked: LookCache
+
+
 @dataclass(eq=False)
 class MultiHeadAttention(Module):
-    """MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o,  head_i = Attention(Q W_q^i, K W_k^i, V W_v^i)   (3.2.2)
+    """MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o,  head_i = Attention(Q W_q^i, K W_k^i, V
+    W_v^i)   (3.2.2)
 
-    with K = V, the memory. The heads' matrices stand side by side in W_q, W_k and W_v. Queries, values and output have
-    biases; a bias of the keys would add the same number to all scores of a query, which the softmax takes out again. The
-    weights returned are the mean over the heads.
+    with K = V, the memory. The heads' matrices stand side by side in W_q, W_k and W_v. Queries,
+    values and output have biases; a bias of the keys would add the same number to all scores of a
+    query, which the softmax takes out again. The weights returned are the mean over the heads.
 
-    Shapes: queries (B, T, Q), memory (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S). On the read/step
-    protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
+    Shapes: queries (B, T, Q), memory (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
+    On the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
     """
 
     W_q: Array  # (Q, A)
@@ -34,102 +48,129 @@ class MultiHeadAttention(Module):
     heads: int = 4
 
     @classmethod
-    def create(cls, rng, query_size, memory_size, size=None, outputs=None, heads=4, scaled=True, init=glorot,
-               dtype=np.float32):
-        """size: A, of all heads together, and outputs: O; both the query's unless given. A decoder that expects contexts of
-        the annotations' size, such as RNNSearch, needs outputs = memory_size. ValueError: A does not divide, or a size
-        below 1.
-        """
-        at_least(1, query_size=query_size, memory_size=memory_size, size=size, outputs=outputs, heads=heads)
-        size, outputs = size or query_size, outputs or query_size
-        if size % heads:
-            raise ValueError(f"{heads} heads of {size} numbers in all: expected a number of heads that divides them")
-        zero = lambda n: np.zeros(n, dtype)
-        return cls(init(rng, (query_size, size), dtype), zero(size), init(rng, (memory_size, size), dtype),
-                   init(rng, (memory_size, size), dtype), zero(size), init(rng, (size, outputs), dtype), zero(outputs),
-                   ScaledDotProductAttention(scaled), heads)
+    def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
+               init=glorot, dtype=np.float32):
+        """size: A, of all heads together, and outputs: O; both the query's unless given.
 
-    # ---- all queries at once --------------------------------------------------------------------------------------
+        A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs =
+        value_size. ValueError: A does not divide, or a size below 1.
+        """
+        at_least(1, query_size=query_size, value_size=value_size, size=size, outputs=outputs,
+                 heads=heads)
+        size = size or query_size
+        outputs = outputs or query_size
+        if size % heads:
+            raise ValueError(f"{heads} heads of {size} numbers in all: expected a number of heads "
+                             "that divides them")
+        zero = lambda n: np.zeros(n, dtype)
+        return cls(W_q=init(rng, (query_size, size), dtype), b_q=zero(size),
+                   W_k=init(rng, (value_size, size), dtype),
+                   W_v=init(rng, (value_size, size), dtype), b_v=zero(size),
+                   W_o=init(rng, (size, outputs), dtype), b_o=zero(outputs),
+                   attention=ScaledDotProductAttention(scaled), heads=heads)
+
+    # ---- all queries at once ---------------------------------------------------------------------
 
     def forward(self, queries, memory, visible):
         """→ (B, T, O), weights (B, T, S), cache."""
         expect("visible", visible, (len(queries), queries.shape[1], memory.shape[1]), "(B, T, S)")
-        keys = self.keys(memory)
-        y, weights, cache = self.look(queries, keys, visible)
-        return y, weights, (memory, keys, cache)
+        y, weights, looked = self.look(queries, self.keys_and_values(memory), visible)
+        return y, weights, Cache(memory, looked)
 
     def backward(self, dy, dweights, cache, grad):
         """→ dqueries (B, T, Q), dmemory (B, S, D)."""
-        memory, keys, cache = cache
-        dqueries, dkeys = self.look_backward(dy, dweights, cache, grad)
-        return dqueries, self.keys_backward(dkeys, memory, grad)
+        memory, looked = cache
+        dqueries, dkeys_and_values = self.look_backward(dy, dweights, looked, grad)
+        return dqueries, self.keys_and_values_backward(dkeys_and_values, memory, grad)
 
-    def keys(self, memory):
-        """What is computed once for all queries: keys and values of all heads, [K; V] side by side (B, S, 2A)."""
-        expect("memory", memory, (None, None, len(self.W_k)), "(B, S, D)", "memories are batch-major")
+    def keys_and_values(self, memory):
+        """What is computed once for all queries: [K; V] of all heads side by side (B, S, 2A)."""
+        expect("memory", memory, (None, None, len(self.W_k)), "(B, S, D)",
+               "memories are batch-major")
         expect_dtype("memory", memory, self.W_k)
         rows = flat(memory)
-        both = np.concatenate([rows @ self.W_k, rows @ self.W_v + self.b_v], 1)
+        k = rows @ self.W_k
+        v = rows @ self.W_v + self.b_v
+        both = np.concatenate([k, v], axis=1)
         return both.reshape(memory.shape[:2] + both.shape[1:])
 
-    def keys_backward(self, dkeys, memory, grad):
-        """k = x W_k, v = x W_v + b_v, back: → dx = dk W_kᵀ + dv W_vᵀ, of the memory x (B, S, D)."""
-        dk, dv = np.split(flat(dkeys), 2, axis=1)
+    def keys_and_values_backward(self, dkeys_and_values, memory, grad):
+        """→ dx = dk W_kᵀ + dv W_vᵀ, of the memory x (B, S, D)."""
+        dk, dv = np.split(flat(dkeys_and_values), 2, axis=1)
         rows = flat(memory)
+        # k = x W_k
         grad.W_k += rows.T @ dk
+        # v = x W_v + b_v
         grad.W_v += rows.T @ dv
         grad.b_v += dv.sum(0)
         return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(memory.shape)
 
-    def look(self, queries, keys, visible):
-        """queries (B, T, Q), keys as `keys` gives them → (B, T, O), weights (B, T, S), cache."""
-        expect("queries", queries, (len(keys), None, len(self.W_q)), "(B, T, Q)")
+    def look(self, queries, keys_and_values, visible):
+        """queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
+
+        → (B, T, O), weights (B, T, S), cache.
+        """
+        expect("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
         expect_dtype("queries", queries, self.W_q)
-        q = (flat(queries) @ self.W_q + self.b_q).reshape(queries.shape[:2] + self.b_q.shape)
-        k, v = np.split(keys, 2, axis=2)
-        parts, weights, attended = self.attention.forward(*map(self._heads, (q, k, v)), visible[:, None])
-        joined = parts.transpose(0, 2, 1, 3).reshape(q.shape)                          # (B, T, A)
-        y = (flat(joined) @ self.W_o + self.b_o).reshape(q.shape[:2] + self.b_o.shape)
-        return y, weights.mean(1), (queries, joined, attended)
+        q = flat(queries) @ self.W_q + self.b_q
+        q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
+        k, v = np.split(keys_and_values, 2, axis=2)
+        parts, weights, attended = self.attention.forward(
+            self._apart(q), self._apart(k), self._apart(v), visible[:, None])
+        joined = self._together(parts)                                          # (B, T, A)
+        y = flat(joined) @ self.W_o + self.b_o
+        y = y.reshape(queries.shape[:2] + self.b_o.shape)                       # (B, T, O)
+        return y, weights.mean(1), LookCache(queries, joined, attended)
 
     def look_backward(self, dy, dweights, cache, grad):
-        """→ dqueries (B, T, Q), dkeys (B, S, 2A)."""
+        """→ dqueries (B, T, Q), dkeys_and_values (B, S, 2A)."""
         queries, joined, attended = cache
         rows = flat(dy)
         # y = joined W_o + b_o
         grad.W_o += flat(joined).T @ rows
         grad.b_o += rows.sum(0)
-        djoined = self._heads((rows @ self.W_o.T).reshape(joined.shape))
+        dparts = self._apart((rows @ self.W_o.T).reshape(joined.shape))
         # the weights that `look` gives are the mean over the heads
         shared = None if dweights is None else dweights[:, None] / dweights.dtype.type(self.heads)
-        dq, dk, dv = self.attention.backward(djoined, shared, attended)
-        dq, dk, dv = (part.transpose(0, 2, 1, 3).reshape(len(part), part.shape[2], len(self.b_q)) for part in (dq, dk, dv))
+        dq, dk, dv = self.attention.backward(dparts, shared, attended)
         # q = queries W_q + b_q
-        grad.W_q += flat(queries).T @ flat(dq)
-        grad.b_q += flat(dq).sum(0)
-        return (flat(dq) @ self.W_q.T).reshape(queries.shape), np.concatenate([dk, dv], 2)
+        dq = flat(self._together(dq))
+        grad.W_q += flat(queries).T @ dq
+        grad.b_q += dq.sum(0)
+        # [k; v] side by side
+        both = [self._together(dk), self._together(dv)]
+        dkeys_and_values = np.concatenate(both, axis=2)                         # (B, S, 2A)
+        return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values
 
-    def _heads(self, x):
+    def _apart(self, x):
         """(B, T, A) → (B, heads, T, A / heads)."""
-        return np.ascontiguousarray(x.reshape(*x.shape[:2], self.heads, x.shape[2] // self.heads).transpose(0, 2, 1, 3))
+        B, T, A = x.shape
+        parts = x.reshape(B, T, self.heads, A // self.heads)
+        return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
-    # ---- one query after another, as a decoder asks -----------------------------------------------------------------
+    def _together(self, parts):
+        """(B, heads, T, A / heads) → (B, T, A)."""
+        B, _, T, _ = parts.shape
+        return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
+
+    # ---- one query after another, as a decoder asks ----------------------------------------------
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory."""
-        return Memory(values, self.keys(values), mask)
+        return Memory(values, self.keys_and_values(values), mask)
 
-    def step(self, query, memory):
+    def step(self, query, memory, t):
         """query (B, Q) → context (B, O), weights (B, S), cache."""
         y, weights, cache = self.look(query[:, None], memory.keys, memory.mask[:, None])
         return y[:, 0], weights[:, 0], cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
         """→ dquery (B, Q); adds to dmemory.keys."""
-        dqueries, dkeys = self.look_backward(dcontext[:, None], None if dweights is None else dweights[:, None], cache, grad)
-        dmemory.keys += dkeys
+        dlooked = None if dweights is None else dweights[:, None]
+        dqueries, dkeys_and_values = self.look_backward(dcontext[:, None], dlooked, cache, grad)
+        dmemory.keys += dkeys_and_values
         return dqueries[:, 0]
 
     def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D)."""
-        return self.keys_backward(dmemory.keys, memory.values, grad)
+        return self.keys_and_values_backward(dmemory.keys, memory.values, grad)

@@ -1,20 +1,29 @@
-"""The N-gram RNN: the last N − 1 states speak for themselves, without attention (Daniluk et al. 2017, section 2.4)."""
+"""The N-gram RNN: the last N − 1 states speak for themselves (Daniluk et al. 2017, section 2.4)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from numpy_attention.attention.reader import Reader, last
 from numpy_attention.initializers import glorot
-from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_dtype, expect_mask, flat
+from numpy_attention.module import Array
+from numpy_attention.shapes import at_least, flat
+
+
+class Cache(NamedTuple):
+    parts: Array        # (T, B, H)
+    y: Array            # (T, B, O)
+    mask: Array         # (T, B)
 
 
 @dataclass(eq=False)
-class NGramReader(Module):
-    """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}]),  h = [h^1; …; h^{N−1}]   (equation 13).
+class NGramReader(Reader):
+    """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}]),  h = [h^1; …; h^{N−1}]   (equation
+    13).
 
-    Part i of a state is written for the step i − 1 places later. Parts of states before the chunk of text are 0, or
-    with carried=True come from the chunk before; the gradient never leaves the chunk.
+    Part i of a state is written for the step i − 1 places later. Parts of states before the chunk
+    of text are 0, or with carried=True come from the chunk before.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -23,39 +32,41 @@ class NGramReader(Module):
 
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, init=glorot, dtype=np.float32):
-        """ValueError: an order below 2, or a state that does not divide into order − 1 parts."""
+        """order: N. ValueError: an order below 2, a state that does not divide into N − 1 parts."""
         at_least(2, order=order)
         at_least(1, hidden=hidden, outputs=outputs)
         if hidden % (order - 1):
-            raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden size that divides into "
-                             "order − 1 parts")
+            raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden "
+                             "size that divides into order − 1 parts")
         return cls(init(rng, (hidden, outputs), dtype), order, carried)
+
+    @property
+    def hidden_size(self):
+        """H, the size of a state."""
+        return len(self.W)
 
     @property
     def output_size(self):
         """O, the size of y."""
         return self.W.shape[1]
 
+    @property
+    def reach(self):
+        """How many states before h_t are read with it: N − 2."""
+        return self.order - 2
+
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B), memory: (states (B, N − 2, H), mask) of before or None.
 
-        → y (T, B, O), the memory after, None (there are no weights), cache; keep: give the memory after even where it is not
-        carried, as writing word by word needs.
+        → y (T, B, O), the memory after, None (there are no weights), cache; keep: give the memory
+        after even where it is not carried, as writing word by word needs.
         """
-        expect("h", h, (None, None, len(self.W)), "(T, B, H)", "sequences are time-major")
-        expect_dtype("h", h, self.W)
-        expect_mask(mask, h.shape[:2], "(T, B)")
-        reach = self.order - 2
-        if memory is None:
-            memory = np.zeros((h.shape[1], reach, h.shape[2]), h.dtype), np.zeros((h.shape[1], reach), bool)
-        expect("memory", memory[0], (h.shape[1], reach, h.shape[2]), "(B, N − 2, H)", "carry the state of the same rows")
-        expect_dtype("memory", memory[0], h)
-        states = np.concatenate([memory[0].transpose(1, 0, 2), h])                  # (N − 2 + T, B, H)
-        known = np.concatenate([memory[1].T, mask])
-        parts = self._gather(np.where(known[..., None], states, 0), len(h))
-        y = np.tanh(flat(parts) @ self.W).reshape(h.shape[:2] + self.W.shape[1:])
-        memory = (states[len(h):].transpose(1, 0, 2), known[len(h):].T) if self.carried or keep else None
-        return y, memory, None, (parts, y, mask)
+        states, known = self.remember(h, mask, memory, self.reach)
+        parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)
+        # y_t = tanh(W^N parts_t)
+        y = np.tanh(flat(parts) @ self.W).reshape(h.shape[:2] + self.W.shape[1:])       # (T, B, O)
+        memory = last(states, known, self.reach if self.carried or keep else 0)
+        return y, memory, None, Cache(parts, y, mask)
 
     def backward(self, dy, dweights, cache, grad):
         """→ dh (T, B, H)."""
@@ -63,19 +74,24 @@ class NGramReader(Module):
         # y_t = tanh(W^N parts_t)
         da = flat(dy * (1 - y * y))
         grad.W += flat(parts).T @ da
-        dparts = (da @ self.W.T).reshape(parts.shape)
+        dparts = (da @ self.W.T).reshape(parts.shape)                           # (T, B, H)
         # part i of h_t was read at step t + i − 1
-        dh, n = np.zeros_like(parts), parts.shape[2] // (self.order - 1)
-        for i in range(self.order - 1):
-            part = slice(i * n, (i + 1) * n)
-            dh[:max(len(dh) - i, 0), :, part] = dparts[i:, :, part]
+        dh = np.zeros_like(parts)                                               # (T, B, H)
+        T = len(dh)
+        for later, columns in self._columns():
+            dh[:max(T - later, 0), :, columns] = dparts[later:, :, columns]
         return np.where(mask[..., None], dh, 0)
 
     def _gather(self, states, T):
-        """[h^1_t; h^2_{t−1}; …] of the last T steps (T, B, H)."""
-        parts, n = np.empty((T,) + states.shape[1:], states.dtype), states.shape[2] // (self.order - 1)
-        for i in range(self.order - 1):
-            part = slice(i * n, (i + 1) * n)
-            start = len(states) - T - i
-            parts[..., part] = states[start:start + T, :, part]
+        """[h^1_t; h^2_{t−1}; …] of the last T of the states (B, N − 2 + T, H) → (T, B, H)."""
+        B, _, H = states.shape
+        parts = np.empty((T, B, H), states.dtype)
+        for later, columns in self._columns():
+            start = self.reach - later
+            parts[:, :, columns] = states[:, start:start + T, columns].transpose(1, 0, 2)
         return parts
+
+    def _columns(self):
+        """[(how many steps later it is read, its columns)] of the parts of a state."""
+        n = len(self.W) // (self.order - 1)
+        return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

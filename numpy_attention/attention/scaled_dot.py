@@ -1,46 +1,50 @@
-"""Scaled dot-product attention over queries, keys and values (Vaswani et al. 2017, section 3.2.1)."""
+"""Scaled dot-product attention over queries, keys and values (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.kernels import softmax as kernels
-from numpy_attention.module import Module
-from numpy_attention.shapes import expect_mask, flat
+from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
+from numpy_attention.module import Array, Module
+from numpy_attention.shapes import expect_mask
+
+
+class Cache(NamedTuple):
+    q: Array            # (B, …, T, d_k)
+    k: Array            # (B, …, S, d_k)
+    v: Array            # (B, …, S, d_v)
+    weights: Array      # (B, …, T, S)
 
 
 @dataclass(eq=False)
 class ScaledDotProductAttention(Module):
-    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V   (equation 1), for all queries at once; it has no parameters.
+    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V   (equation 1), for all queries at once; it has
+    no parameters.
 
-    If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k: without the division
-    the softmax saturates as d_k grows, and its gradient vanishes (footnote 4); scaled=False leaves it out, to see that.
+    If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k:
+    without the division the softmax saturates as d_k grows, and its gradient vanishes (footnote 4);
+    scaled=False leaves it out, to see that.
 
-    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, what broadcasts to (B, …, T, S)
-    → (B, …, T, d_v), weights (B, …, T, S). A query that sees nothing gets weights and output 0. ValueError: shapes
-    that do not fit; TypeError: a mask that is not boolean, keys or values of another dtype than the queries.
+    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, what broadcasts
+    to (B, …, T, S) → (B, …, T, d_v), weights (B, …, T, S). A query that sees nothing gets weights
+    and output 0. ValueError: shapes that do not fit; TypeError: a mask that is not boolean, keys or
+    values of another dtype than the queries.
     """
 
     scaled: bool = True
 
     def forward(self, q, k, v, visible):
         """→ (B, …, T, d_v), weights (B, …, T, S), cache."""
-        if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
-            raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: expected (B, …, T, d_k), "
-                             "(B, …, S, d_k) and (B, …, S, d_v)")
-        for name, x in (("k", k), ("v", v)):
-            if x.dtype != q.dtype:
-                raise TypeError(f"{name} is {x.dtype}, the queries are {q.dtype}: convert one with astype")
-        shape, given = q.shape[:-1] + k.shape[-2:-1], np.shape(visible)
-        expect_mask(visible, tuple(1 if one == 1 else size for one, size in zip(given, shape[len(shape) - len(given):])),
-                    "(B, …, T, S)")
+        _expect_queries_keys_values(q, k, v)
+        shape = q.shape[:-1] + k.shape[-2:-1]                                   # (B, …, T, S)
+        _expect_visible(visible, shape)
         scores = np.matmul(q, np.swapaxes(k, -1, -2))
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
-        seen = np.ascontiguousarray(np.broadcast_to(visible, shape))
-        weights = np.empty_like(scores, order="C")      # of transposed q and k the scores are transposed: flat would copy
-        kernels.masked_softmax(flat(scores), flat(seen), flat(weights))
-        return np.matmul(weights, v), weights, (q, k, v, weights)
+        visible = np.ascontiguousarray(np.broadcast_to(visible, shape))
+        weights = masked_softmax(scores, visible)
+        return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grad=None):
         """From ∂L/∂output and ∂L/∂weights (or None) → dq, dk, dv."""
@@ -51,9 +55,28 @@ class ScaledDotProductAttention(Module):
         if dweights is not None:
             total += dweights
         # α = softmax(e)
-        dscores = np.empty_like(weights)
-        kernels.masked_softmax_backward(flat(total), flat(weights), flat(dscores))
+        dscores = masked_softmax_backward(total, weights)
         # e = Q Kᵀ / √d_k
         if self.scaled:
             dscores *= dscores.dtype.type(1 / np.sqrt(q.shape[-1]))
-        return np.matmul(dscores, k), np.matmul(np.swapaxes(dscores, -1, -2), q), dv
+        dq = np.matmul(dscores, k)
+        dk = np.matmul(np.swapaxes(dscores, -1, -2), q)
+        return dq, dk, dv
+
+
+def _expect_queries_keys_values(q, k, v):
+    if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
+        raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: "
+                         "expected (B, …, T, d_k), (B, …, S, d_k) and (B, …, S, d_v)")
+    for name, x in (("k", k), ("v", v)):
+        if x.dtype != q.dtype:
+            raise TypeError(f"{name} is {x.dtype}, the queries are {q.dtype}: "
+                            "convert one with astype")
+
+
+def _expect_visible(visible, shape):
+    """Refuse what does not broadcast to the shape: an axis must be as long as the shape's, or 1."""
+    given = np.shape(visible)
+    last = shape[len(shape) - len(given):]
+    fitting = tuple(1 if length == 1 else wanted for length, wanted in zip(given, last))
+    expect_mask(visible, fitting, "(B, …, T, S)")

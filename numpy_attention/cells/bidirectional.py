@@ -1,6 +1,7 @@
 """Two cells over one sequence, one from each end (Schuster & Paliwal 1997)."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,12 +9,19 @@ from numpy_attention.cells.cell import Cell
 from numpy_attention.module import Module
 
 
+class Cache(NamedTuple):
+    """The two cells' own caches."""
+
+    forward: Any
+    backward: Any
+
+
 @dataclass(eq=False)
 class Bidirectional(Module):
-    """h_j = [→h_j; ←h_j]: what stands before j, and what stands after it (Bahdanau et al. 2015, A.2.1).
+    """h_j = [→h_j; ←h_j]: what stands before j, and after it (Bahdanau et al. 2015, A.2.1).
 
-    Padding stands at the end: the backward cell meets it first, and its masked steps keep the initial state.
-    The state is the pair (→h_T, ←h_1) of the two cells' own last states.
+    Padding stands at the end: the backward cell meets it first, and its masked steps keep the
+    initial state. The state is the pair (→h_T, ←h_1) of the two cells' own last states.
     """
 
     forward_cell: Cell
@@ -24,19 +32,26 @@ class Bidirectional(Module):
         """The size of h_j, of both directions together."""
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
-    def forward(self, xs, state=None, mask=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, 2H), (→h_T, ←h_1), cache."""
+    def forward(self, xs, state=None, mask=None, rng=None, names=None):
+        """xs (T, B, I), mask (T, B) → ys (T, B, 2H), (→h_T, ←h_1), cache (rng, names: a stack's)."""
         before, after = (None, None) if state is None else state
-        ys, last, cache = self.forward_cell.forward(xs, before, mask)
+        ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]
-        back, first, back_cache = self.backward_cell.forward(xs[::-1], after, reversed_mask)
-        return np.concatenate([ys, back[::-1]], axis=2), (last, first), (cache, back_cache)
+        back, first, backward_cache = self.backward_cell.forward(xs[::-1], after, reversed_mask)
+        ys = np.concatenate([ahead, back[::-1]], axis=2)                    # (T, B, 2H)
+        return ys, (last, first), Cache(forward_cache, backward_cache)
 
     def backward(self, dys, dstate, cache, grad):
-        """dys (T, B, 2H) → (dxs, (∂L/∂ initial state forward, backward)); dstate None, or either half None, stands for 0."""
+        """dys (T, B, 2H) → (dxs, (∂L/∂ initial state forward, backward)).
+
+        dstate None, or either half None, stands for 0.
+        """
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size
-        dys, dback = np.ascontiguousarray(dys[:, :, :H]), np.ascontiguousarray(dys[::-1, :, H:])
-        dxs, dbefore = self.forward_cell.backward(dys, dlast, cache[0], grad.forward_cell)
-        dxs_back, dafter = self.backward_cell.backward(dback, dfirst, cache[1], grad.backward_cell)
+        # h_j = [→h_j; ←h_j]
+        dahead = np.ascontiguousarray(dys[:, :, :H])
+        dback = np.ascontiguousarray(dys[::-1, :, H:])
+        dxs, dbefore = self.forward_cell.backward(dahead, dlast, cache.forward, grad.forward_cell)
+        dxs_back, dafter = self.backward_cell.backward(dback, dfirst, cache.backward,
+                                                       grad.backward_cell)
         return dxs + dxs_back[::-1], (dbefore, dafter)

@@ -1,14 +1,28 @@
-"""The gated recurrent unit (Cho et al. 2014), in all the conventions that papers and libraries use."""
+"""The gated recurrent unit (Cho et al. 2014), in all the conventions of papers and libraries."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.cells.cell import Cell
+from numpy_attention.cells.cell import Cell, StepGradients, Steps
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
+from numpy_attention.names import RESETS, UPDATES
 from numpy_attention.shapes import at_least, flat
+
+
+@dataclass
+class GRUSteps(Steps):
+    """The steps of a GRU."""
+
+    gates: Array = field(init=False)    # (T, B, 3H)    r z n
+    s: Array = field(init=False)        # (T, B, H)     reset="after": h U_n + b_n; "before": r ∘ h
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.gates = np.empty_like(self.a)
+        self.s = np.empty_like(self.hs[1:])
 
 
 @dataclass(eq=False)
@@ -27,8 +41,8 @@ class GRU(Cell):
     | Cho et al. 2014, equations 5 to 8 (version 3) | before | old    |
     | cuDNN, PyTorch                                | after  | old    |
 
-    b holds b_r, b_z and b_n'; b_n exists with reset="after" alone, the only bias that the recurrent side needs
-    (PyTorch's b_hh for r and z merely add to b_ih's).
+    b holds b_r, b_z and b_n'; b_n exists with reset="after" alone, the only bias that the recurrent
+    side needs (PyTorch's b_hh for r and z merely add to b_ih's).
     """
 
     W: Array  # (I, 3H)
@@ -38,66 +52,88 @@ class GRU(Cell):
     reset: str = "after"
     update: str = "old"
 
+    steps_type = GRUSteps
+
     def __post_init__(self):
-        if self.reset not in ("after", "before") or self.update not in ("old", "new"):
-            raise ValueError(f"GRU(reset={self.reset!r}, update={self.update!r}): expected reset 'after' or 'before' "
-                             "(the recurrent product) and update 'old' or 'new' (the state that z weighs)")
+        given = f"GRU(reset={self.reset!r}, update={self.update!r})"
+        if self.reset not in RESETS or self.update not in UPDATES:
+            raise ValueError(f"{given}: expected reset 'after' or 'before' (the recurrent product) "
+                             "and update 'old' or 'new' (the state that z weighs)")
         if (self.b_n is None) != (self.reset == "before"):
-            raise ValueError(f"GRU(reset={self.reset!r}) {'needs' if self.b_n is None else 'has no'} bias b_n: it stands "
-                             "inside r ∘ (h U_n + b_n) alone")
+            needs = "needs" if self.b_n is None else "has no"
+            raise ValueError(f"{given} {needs} bias b_n: it stands inside r ∘ (h U_n + b_n) alone")
 
     @classmethod
-    def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot, recurrent=orthogonal,
-               dtype=np.float32):
+    def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot,
+               recurrent=orthogonal, dtype=np.float32):
         """Biases 0. ValueError: sizes below 1, or an unknown convention."""
         at_least(1, inputs=inputs, hidden=hidden)
-        return cls(init(rng, (inputs, 3 * hidden), dtype), recurrent(rng, (hidden, 3 * hidden), dtype),
-                   np.zeros(3 * hidden, dtype), np.zeros(hidden, dtype) if reset == "after" else None, reset, update)
+        return cls(W=init(rng, (inputs, 3 * hidden), dtype),
+                   U=recurrent(rng, (hidden, 3 * hidden), dtype),
+                   b=np.zeros(3 * hidden, dtype),
+                   b_n=np.zeros(hidden, dtype) if reset == "after" else None,
+                   reset=reset, update=update)
 
     @property
-    def _sign(self):
-        return self.U.dtype.type(1 if self.update == "old" else -1)
+    def _new(self):
+        return self.update == "new"
 
-    def _allocate(self, steps):
-        steps.gates, steps.s = np.empty_like(steps.a), np.empty_like(steps.hs[1:])
+    def _blocks(self):
+        """U_rz (H, 2H) and U_n (H, H): with reset="before" they multiply h and s = r ∘ h."""
+        H = self.hidden_size
+        return self.U[:, :2 * H], self.U[:, 2 * H:]
 
-    def step(self, t, steps):
-        """Step t: the equations above, from a[t] and the state before to the state after."""
-        h, mask, gates, H = steps.hs[t], steps.mask[t], steps.gates[t], self.hidden_size
+    def _step(self, t, steps):
+        a = steps.a[t]
+        h = steps.hs[t]
+        s = steps.s[t]
+        gates = steps.gates[t]
         if self.reset == "after":
             np.matmul(h, self.U, out=steps.u)
-            kernels.gru(steps.a[t], steps.u, self.b_n, h, mask, self._sign, gates, steps.s[t], steps.hs[t + 1])
+            kernels.gru(a, steps.u, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
         else:
-            kernels.gru_reset(steps.a[t], h @ self.U[:, :2 * H], h, mask, self._sign, gates, steps.s[t])
-            kernels.gru_update(steps.a[t], steps.s[t] @ self.U[:, 2 * H:], h, mask, gates, steps.hs[t + 1])
+            U_rz, U_n = self._blocks()
+            kernels.gru_reset(a, h @ U_rz, h, gates, s)
+            kernels.gru_update(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        da = np.empty_like(steps.a)
-        return (da, np.empty_like(da)) if self.reset == "after" else (da, None)
+        """Room for the gradients of the steps; r stands between a_n and u_n with reset="after"."""
+        dsteps = super().begin_backward(steps)
+        if self.reset == "after":
+            return StepGradients(dsteps.a, np.empty_like(dsteps.a))
+        return dsteps
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
-        (da, du), h, mask, gates, H = dsteps, steps.hs[t], steps.mask[t], steps.gates[t], self.hidden_size
+        h = steps.hs[t]
+        gates = steps.gates[t]
+        da = dsteps.a[t]
+        du = dsteps.u[t]
         dh = np.empty_like(dstate)
         if self.reset == "after":
-            kernels.gru_backward(dy, dstate, gates, steps.s[t], h, mask, self._sign, da[t], du[t], dh)
-            dh += du[t] @ self.U.T
+            # h_t from a_t, u_t and h_{t−1}
+            kernels.gru_backward(dy, dstate, gates, steps.s[t], h, self._new, da, du, dh)
+            # u_t = h_{t−1} U
+            dh += du @ self.U.T
         else:
-            kernels.gru_update_backward(dy, dstate, gates, h, mask, self._sign, da[t], dh)
-            ds = da[t, :, 2 * H:] @ self.U[:, 2 * H:].T                          # ∂L/∂(r ∘ h)
-            kernels.gru_reset_backward(ds, gates, h, mask, da[t], dh)
-            dh += da[t, :, :2 * H] @ self.U[:, :2 * H].T
+            H = self.hidden_size
+            U_rz, U_n = self._blocks()
+            # h_t from a_t, u_n = s U_n and h_{t−1}
+            kernels.gru_update_backward(dy, dstate, gates, h, self._new, da, dh)
+            # u_n = s U_n
+            ds = da[:, 2 * H:] @ U_n.T
+            # s = r ∘ h_{t−1}
+            kernels.gru_reset_backward(ds, gates, h, da, dh)
+            # u_rz = h_{t−1} U_rz
+            dh += da[:, :2 * H] @ U_rz.T
         return dh
 
-    def input_gradient(self, dsteps):
-        return dsteps[0]
-
     def end_backward(self, steps, dsteps, grad):
-        (da, du), H = dsteps, self.hidden_size
-        before = flat(steps.hs[:-1])
+        """The gradients of U and b_n; returns da, the gradient of `begin`'s a."""
+        H = self.hidden_size
         if self.reset == "after":
-            grad.U += before.T @ flat(du)
-            grad.b_n += flat(du)[:, 2 * H:].sum(0)
-        else:
-            grad.U[:, :2 * H] += before.T @ flat(da)[:, :2 * H]
-            grad.U[:, 2 * H:] += flat(steps.s).T @ flat(da)[:, 2 * H:]         # s is r ∘ h here
-        return da
+            grad.b_n += flat(dsteps.u)[:, 2 * H:].sum(0)
+            return super().end_backward(steps, dsteps, grad)
+        da = flat(dsteps.a)
+        grad.U[:, :2 * H] += flat(steps.hs[:-1]).T @ da[:, :2 * H]
+        grad.U[:, 2 * H:] += flat(steps.s).T @ da[:, 2 * H:]
+        return dsteps.a

@@ -1,39 +1,57 @@
-"""The LSTM without peepholes (Hochreiter & Schmidhuber 1997; Gers et al. 2000; Zaremba et al. 2014, section 3)."""
+"""The LSTM without peepholes (Hochreiter & Schmidhuber 1997; Gers et al. 2000)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.cells.cell import Cell
+from numpy_attention.cells.cell import Cell, Steps
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least
 
 
+@dataclass
+class LSTMSteps(Steps):
+    """The steps of an LSTM."""
+
+    cs: Array = field(init=False)       # (T + 1, B, H)    cells; cs[0] is the initial one
+    gates: Array = field(init=False)    # (T, B, 4H)       i f g o
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.cs = np.empty_like(self.hs)
+        self.gates = np.empty_like(self.a)
+
+
 @dataclass(eq=False)
 class LSTM(Cell):
-    """Long short-term memory; gates side by side in PyTorch's order i f g o. The state is the pair (h, c).
+    """Long short-term memory; gates side by side in PyTorch's order i f g o. The state is (h, c).
 
         i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget and output gate
         g       = tanh(x_t W + h_{t−1} U + b)   candidate
         c_t     = f ∘ c_{t−1} + i ∘ g
         h_t     = o ∘ tanh(c_t)
 
-    PyTorch's `LSTM` with b = b_ih + b_hh.
+    As in Zaremba et al. 2014, section 3; PyTorch's `LSTM` with b = b_ih + b_hh.
     """
 
     W: Array  # (I, 4H)
     U: Array  # (H, 4H)
     b: Array  # (4H,)
 
+    steps_type = LSTMSteps
+
     @classmethod
-    def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0, dtype=np.float32):
+    def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0,
+               dtype=np.float32):
         """Biases 0, but the forget gate's. ValueError: sizes below 1."""
         at_least(1, inputs=inputs, hidden=hidden)
+        W = init(rng, (inputs, 4 * hidden), dtype)
+        U = recurrent(rng, (hidden, 4 * hidden), dtype)
         b = np.zeros(4 * hidden, dtype)
         b[hidden:2 * hidden] = forget_bias
-        return cls(init(rng, (inputs, 4 * hidden), dtype), recurrent(rng, (hidden, 4 * hidden), dtype), b)
+        return cls(W, U, b)
 
     def zero_state(self, B):
         """The initial state of B sequences: zeros (h (B, H), c (B, H))."""
@@ -43,19 +61,16 @@ class LSTM(Cell):
         """The state (h, c) before step t; t = T or −1: the last one."""
         return steps.hs[t], steps.cs[t]
 
-    def _allocate(self, steps):
-        steps.cs, steps.gates = np.empty_like(steps.hs), np.empty_like(steps.a)
-
-    def step(self, t, steps):
-        """Step t: the equations above, from a[t] and the state before to the state after."""
+    def _step(self, t, steps):
         np.matmul(steps.hs[t], self.U, out=steps.u)
-        kernels.lstm(steps.a[t], steps.u, steps.hs[t], steps.cs[t], steps.mask[t], steps.gates[t],
+        kernels.lstm(steps.a[t], steps.u, steps.cs[t], steps.gates[t],
                      steps.hs[t + 1], steps.cs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
         dh_next, dc_next = dstate
-        dh, dc = np.empty_like(dh_next), np.empty_like(dc_next)
-        kernels.lstm_backward(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1], steps.mask[t],
-                              dsteps[t], dh, dc)
-        dh += dsteps[t] @ self.U.T
-        return dh, dc
+        dc = np.empty_like(dc_next)
+        # h_t, c_t from a_t, u_t and c_{t−1}
+        kernels.lstm_backward(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1],
+                              dsteps.a[t], dc)
+        # u_t = h_{t−1} U
+        return dsteps.a[t] @ self.U.T, dc

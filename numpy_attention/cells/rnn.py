@@ -23,15 +23,16 @@ class RNN(Cell):
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
         """b = 0. ValueError: sizes below 1."""
         at_least(1, inputs=inputs, hidden=hidden)
-        return cls(init(rng, (inputs, hidden), dtype), recurrent(rng, (hidden, hidden), dtype), np.zeros(hidden, dtype))
+        return cls(W=init(rng, (inputs, hidden), dtype),
+                   U=recurrent(rng, (hidden, hidden), dtype),
+                   b=np.zeros(hidden, dtype))
 
-    def step(self, t, steps):
-        """Step t: the equations above, from a[t] and the state before to the state after."""
+    def _step(self, t, steps):
         np.matmul(steps.hs[t], self.U, out=steps.u)
-        kernels.elman(steps.a[t], steps.u, steps.hs[t], steps.mask[t], steps.hs[t + 1])
+        kernels.elman(steps.a[t], steps.u, steps.hs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
-        dh = np.empty_like(dstate)
-        kernels.elman_backward(dy, dstate, steps.hs[t + 1], steps.mask[t], dsteps[t], dh)
-        dh += dsteps[t] @ self.U.T
-        return dh
+        # h_t = tanh(a_t + u_t)
+        kernels.elman_backward(dy, dstate, steps.hs[t + 1], dsteps.a[t])
+        # u_t = h_{t−1} U
+        return dsteps.a[t] @ self.U.T

@@ -1,41 +1,200 @@
-"""Cells on top of each other, with dropout between them and never along time (Zaremba et al. 2014, section 3.2)."""
+"""Cells on top of each other are a cell (dropout as in Zaremba et al. 2014, section 3.2)."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from numpy_attention.cells.cell import StepGradients, Steps
 from numpy_attention.layers.dropout import Dropout
-from numpy_attention.module import Module
+from numpy_attention.module import Array, Module
+from numpy_attention.shapes import expect
+
+
+@dataclass
+class StackedSteps:
+    """The steps of all layers, and what stands between two of them."""
+
+    layers: list[Steps]
+    belows: list[Array]     # (T, B, H) for each layer but the first: D(h) of the layer below
+    keys: list[Any]         # of each such D; None: no dropout
+    names: Array            # (T, B)    of the rows, which D hashes
+
+    @property
+    def a(self):
+        """The first layer's pre-activations (T, B, G): a decoder adds to a[t] before step t."""
+        return self.layers[0].a
+
+    @property
+    def hs(self):
+        """The top layer's states (T + 1, B, H)."""
+        return self.layers[-1].hs
+
+
+@dataclass
+class StackedGradients:
+    """The gradients of all layers' steps."""
+
+    layers: list[StepGradients]
+
+    @property
+    def a(self):
+        """∂L/∂a (T, B, G) of the first layer."""
+        return self.layers[0].a
+
+
+class Cache(NamedTuple):
+    """What the backward pass over a whole sequence reads: for each layer one of both."""
+
+    cells: list[Any]
+    dropped: list[Any]      # None: no dropout, as below the first layer
 
 
 @dataclass(eq=False)
 class Stacked(Module):
-    """Layer l reads D(h^{l−1}_t), where D is dropout; the state is the tuple of the layers' states."""
+    """Layer l reads D(h^{l−1}_t), where D is dropout; the state is the tuple of the layers' states.
+
+    Its methods are those of `protocol.RecurrentCell`. A whole sequence goes layer by layer, each
+    layer's input projected in one product, so that a layer may also be a Bidirectional; step by
+    step all layers are cells.
+    """
 
     cells: list
     dropout: Dropout
 
-    def forward(self, xs, state=None, mask=None, rng=None, names=None):
-        """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache; rng None: no dropout.
+    @classmethod
+    def create(cls, make, sizes, dropout=0.0):
+        """Layers make(below, above) of neighbouring sizes: what the first reads, then each state."""
+        layers = [make(below, above) for below, above in zip(sizes, sizes[1:])]
+        return cls(layers, Dropout(dropout))
 
-        ValueError: another number of states than cells.
+    @property
+    def hidden_size(self):
+        """H of the top layer."""
+        return self.cells[-1].hidden_size
+
+    @property
+    def gates_size(self):
+        """G of the first layer."""
+        return self.cells[0].gates_size
+
+    def zero_state(self, B):
+        """The initial states of all layers: zeros."""
+        return tuple(cell.zero_state(B) for cell in self.cells)
+
+    def project(self, xs):
+        """xs (T, B, I) → the first layer's a (T, B, G)."""
+        return self.cells[0].project(xs)
+
+    def project_backward(self, da, xs, grad):
+        """The gradients of the first layer's input weights; returns dxs."""
+        return self.cells[0].project_backward(da, xs, grad.cells[0])
+
+    # ---- step by step -----------------------------------------------------------------------
+
+    def begin(self, a, state=None, mask=None, rng=None, names=None):
+        """Room for the steps of all layers; dropout draws one key for each layer but the first.
+
+        rng None: no dropout; names (T, B): integers, by default 0, 1, 2, … ValueError: another
+        number of states than cells, names of another shape, or what a cell refuses.
         """
-        if state is not None and len(state) != len(self.cells):
-            raise ValueError(f"state has {len(state)} layers, expected {len(self.cells)}: one state for each cell")
-        last, cache = [], []
+        T, B = a.shape[:2]
+        if names is None:
+            names = np.arange(T * B).reshape(T, B)
+        expect("names", names, (T, B), "(T, B)", "one name for each sequence and step")
+        layers = []
+        for cell, before in zip(self.cells, self._states(state)):
+            if layers:
+                a = np.empty((T, B, cell.gates_size), a.dtype)
+            layers.append(cell.begin(a, before, mask))
+        belows = [np.empty_like(steps.hs[1:]) for steps in layers[:-1]]
+        keys = [self.dropout.draw(rng) for _ in belows]
+        return StackedSteps(layers, belows, keys, names)
+
+    def state(self, steps, t):
+        """The layers' states before step t; t = T or −1: the last ones."""
+        return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
+
+    def hidden(self, state):
+        """h (B, H) of the top layer's state."""
+        return self.cells[-1].hidden(state[-1])
+
+    def step(self, t, steps):
+        """Step t of all layers, from the bottom up."""
         for i, cell in enumerate(self.cells):
-            dropped = None
             if i:
+                h = steps.layers[i - 1].hs[t + 1]
+                below = steps.belows[i - 1]
+                below[t], _ = self.dropout.apply(h, steps.keys[i - 1], steps.names[t])
+                steps.layers[i].a[t] = cell.project(below[t:t + 1])[0]
+            cell.step(t, steps.layers[i])
+
+    def begin_backward(self, steps):
+        """Room for the gradients of all layers' steps."""
+        return StackedGradients([cell.begin_backward(one)
+                                 for cell, one in zip(self.cells, steps.layers)])
+
+    def step_backward(self, t, dy, dstate, steps, dsteps):
+        """Step t of all layers, from the top down: ∂L/∂(the states before); writes ∂L/∂a_t."""
+        dbefore = []
+        for i in reversed(range(len(self.cells))):
+            cell = self.cells[i]
+            part = dsteps.layers[i]
+            dbefore.append(cell.step_backward(t, dy, dstate[i], steps.layers[i], part))
+            if i:
+                # a_t = D(h_t) W + b; the gradient is dropped as h_t was
+                dbelow = part.a[t] @ cell.W.T
+                dy, _ = self.dropout.apply(dbelow, steps.keys[i - 1], steps.names[t])
+        return tuple(reversed(dbefore))
+
+    def end_backward(self, steps, dsteps, grad):
+        """The gradients of all weights but the first layer's input weights; returns its da."""
+        parts = zip(self.cells, steps.layers, dsteps.layers, grad.cells)
+        das = [cell.end_backward(one, done, twin) for cell, one, done, twin in parts]
+        for i, below in enumerate(steps.belows, 1):
+            self.cells[i]._weights_backward(das[i], below, grad.cells[i])
+        return das[0]
+
+    # ---- a whole sequence -------------------------------------------------------------------
+
+    def forward(self, xs, state=None, mask=None, rng=None, names=None):
+        """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache.
+
+        rng None: no dropout. ValueError: another number of states than cells.
+        """
+        last = []
+        cache = Cache([], [])
+        for cell, before in zip(self.cells, self._states(state)):
+            dropped = None
+            if last:
                 xs, dropped = self.dropout.forward(xs, rng, names)
-            xs, after, steps = cell.forward(xs, None if state is None else state[i], mask)
+            xs, after, inside = cell.forward(xs, before, mask)
             last.append(after)
-            cache.append((dropped, steps))
+            cache.cells.append(inside)
+            cache.dropped.append(dropped)
         return xs, tuple(last), cache
 
     def backward(self, dys, dstate, cache, grad):
         """→ (dxs, the layers' ∂L/∂ initial states)."""
         first = []
+        dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):
-            dropped, steps = cache[i]
-            dys, dbefore = self.cells[i].backward(dys, None if dstate is None else dstate[i], steps, grad.cells[i])
-            dys = self.dropout.backward(dys, dropped)
+            dys, dbefore = self.cells[i].backward(dys, dafter[i], cache.cells[i], grad.cells[i])
+            dys = self.dropout.backward(dys, cache.dropped[i])
             first.append(dbefore)
         return dys, tuple(reversed(first))
+
+    def _states(self, state):
+        """One state for each layer, None where there is none."""
+        if state is None:
+            return (None,) * len(self.cells)
+        if len(state) != len(self.cells):
+            raise ValueError(f"state has {len(state)} layers, expected {len(self.cells)}: "
+                             "one state for each cell")
+        return state
+
+
+def stack(make, sizes, dropout=0.0):
+    """As `Stacked.create`, but a single layer stands alone."""
+    made = Stacked.create(make, sizes, dropout)
+    return made.cells[0] if len(made.cells) == 1 else made

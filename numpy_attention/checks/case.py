@@ -8,7 +8,15 @@ import numpy as np
 from numpy_attention.gradcheck import GradientError
 from numpy_attention.module import Module
 
-T, B, I, H, S, D, Q, A, V = 4, 3, 2, 5, 6, 4, 3, 7, 9
+T = 4               # target steps
+B = 3               # batch
+I = 2               # inputs    # noqa: E741
+H = 5               # states
+S = 6               # source positions
+D = 4               # values
+Q = 3               # query
+A = 7               # scoring size
+V = 9               # vocabulary
 SEED = 7            # of the dropout inside a case: every call draws the same masks
 
 
@@ -28,6 +36,7 @@ def ragged(size, lengths):
 
 
 def array(rng, dtype, *shape):
+    """Standard normal numbers."""
     return rng.standard_normal(shape).astype(dtype)
 
 

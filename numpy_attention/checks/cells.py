@@ -1,6 +1,7 @@
-"""Gradient checks of the cells."""
+"""Gradient checks of the cells: of each in names.CELLS, and of what is made of them."""
 
 from functools import partial
+from typing import Callable
 
 import numpy as np
 
@@ -9,42 +10,102 @@ from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.checks.case import B, D, H, I, SEED, T, Case, array, ragged
+from numpy_attention.checks.case import B, D, H, I, Q, SEED, T, Case, array, ragged
 from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.dropout import Dropout
+from numpy_attention.names import CELLS, RESETS, UPDATES, find
+from numpy_attention.trees import tree_map
+
+MASK = ragged(T, [4, 2, 1])
 
 
-def cell(rng, dtype, create, mask=ragged(T, [4, 2, 1]), uses="both"):
-    """uses: what the loss reads, "both", "outputs" alone (from the zero state) or the last "state" alone."""
+# ---- a layer that reads a whole sequence ------------------------------------------------------
+
+
+def whole(rng, dtype, create, mask=MASK, uses="both"):
+    """uses: what the loss reads: "both", "outputs" (from the zero state) or the last "state"."""
     layer = randomize(create(rng, dtype), rng)
-    xs, zero = array(rng, dtype, T, B, I), create_state(layer)
-    state = tuple(array(rng, dtype, *z.shape) for z in zero) if isinstance(zero, tuple) else array(rng, dtype, B, H)
-    if uses == "both":
-        return Case(layer, (xs, state), lambda xs, state: layer.forward(xs, state, mask), layer.backward)
-    if uses == "outputs":
-        def forward(xs):
-            ys, _, cache = layer.forward(xs, None, mask)
-            return ys, cache
-        return Case(layer, (xs,), forward, lambda dys, cache, grad: layer.backward(dys, None, cache, grad)[0])
+    xs = array(rng, dtype, T, B, I)
+    state = random_state(rng, dtype, layer)
 
-    def forward(xs, state):
-        _, last, cache = layer.forward(xs, state, mask)
+    def both(xs, state):
+        return call(layer, xs, state, mask)
+
+    def outputs(xs):
+        ys, _, cache = call(layer, xs, None, mask)
+        return ys, cache
+
+    def outputs_backward(dys, cache, grad):
+        dxs, _ = layer.backward(dys, None, cache, grad)
+        return dxs
+
+    def last_state(xs, state):
+        _, last, cache = call(layer, xs, state, mask)
         return last, cache
-    return Case(layer, (xs, state), forward, lambda dlast, cache, grad: layer.backward(None, dlast, cache, grad))
+
+    def last_state_backward(dlast, cache, grad):
+        return layer.backward(None, dlast, cache, grad)
+
+    return {"both": Case(layer, (xs, state), both, layer.backward),
+            "outputs": Case(layer, (xs,), outputs, outputs_backward),
+            "state": Case(layer, (xs, state), last_state, last_state_backward)}[uses]
 
 
-def create_state(layer):
+def call(layer, xs, state, mask):
+    """`forward`, a stack's with dropout."""
+    if isinstance(layer, Stacked):
+        return layer.forward(xs, state, mask, np.random.default_rng(SEED))
+    return layer.forward(xs, state, mask)
+
+
+def random_state(rng, dtype, layer):
     if isinstance(layer, Bidirectional):
-        return layer.forward_cell.zero_state(B), layer.backward_cell.zero_state(B)
-    return layer.zero_state(B)
+        zero = layer.forward_cell.zero_state(B), layer.backward_cell.zero_state(B)
+    else:
+        zero = layer.zero_state(B)
+    return tree_map(lambda part: array(rng, dtype, *part.shape), zero)
 
 
-def rnn(rng, dtype):
-    return RNN.create(rng, I, H, dtype=dtype)
+# ---- a stack in a decoder's hands -------------------------------------------------------------
 
 
-def lstm(rng, dtype):
-    return LSTM.create(rng, I, H, dtype=dtype)
+def decoder(rng, dtype, kind):
+    """Three layers step by step, each of which reads what the top layer made of the step before.
+
+        a_t = x_t W + b + h_{t−1} F  of the first layer, h the top layer's states, no F in step 0
+    """
+    sizes = (I, H), (H, D), (D, Q)
+    cells = [kind.create(rng, below, above, dtype=dtype) for below, above in sizes]
+    stack = randomize(Stacked(cells, Dropout(0.3)), rng)
+    xs = array(rng, dtype, T, B, I)
+    state = random_state(rng, dtype, stack)
+    F = array(rng, dtype, Q, stack.gates_size)
+
+    def forward(xs, state, F):
+        steps = stack.begin(stack.project(xs), state, MASK, np.random.default_rng(SEED))
+        for t in range(T):
+            if t:
+                steps.a[t] += steps.hs[t] @ F
+            stack.step(t, steps)
+        return steps.hs[1:], stack.state(steps, T), (xs, F, steps)
+
+    def backward(dys, dstate, cache, grad):
+        xs, F, steps = cache
+        dys = dys.copy()
+        dF = np.zeros_like(F)
+        dsteps = stack.begin_backward(steps)
+        for t in reversed(range(T)):
+            dstate = stack.step_backward(t, dys[t], dstate, steps, dsteps)
+            if t:
+                dF += steps.hs[t].T @ dsteps.a[t]
+                dys[t - 1] += dsteps.a[t] @ F.T
+        da = stack.end_backward(steps, dsteps, grad)
+        return stack.project_backward(da, xs, grad), dstate, dF
+
+    return Case(stack, (xs, state, F), forward, backward)
+
+
+# ---- the cases --------------------------------------------------------------------------------
 
 
 def gru(reset, update):
@@ -55,34 +116,36 @@ def bidirectional(rng, dtype):
     return Bidirectional(RNN.create(rng, I, H, dtype=dtype), GRU.create(rng, I, D, dtype=dtype))
 
 
-def stacked(rng, dtype, mask=ragged(T, [4, 2, 1])):
-    layer = Stacked([LSTM.create(rng, I, H, dtype=dtype), LSTM.create(rng, H, D, dtype=dtype),
-                     LSTM.create(rng, D, I, dtype=dtype)], Dropout(0.3))
-    state = tuple((array(rng, dtype, B, size), array(rng, dtype, B, size)) for size in (H, D, I))
-    return Case(randomize(layer, rng), (array(rng, dtype, T, B, I), state),
-                lambda xs, state: layer.forward(xs, state, mask, np.random.default_rng(SEED)), layer.backward)
+def stacked(rng, dtype):
+    return Stacked([LSTM.create(rng, I, H, dtype=dtype), LSTM.create(rng, H, D, dtype=dtype),
+                    LSTM.create(rng, D, I, dtype=dtype)], Dropout(0.3))
 
 
-def stacked_outputs(rng, dtype):
-    layer = randomize(Stacked([RNN.create(rng, I, H, dtype=dtype), RNN.create(rng, H, D, dtype=dtype)], Dropout()), rng)
-
-    def forward(xs):
-        ys, _, cache = layer.forward(xs)
-        return ys, cache
-    return Case(layer, (array(rng, dtype, T, B, I),), forward,
-                lambda dys, cache, grad: layer.backward(dys, None, cache, grad)[0])
+def undropped(rng, dtype):
+    cells = [RNN.create(rng, I, H, dtype=dtype), RNN.create(rng, H, D, dtype=dtype)]
+    return Stacked(cells, Dropout())
 
 
-CASES = {
-    "RNN": partial(cell, create=rnn),
-    "RNN outputs": partial(cell, create=rnn, mask=None, uses="outputs"),
-    "RNN last state": partial(cell, create=rnn, uses="state"),
-    "LSTM": partial(cell, create=lstm),
-    "LSTM outputs": partial(cell, create=lstm, mask=None, uses="outputs"),
-    **{f"GRU {reset} {update}": partial(cell, create=gru(reset, update))
-       for reset in ("after", "before") for update in ("old", "new")},
-    "Bidirectional": partial(cell, create=bidirectional),
-    "Bidirectional outputs": partial(cell, create=bidirectional, uses="outputs"),
-    "Stacked": stacked,
-    "Stacked outputs": stacked_outputs,
+def cases_of(kind):
+    """The cases of a kind of cell."""
+    def one(rng, dtype):
+        return kind.create(rng, I, H, dtype=dtype)
+    return {
+        kind.__name__: partial(whole, create=one),
+        f"{kind.__name__} outputs": partial(whole, create=one, mask=None, uses="outputs"),
+        f"{kind.__name__} last state": partial(whole, create=one, uses="state"),
+        f"{kind.__name__} decoder": partial(decoder, kind=kind),
+    }
+
+
+CASES: dict[str, Callable] = {}
+for name in CELLS:
+    CASES |= cases_of(find("cell", name, CELLS))
+CASES |= {
+    **{f"GRU {reset} {update}": partial(whole, create=gru(reset, update))
+       for reset in RESETS for update in UPDATES},
+    "Bidirectional": partial(whole, create=bidirectional),
+    "Bidirectional outputs": partial(whole, create=bidirectional, uses="outputs"),
+    "Stacked": partial(whole, create=stacked),
+    "Stacked outputs": partial(whole, create=undropped, mask=None, uses="outputs"),
 }

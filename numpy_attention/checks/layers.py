@@ -20,42 +20,50 @@ from numpy_attention.module import Module
 
 
 def linear(rng, dtype, bias=True):
-    return plain(randomize(Linear.create(rng, D, H, bias, dtype=dtype), rng), array(rng, dtype, T, B, D))
+    layer = randomize(Linear.create(rng, D, H, bias, dtype=dtype), rng)
+    return plain(layer, array(rng, dtype, T, B, D))
 
 
 def embedding(rng, dtype):
-    ids = rng.integers(0, 4, (T, B))                                    # 12 places, 4 words: all of them repeat
+    ids = rng.integers(0, 4, (T, B))                            # 12 places, 4 words: they repeat
     return plain(randomize(Embedding.create(rng, 5, D, dtype=dtype), rng), ids)
 
 
 def dropout(rng, dtype):
     layer = Dropout(0.4)
-    return Case(layer, (array(rng, dtype, T, B, D),), lambda x: layer.forward(x, np.random.default_rng(SEED)),
-                layer.backward)
+
+    def forward(x):
+        return layer.forward(x, np.random.default_rng(SEED))
+
+    return Case(layer, (array(rng, dtype, T, B, D),), forward, layer.backward)
 
 
 def maxout(rng, dtype):
     x = array(rng, dtype, T, B, 2 * D)
-    x[..., ::2] += np.where(x[..., ::2] > x[..., 1::2], 0.1, -0.1)      # away from ties, where the gradient jumps
+    # away from ties, where the gradient jumps
+    x[..., ::2] += np.where(x[..., ::2] > x[..., 1::2], 0.1, -0.1)
     return plain(Maxout(), x)
 
 
 def layer_norm(rng, dtype):
-    return plain(randomize(LayerNorm.create(D, dtype), rng), 2 * array(rng, dtype, T, B, D) + 1)
+    layer = randomize(LayerNorm.create(D, dtype), rng)
+    return plain(layer, 2 * array(rng, dtype, T, B, D) + 1)
 
 
 def deep_output(rng, dtype):
     layer = randomize(DeepOutput.create(rng, H, I, D, 3, dtype=dtype), rng)
-    return plain(layer, *(array(rng, dtype, 6, size) for size in (H, I, D)))
+    s, y, c = (array(rng, dtype, 6, size) for size in (H, I, D))
+    return plain(layer, s, y, c)
 
 
 def feed_forward(rng, dtype):
-    return plain(randomize(FeedForward.create(rng, D, H, dtype=dtype), rng), array(rng, dtype, T, B, D))
+    layer = randomize(FeedForward.create(rng, D, H, dtype=dtype), rng)
+    return plain(layer, array(rng, dtype, T, B, D))
 
 
-def residual(rng, dtype, first):
+def residual(rng, dtype, pre_norm):
     """Around x → x² / 2."""
-    layer = Residual(LayerNorm.create(D, dtype), Dropout(0.4), first)
+    layer = Residual(LayerNorm.create(D, dtype), Dropout(0.4), pre_norm)
 
     def forward(x):
         inside, entered = layer.enter(x)
@@ -66,12 +74,14 @@ def residual(rng, dtype, first):
         inside, entered, left = cache
         dx, dfound = layer.leave_backward(dy, left, grad)
         return layer.enter_backward(dfound * inside, dx, entered, grad)
+
     return Case(randomize(layer, rng), (array(rng, dtype, T, B, D),), forward, backward)
 
 
 def output_smoothed(rng, dtype):
     """The loss against its definition, and the gradient of that."""
-    layer, targets = randomize(Output.create(rng, D, V, dtype=dtype), rng), np.array([0, 5, 5, 8])
+    layer = randomize(Output.create(rng, D, V, dtype=dtype), rng)
+    targets = np.array([0, 5, 5, 8])
 
     def forward(x):
         log_p = layer.log_probabilities(x)
@@ -82,6 +92,7 @@ def output_smoothed(rng, dtype):
         x, loss = cache
         again, dx = layer.loss_and_grad(x, targets, dloss, grad, 0.2)
         return same_loss(again, loss) and dx
+
     return Case(layer, (array(rng, dtype, 4, D),), forward, backward)
 
 
@@ -96,14 +107,15 @@ def output(rng, dtype):
     def backward(dloss, cache, grad):
         x, loss = cache
         again, dx = layer.loss_and_grad(x, targets, dloss, grad)
-        return same_loss(again, loss, -layer.log_probabilities(x)[np.arange(6), targets].sum()) and dx
+        log_p = layer.log_probabilities(x)[np.arange(6), targets]
+        return same_loss(again, loss, -log_p.sum()) and dx
 
     return Case(layer, (array(rng, dtype, 6, D),), forward, backward)
 
 
 @dataclass(eq=False)
 class TiedWords(Module):
-    """A bigram model whose input and output share one table (Press & Wolf 2017): two uses, one gradient."""
+    """A bigram model whose input and output share one table (Press & Wolf 2017)."""
 
     words: Embedding
     output: Output
@@ -111,8 +123,10 @@ class TiedWords(Module):
 
 def tied_output(rng, dtype):
     words = Embedding.create(rng, V, D, dtype=dtype)
-    model = randomize(TiedWords(words, Output.create(rng, D, V, dtype=dtype, words=words)), rng)
-    ids, targets = np.array([1, 4, 4, 0, 8]), np.array([4, 4, 1, 8, 0])
+    layer = Output.create(rng, D, V, dtype=dtype, words=words)
+    model = randomize(TiedWords(words, layer), rng)
+    ids = np.array([1, 4, 4, 0, 8])
+    targets = np.array([4, 4, 1, 8, 0])
 
     def forward():
         x, _ = words.forward(ids)
@@ -135,8 +149,8 @@ CASES = {
     "LayerNorm": layer_norm,
     "DeepOutput": deep_output,
     "FeedForward": feed_forward,
-    "Residual": partial(residual, first=False),
-    "Residual first": partial(residual, first=True),
+    "Residual": partial(residual, pre_norm=False),
+    "Residual pre-norm": partial(residual, pre_norm=True),
     "Output": output,
     "Output smoothed": output_smoothed,
     "Output tied": tied_output,

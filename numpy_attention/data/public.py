@@ -24,9 +24,11 @@ TATOEBA = "https://www.manythings.org/anki"
 MULTI30K_SPLITS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
 
 
-def _files(folder, address, lines):
-    rows = (line.split() for line in lines.strip().splitlines())
-    return tuple(RemoteFile(f"{folder}/{name}", f"{address}/{name}", sha256) for name, sha256 in rows)
+def _files(folder: str, address: str, lines: str) -> list[RemoteFile]:
+    rows = [line.split() for line in lines.strip().splitlines()]
+    return [
+        RemoteFile(f"{folder}/{name}", f"{address}/{name}", sha256) for name, sha256 in rows
+    ]
 
 
 _FILES = (

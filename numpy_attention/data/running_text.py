@@ -18,7 +18,8 @@ class Text:
     """articles: lists of sentences, which are lists of tokens; unit: "words" or "characters".
 
     Words: </s> ends every sentence. Characters: a sentence is a stretch of text with its own line
-    ends; none is added. whole: the text came as articles, so that a state can be reset between them.
+    ends; none is added. whole: the text came as articles, so that a state can be reset between
+    them.
     """
 
     articles: list[list[Sentence]]

@@ -1,4 +1,4 @@
-"""Rows of a table and dropout: gather's backward, and a mask that depends on the row's name alone."""
+"""Rows of a table, backward, and dropout, whose mask depends on the row's name alone."""
 
 import numpy as np
 
@@ -7,9 +7,13 @@ from numpy_attention.kernels.elementary import kernel
 
 @kernel
 def scatter_add(ids, rows, table):
-    """table[ids_n] += rows_n, in the order of n.  ids (N,), rows (N, E), table (V, E)."""
+    """table[ids_n] += rows_n, in the order of n: the backward pass of rows_n = table[ids_n].
+
+    ids (N,), rows (N, E), table (V, E).
+    """
     for n in range(ids.shape[0]):
-        row, out = rows[n], table[ids[n]]
+        row = rows[n]
+        out = table[ids[n]]
         for e in range(row.shape[0]):
             out[e] += row[e]
 
@@ -18,12 +22,14 @@ def scatter_add(ids, rows, table):
 def dropout(x, names, key, threshold, scale, y):
     """y_nj = scale · x_nj where a hash of (key, names_n, j) is at least threshold, else 0.
 
-    x, y (N, D); names (N,) integers; key, threshold 32-bit. Two rounds of multiply and shift (the finaliser of
-    MurmurHash3, Appleby 2011) mix the three numbers; the same call on dy is the backward pass.
+    x, y (N, D); names (N,) integers; key, threshold 32-bit. Two rounds of multiply and shift (the
+    finaliser of MurmurHash3, Appleby 2011) mix the three numbers; the same call on dy is the
+    backward pass.
     """
     zero = x.dtype.type(0)
     for n in range(x.shape[0]):
-        row, out = x[n], y[n]
+        row = x[n]
+        out = y[n]
         start = mix(np.uint32(np.uint32(names[n]) ^ key))
         for j in range(row.shape[0]):
             h = mix(np.uint32(start ^ np.uint32(j)))
@@ -32,9 +38,10 @@ def dropout(x, names, key, threshold, scale, y):
 
 @kernel
 def mix(h):
-    """A bijection of the 32-bit integers in which every input bit moves about half of the output bits."""
+    """A bijection of the 32-bit integers: each bit of the input moves about half of the output's."""
     h = np.uint32(h ^ np.uint32(h >> np.uint32(16)))
-    h = np.uint32(np.uint64(h) * np.uint64(0x85EBCA6B) & np.uint64(0xFFFFFFFF))      # plain Python warns of overflow
+    # a product of 64 bits, cut: one of 32 bits overflows, of which plain Python warns
+    h = np.uint32(np.uint64(h) * np.uint64(0x85EBCA6B) & np.uint64(0xFFFFFFFF))
     h = np.uint32(h ^ np.uint32(h >> np.uint32(13)))
     h = np.uint32(np.uint64(h) * np.uint64(0xC2B2AE35) & np.uint64(0xFFFFFFFF))
     return np.uint32(h ^ np.uint32(h >> np.uint32(16)))

@@ -1,7 +1,7 @@
 """One pass over the flat vectors: sums of gradient twins, their norm, and the optimizers' updates.
 
-Every update reads its gradient g times `factor` (the clipping) and leaves 0 there, ready for the next step. All are
-elementwise, so that a vector may be updated slice by slice.
+Every update reads its gradient g times `factor` (the clipping) and leaves 0 there, ready for the
+next step. All are elementwise, so that a vector may be updated slice by slice.
 """
 
 import math
@@ -54,7 +54,8 @@ def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
 
     rate holds 1 / (1 − β₁ᵗ), root2 is √(1 − β₂ᵗ): the bias corrections.
     """
-    zero, one = w.dtype.type(0), w.dtype.type(1)
+    zero = w.dtype.type(0)
+    one = w.dtype.type(1)
     for i in range(w.shape[0]):
         gi = factor * g[i]
         m[i] = beta1 * m[i] + (one - beta1) * gi
@@ -66,7 +67,8 @@ def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
 @kernel
 def adadelta(w, g, squares, deltas, rate, rho, epsilon, factor):
     """s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate δ."""
-    zero, one = w.dtype.type(0), w.dtype.type(1)
+    zero = w.dtype.type(0)
+    one = w.dtype.type(1)
     for i in range(w.shape[0]):
         gi = factor * g[i]
         squares[i] = rho * squares[i] + (one - rho) * gi * gi

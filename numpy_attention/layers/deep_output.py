@@ -1,6 +1,7 @@
-"""The deep output of a translator: state, previous word and context meet in one maxout layer (Pascanu et al. 2014)."""
+"""The deep output of a translator: state, previous word and context meet in one maxout layer."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +11,19 @@ from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, expect, expect_dtype
 
 
+class Cache(NamedTuple):
+    s: Array                # (N, H)
+    y: Array                # (N, E)
+    c: Array                # (N, D)
+    chosen: Array           # (N, l)  of maxout
+
+
 @dataclass(eq=False)
 class DeepOutput(Module):
-    """t~ = U_o s + V_o E y + C_o c + b,  t = maxout(t~)   (Bahdanau et al. 2015, A.2.2; the bias is this project's).
+    """A deep output (Pascanu et al. 2014) as Bahdanau et al. 2015, A.2.2, have it.
+
+        t~ = U_o s + V_o E y + C_o c + b        the bias is this project's
+        t  = maxout(t~)
 
     Shapes: s (N, H), Ey (N, E), c (N, D) → t (N, l).
     """
@@ -27,30 +38,35 @@ class DeepOutput(Module):
     def create(cls, rng, hidden, embedding, context, size, init=glorot, dtype=np.float32):
         """size: l; b = 0. ValueError: sizes below 1."""
         at_least(1, hidden=hidden, embedding=embedding, context=context, size=size)
-        return cls(*(init(rng, (rows, 2 * size), dtype) for rows in (hidden, embedding, context)),
-                   np.zeros(2 * size, dtype), Maxout())
+        U_o = init(rng, (hidden, 2 * size), dtype)
+        V_o = init(rng, (embedding, 2 * size), dtype)
+        C_o = init(rng, (context, 2 * size), dtype)
+        return cls(U_o, V_o, C_o, np.zeros(2 * size, dtype), Maxout())
 
     def forward(self, s, y, c):
-        """→ t (N, l), cache. ValueError, TypeError: a part of another size, number or dtype."""
-        for name, x, W in (("s", s, self.U_o), ("Ey", y, self.V_o), ("c", c, self.C_o)):
-            expect(name, x, (len(s), len(W)), "(N, size)")
+        """y: the words' rows E y. → t (N, l), cache.
+
+        ValueError, TypeError: a part of another size, number or dtype.
+        """
+        for name, x, W, axes in (("s", s, self.U_o, "(N, H)"), ("Ey", y, self.V_o, "(N, E)"),
+                                 ("c", c, self.C_o, "(N, D)")):
+            expect(name, x, (len(s), len(W)), axes)
             expect_dtype(name, x, W)
-        a = s @ self.U_o
+        a = s @ self.U_o                                                    # (N, 2l)  t~
         a += y @ self.V_o
         a += c @ self.C_o
         a += self.b
-        t, chosen = self.maxout.forward(a)
-        return t, (s, y, c, chosen)
+        t, chosen = self.maxout.forward(a)                                  # (N, l)
+        return t, Cache(s, y, c, chosen)
 
     def backward(self, dt, cache, grad):
-        """With da = ∂L/∂t~: ∂L/∂U_o += sᵀ da, V_o and C_o likewise, ∂L/∂b += Σ da.
-
-        → ds = da U_oᵀ (N, H), dEy = da V_oᵀ (N, E), dc = da C_oᵀ (N, D).
-        """
+        """∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
         s, y, c, chosen = cache
-        da = self.maxout.backward(dt, chosen)
-        grad.U_o += s.T @ da
-        grad.V_o += y.T @ da
-        grad.C_o += c.T @ da
+        # t = maxout(t~)
+        da = self.maxout.backward(dt, chosen)                               # (N, 2l)
+        # t~ = U_o s + V_o E y + C_o c + b
         grad.b += da.sum(0)
+        grad.C_o += c.T @ da
+        grad.V_o += y.T @ da
+        grad.U_o += s.T @ da
         return da @ self.U_o.T, da @ self.V_o.T, da @ self.C_o.T

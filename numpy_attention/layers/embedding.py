@@ -12,12 +12,13 @@ from numpy_attention.shapes import at_least, expect, expect_ids, flat
 
 @dataclass(eq=False)
 class Embedding(Module):
-    """y = E[id].   ids (…) integers in 0 … V − 1 → y (…, size).
+    """y = E[id].   ids (…) integers in 0 … V − 1 → y (…, E).
 
-    Share one Embedding between a model's input and its Output to tie the weights (Press & Wolf 2017).
+    Share one Embedding between a model's input and its Output to tie the weights (Press & Wolf
+    2017).
     """
 
-    E: Array  # (V, size)
+    E: Array  # (V, E)
 
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
@@ -26,11 +27,13 @@ class Embedding(Module):
         return cls(init(rng, (vocabulary, size), dtype))
 
     def forward(self, ids):
-        """Rows of E, and the ids as cache. TypeError, ValueError: ids that are no integers or out of range."""
+        """→ y, ids as cache. TypeError, ValueError: ids that are no integers or out of range."""
         expect_ids("ids", ids, len(self.E))
         return self.E[ids], ids
 
     def backward(self, dy, cache, grad):
-        """∂L/∂E[id] += dy (…, size) for every occurrence of id. Ids have no gradient: returns None."""
-        expect("dy", dy, cache.shape + self.E.shape[1:], "(…, size)", "one row for each id")
-        scatter_add(cache.ravel(), np.ascontiguousarray(flat(dy)), grad.E)
+        """∂L/∂y (…, E) → None: ids have no gradient."""
+        ids = cache
+        expect("dy", dy, ids.shape + self.E.shape[1:], "(…, E)", "one row for each id")
+        # y = E[id]: each occurrence of an id adds to its row
+        scatter_add(ids.ravel(), np.ascontiguousarray(flat(dy)), grad.E)

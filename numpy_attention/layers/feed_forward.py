@@ -1,21 +1,27 @@
-"""The Transformer's feed-forward network: the same two layers at every position (Vaswani et al. 2017, section 3.3)."""
+"""The Transformer's feed-forward network: two layers at every position (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from numpy_attention.initializers import glorot
 from numpy_attention.layers.linear import Linear
-from numpy_attention.module import Module
+from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least
+
+
+class Cache(NamedTuple):
+    x: Array                # (…, D)
+    hidden: Array           # (…, inner)
 
 
 @dataclass(eq=False)
 class FeedForward(Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (equation 2).   x (…, D) → (…, D)."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (section 3.3, equation 2).   x (…, D) → (…, D)."""
 
-    inner: Linear
-    outer: Linear
+    inner: Linear           # W_1, b_1
+    outer: Linear           # W_2, b_2
 
     @classmethod
     def create(cls, rng, size, inner, init=glorot, dtype=np.float32):
@@ -26,14 +32,17 @@ class FeedForward(Module):
 
     def forward(self, x):
         """x (…, D) → y (…, D), cache."""
-        hidden, cache = self.inner.forward(x)
+        hidden, x = self.inner.forward(x)                       # a Linear's cache is its input
         np.maximum(hidden, 0, out=hidden)
-        y, hidden = self.outer.forward(hidden)              # a Linear's cache is its input
-        return y, (cache, hidden)
+        y, hidden = self.outer.forward(hidden)
+        return y, Cache(x, hidden)
 
     def backward(self, dy, cache, grad):
-        """∂L/∂y (…, D) → dx (…, D): what flows into max(0, a) goes on where a > 0."""
-        cache, hidden = cache
+        """∂L/∂y (…, D) → dx (…, D)."""
+        x, hidden = cache
+        # y = hidden W_2 + b_2
         dhidden = self.outer.backward(dy, hidden, grad.outer)
+        # hidden = max(0, a): what flows in goes on where a > 0
         dhidden *= hidden > 0
-        return self.inner.backward(dhidden, cache, grad.inner)
+        # a = x W_1 + b_1
+        return self.inner.backward(dhidden, x, grad.inner)

@@ -1,6 +1,7 @@
 """Layer normalisation (Ba, Kiros & Hinton 2016)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,9 +9,18 @@ from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, expect, expect_dtype, flat
 
 
+class Cache(NamedTuple):
+    normal: Array           # (…, D)  x̂
+    scale: Array            # (…, 1)  1 / √(σ² + ε)
+
+
 @dataclass(eq=False)
 class LayerNorm(Module):
-    """y = g ∘ x̂ + b,  x̂ = (x − μ) / √(σ² + ε),  μ and σ² over the last axis.   x (…, D) → y (…, D)."""
+    """Layer normalisation.   x (…, D) → y (…, D).
+
+        x̂ = (x − μ) / √(σ² + ε)        μ and σ² over the last axis
+        y = g ∘ x̂ + b
+    """
 
     g: Array  # (D,)
     b: Array  # (D,)
@@ -23,19 +33,23 @@ class LayerNorm(Module):
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
 
     def forward(self, x):
-        """y, cache. ValueError, TypeError: x of another last axis or dtype."""
+        """→ y, cache. ValueError, TypeError: x of another last axis or dtype."""
         expect("x", x, x.shape[:-1] + self.g.shape, "(…, D)")
         expect_dtype("x", x, self.g)
-        centred = x - x.mean(-1, keepdims=True)
-        scale = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + x.dtype.type(self.epsilon))
-        normal = centred * scale
-        return self.g * normal + self.b, (normal, scale)
+        centred = x - x.mean(-1, keepdims=True)                             # (…, D)
+        variance = np.square(centred).mean(-1, keepdims=True)               # (…, 1)
+        scale = 1 / np.sqrt(variance + x.dtype.type(self.epsilon))          # (…, 1)
+        normal = centred * scale                                            # (…, D)
+        return self.g * normal + self.b, Cache(normal, scale)
 
     def backward(self, dy, cache, grad):
-        """dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε),  dx̂ = g ∘ dy."""
+        """∂L/∂y (…, D) → dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) (…, D)."""
         normal, scale = cache
-        grad.g += flat(dy * normal).sum(0)
+        # y = g ∘ x̂ + b
         grad.b += flat(dy).sum(0)
-        dnormal = dy * self.g
-        along = (dnormal * normal).mean(-1, keepdims=True)
-        return scale * (dnormal - dnormal.mean(-1, keepdims=True) - normal * along)
+        grad.g += flat(dy * normal).sum(0)
+        dnormal = dy * self.g                                               # (…, D)
+        # x̂ = (x − μ) / √(σ² + ε), where μ moves with all of x, and σ with x along x̂
+        alike = dnormal.mean(-1, keepdims=True)                             # (…, 1)
+        along = (dnormal * normal).mean(-1, keepdims=True)                  # (…, 1)
+        return scale * (dnormal - alike - normal * along)

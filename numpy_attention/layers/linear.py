@@ -20,21 +20,26 @@ class Linear(Module):
     def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
         """b = 0. ValueError: sizes below 1."""
         at_least(1, inputs=inputs, outputs=outputs)
-        return cls(init(rng, (inputs, outputs), dtype), np.zeros(outputs, dtype) if bias else None)
+        W = init(rng, (inputs, outputs), dtype)
+        b = np.zeros(outputs, dtype) if bias else None
+        return cls(W, b)
 
     def forward(self, x):
-        """y, and x as cache. ValueError, TypeError: x of another last axis or dtype."""
+        """→ y, and x as cache. ValueError, TypeError: x of another last axis or dtype."""
         expect("x", x, x.shape[:-1] + (len(self.W),), "(…, I)")
         expect_dtype("x", x, self.W)
-        y = flat(x) @ self.W
+        rows = flat(x) @ self.W                                             # (N, O)
         if self.b is not None:
-            y += self.b
-        return y.reshape(x.shape[:-1] + y.shape[-1:]), x
+            rows += self.b
+        return rows.reshape(x.shape[:-1] + rows.shape[-1:]), x
 
     def backward(self, dy, cache, grad):
-        """∂L/∂W += xᵀ dy,  ∂L/∂b += Σ dy,  returns dx = dy Wᵀ."""
-        x, rows = cache, flat(dy)
-        grad.W += flat(x).T @ rows
+        """∂L/∂y (…, O) → dx (…, I)."""
+        x = cache
+        drows = flat(dy)                                                    # (N, O)
+        # y = … + b, the same b in every row
         if self.b is not None:
-            grad.b += rows.sum(0)
-        return (rows @ self.W.T).reshape(x.shape)
+            grad.b += drows.sum(0)
+        # y = x W
+        grad.W += flat(x).T @ drows
+        return (drows @ self.W.T).reshape(x.shape)

@@ -12,15 +12,19 @@ class Maxout(Module):
     """t_j = max(t~_{2j}, t~_{2j+1}).   t~ (…, 2l) → t (…, l); Bahdanau et al. 2015, A.2.2."""
 
     def forward(self, x):
-        """t~ (…, 2l) → t (…, l), and where the first of a pair was taken. ValueError: an odd number of columns."""
+        """→ t, and where the first of a pair was taken. ValueError: an odd number of columns."""
         if x.shape[-1] % 2:
-            raise ValueError(f"maxout takes pairs, given {x.shape[-1]} columns: expected an even number")
-        first, second = x[..., ::2], x[..., 1::2]
+            raise ValueError(f"maxout takes pairs, given {x.shape[-1]} columns: "
+                             "expected an even number")
+        first = x[..., ::2]                                                 # (…, l)
+        second = x[..., 1::2]                                               # (…, l)
         return np.maximum(first, second), first >= second
 
     def backward(self, dy, cache, grad=None):
-        """dt~ is dt where the larger of the pair stands (the first where they are equal), 0 beside it."""
-        dx = np.empty(dy.shape[:-1] + (2 * dy.shape[-1],), dy.dtype)
-        dx[..., ::2] = dy * cache
-        dx[..., 1::2] = dy * ~cache
+        """∂L/∂t (…, l) → dt~ (…, 2l)."""
+        first_taken = cache                                                 # (…, l)
+        dx = np.empty(dy.shape[:-1] + (2 * dy.shape[-1],), dy.dtype)        # (…, 2l)
+        # t = max(first, second): all goes to the larger, to the first where they are equal
+        dx[..., ::2] = dy * first_taken
+        dx[..., 1::2] = dy * ~first_taken
         return dx

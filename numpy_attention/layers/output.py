@@ -1,4 +1,4 @@
-"""The output layer: a softmax over the vocabulary with its cross-entropy, block by block of rows."""
+"""The output layer: a softmax over the vocabulary with cross-entropy, block by block of rows."""
 
 from dataclasses import dataclass
 
@@ -15,26 +15,33 @@ BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
 
 @dataclass(eq=False)
 class Output(Module):
-    """p = softmax(E x + b), loss −log p[target].   x (N, size), targets (N,); E is an Embedding's table (V, size)."""
+    """p = softmax(E x + b), loss −log p[target].   x (N, K), targets (N,).
+
+    E is the table (V, K) of an Embedding, which may be the one of a model's words.
+    """
 
     words: Embedding
     b: Array  # (V,)
 
     @classmethod
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
-        """words: an Embedding of the model to tie to; its rows must have `size` entries. ValueError: sizes that do not fit."""
+        """size: K; words: an Embedding of the model to tie to, its rows of `size` entries; b = 0.
+
+        ValueError: sizes below 1, or that do not fit.
+        """
         at_least(1, size=size, vocabulary=vocabulary)
         words = words or Embedding.create(rng, vocabulary, size, init, dtype)
-        expect("the tied table", words.E, (vocabulary, size), "(V, size)", "project to the embedding's size first")
+        expect("the tied table", words.E, (vocabulary, size), "(V, K)",
+               "project to the embedding's size first")
         return cls(words, np.zeros(vocabulary, dtype))
 
     def logits(self, x):
-        """E x + b, for decoding.   x (N, size) → (N, V)."""
+        """E x + b, for decoding.   x (N, K) → (N, V)."""
         return x @ self.words.E.T + self.b
 
     def log_probabilities(self, x):
-        """log softmax(E x + b).   x (N, size) → (N, V)."""
-        logits = self.logits(x)
+        """log softmax(E x + b).   x (N, K) → (N, V)."""
+        logits = self.logits(x)                                             # (N, V)
         logits -= logits.max(-1, keepdims=True)
         logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
         return logits
@@ -44,36 +51,47 @@ class Output(Module):
         return sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0))
 
     def loss_and_grad(self, x, targets, scale, grad, smoothing=0.0):
-        """The loss Σ −log p[target], and dx = ∂(scale · loss)/∂x, in one go.
+        """The loss Σ −log p[target], and dx = ∂(scale · loss)/∂x (N, K), in one go.
 
-        smoothing ε: Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v] instead (Szegedy et al. 2016, section 7).
+        smoothing ε (Szegedy et al. 2016, section 7):
 
-        The one layer that does not return a cache: a cache of all logits would be the largest array in the program, so
-        each block of rows goes forward and backward before the next. Adds ∂(scale · loss)/∂E and /∂b to grad.
+            loss = Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v]
+
+        The one layer that does not return a cache: a cache of all logits would be the largest array
+        in the program, so each block of rows goes forward and backward before the next. Adds
+        ∂(scale · loss)/∂E and /∂b to grad.
         """
-        loss, dx = 0.0, np.empty_like(x)
+        loss = 0.0
+        dx = np.empty_like(x)                                               # (N, K)
         for rows, dlogits, losses in self._blocks(x, targets, scale, smoothing):
             loss += losses.sum()
-            dx[rows] = dlogits @ self.words.E
-            grad.words.E += dlogits.T @ x[rows]
+            # logits = E x + b
             grad.b += dlogits.sum(0)
+            grad.words.E += dlogits.T @ x[rows]
+            dx[rows] = dlogits @ self.words.E
         return float(loss), dx
 
     def _blocks(self, x, targets, scale, smoothing=0.0):
-        """Yield (rows, scale (p − (1 − ε) onehot(target) − ε / V), losses) for each block of rows."""
-        expect("x", x, (None, self.words.E.shape[1]), "(N, size)")
+        """Yield, for each block of rows, (rows, dlogits, losses).
+
+            dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
+        """
+        expect("x", x, (None, self.words.E.shape[1]), "(N, K)")
         expect_dtype("x", x, self.b)
         expect("targets", targets, (len(x),), "(N,)")
         expect_ids("targets", targets, len(self.b))
         for start in range(0, len(x), BLOCK):
             rows = slice(start, start + BLOCK)
-            logits = x[rows] @ self.words.E.T
-            losses = np.empty(len(logits))
-            if smoothing:                               # −log p[v] = −log p[target] + z_target − z_v, in the mean over v
-                above = (logits + self.b)[np.arange(len(logits)), targets[rows]] - logits.mean(1) - self.b.mean()
+            logits = x[rows] @ self.words.E.T               # (rows, V), without b until the kernel
+            losses = np.empty(len(logits))                  # (rows,)
+            at_targets = np.arange(len(logits)), targets[rows]
+            if smoothing:
+                # mean_v (−log p[v]) = −log p[target] + z[target] − mean_v z[v],  z = logits + b
+                above = (logits + self.b)[at_targets] - logits.mean(1) - self.b.mean()
             cross_entropy(logits, self.b, targets[rows], logits.dtype.type(scale), losses)
+            dlogits = logits                                # what the kernel leaves there
             if smoothing:
                 losses += smoothing * above
-                logits -= logits.dtype.type(scale * smoothing / len(self.b))
-                logits[np.arange(len(logits)), targets[rows]] += logits.dtype.type(scale * smoothing)
-            yield rows, logits, losses
+                dlogits -= dlogits.dtype.type(scale * smoothing / len(self.b))
+                dlogits[at_targets] += dlogits.dtype.type(scale * smoothing)
+            yield rows, dlogits, losses

@@ -4,12 +4,18 @@ import numpy as np
 
 
 def positional_encoding(length, size, dtype=np.float32, start=0):
-    """PE(p, 2i) = sin(p / 10000^(2i / D)),  PE(p, 2i + 1) = cos(p / 10000^(2i / D))  → (length, D), p from `start`.
+    """Encoding of the positions p from `start` → (length, D); size: D.
 
-    For every fixed k PE(p + k) is a linear function of PE(p), a rotation of each pair, so that attention by relative
-    position can be learnt. ValueError: an odd size.
+        PE(p, 2i)     = sin(p / 10000^(2i / D))
+        PE(p, 2i + 1) = cos(p / 10000^(2i / D))
+
+    For every fixed k PE(p + k) is a linear function of PE(p), a rotation of each pair, so that
+    attention by relative position can be learnt. ValueError: an odd size.
     """
     if size % 2:
-        raise ValueError(f"positional encoding of size {size}: expected an even number, a sine and a cosine each")
-    angles = np.arange(start, start + length)[:, None] / 10000 ** (np.arange(0, size, 2) / size)
-    return np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(length, size).astype(dtype)
+        raise ValueError(f"positional encoding of size {size}: expected an even number, "
+                         "a sine and a cosine each")
+    positions = np.arange(start, start + length)[:, None]                   # (length, 1)
+    angles = positions / 10000 ** (np.arange(0, size, 2) / size)            # (length, D / 2)
+    pairs = np.stack([np.sin(angles), np.cos(angles)], axis=2)              # (length, D / 2, 2)
+    return pairs.reshape(length, size).astype(dtype)

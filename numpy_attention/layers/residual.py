@@ -1,44 +1,65 @@
 """A residual connection with layer normalisation and dropout around any part of a Transformer."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.module import Module
 
 
+class Left(NamedTuple):
+    """The cache of `leave`."""
+
+    dropped: Any            # of dropout
+    normed: Any             # of the norm after the sum; None with pre_norm
+
+
 @dataclass(eq=False)
 class Residual(Module):
-    """y = LayerNorm(x + D(f(x)))   (Vaswani et al. 2017, section 3.1), or with first=True
+    """A residual connection around f; D is dropout.   x (…, D) → y (…, D).
 
-        y = x + D(f(LayerNorm(x)))   (Xiong et al. 2020), which trains without a warm-up too.
+        y = LayerNorm(x + D(f(x)))          post-norm, Vaswani et al. 2017, section 3.1
+        y = x + D(f(LayerNorm(x)))          pre_norm=True, Xiong et al. 2020
 
-    f is whatever happens between `enter`, which gives its input, and `leave`, which takes its output; D is dropout.
+    The second trains without a warm-up too. f is whatever happens between `enter`, which gives its
+    input, and `leave`, which takes its output.
     """
 
     norm: LayerNorm
     dropout: Dropout
-    first: bool = False
+    pre_norm: bool = False
 
     def enter(self, x):
         """→ the input of f, cache."""
-        return self.norm.forward(x) if self.first else (x, None)
+        if self.pre_norm:
+            return self.norm.forward(x)
+        return x, None
 
     def leave(self, x, fx, rng=None, names=None):
         """→ y, cache."""
-        dropped, mask = self.dropout.forward(fx, rng, names)
-        y = x + dropped
-        if self.first:
-            return y, (mask, None)
-        y, normed = self.norm.forward(y)
-        return y, (mask, normed)
+        fx, dropped = self.dropout.forward(fx, rng, names)
+        y = x + fx
+        normed = None
+        if not self.pre_norm:
+            y, normed = self.norm.forward(y)
+        return y, Left(dropped, normed)
 
     def leave_backward(self, dy, cache, grad):
         """→ (∂L/∂x past f, ∂L/∂f(x))."""
-        mask, normed = cache
-        dx = dy.copy() if self.first else self.norm.backward(dy, normed, grad.norm)
-        return dx, self.dropout.backward(dx, mask)
+        dropped, normed = cache
+        if self.pre_norm:
+            dsum = dy.copy()
+        else:
+            # y = LayerNorm(sum)
+            dsum = self.norm.backward(dy, normed, grad.norm)
+        # sum = x + D(f(x)): both get dsum
+        return dsum, self.dropout.backward(dsum, dropped)
 
     def enter_backward(self, dinput, dx, cache, grad):
         """∂L/∂(the input of f) and what passed f by, together: ∂L/∂x."""
-        return dx + (self.norm.backward(dinput, cache, grad.norm) if self.first else dinput)
+        if self.pre_norm:
+            # input = LayerNorm(x)
+            return dx + self.norm.backward(dinput, cache, grad.norm)
+        # input = x
+        return dx + dinput

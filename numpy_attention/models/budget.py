@@ -1,71 +1,96 @@
-"""Sizes at which models have equal numbers of parameters, so that a comparison compares mechanisms."""
+"""Sizes at which models are equally large, so that a comparison compares mechanisms."""
 
 import numpy as np
 
-from numpy_attention.models.attentive_language_model import AttentiveLanguageModel, roles_of
-from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.models.registry import build
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
-    """The largest sizes of a language model that has at most so many parameters → {"hidden": …, "embedding": …}, count.
+    """The largest sizes of a language model that has at most so many parameters.
 
-    One number n sets all: the embedding and each part of a state have n entries, so that the cells have n of a model
-    without attention or with one role, 2n of key-value, 3n of key-value-predict, (N − 1) n of an N-gram model: the
-    same vector for each role, paid for by a smaller n (Daniluk et al. 2017, section 3). vocabulary: ids in all.
-    attention: None, or a name of AttentiveLanguageModel; settings: what else the model's `create` takes, such as
-    layers and cell. tied: passed to either model, whose own defaults differ (LanguageModel's is Zaremba's,
-    untied). ValueError: a budget too small for n = 1.
+    → {"hidden": …, "embedding": …}, count
+
+    One number n sets all: the embedding and each part of a state have n entries, so that the cells
+    have n of a model without attention or with one role, 2n of key-value, 3n of key-value-predict,
+    (N − 1) n of an N-gram model: the same vector for each role, paid for by a smaller n (Daniluk et
+    al. 2017, section 3). vocabulary: ids in all. attention: None, or a name of `names.READERS`;
+    settings: what else the model's `create` takes, such as layers and cell. tied: passed to either
+    model, whose own defaults differ (LanguageModel's is Zaremba's, untied).
+
+    ValueError: a budget too small for n = 1.
     """
-    parts = roles_of(attention, settings.get("order", 4)) if attention else 1
+    parts = 1
+    name = "language-model"
+    if attention is not None:
+        parts = ReaderChoice(attention, order=settings.get("order", 4)).roles
+        name = "attentive-language-model"
+        settings = {"attention": attention, **settings}
 
     def sizes(n):
         return {"hidden": parts * n, "embedding": n}
 
     def count(n):
         rng = np.random.default_rng(0)
-        if attention is None:
-            return LanguageModel.create(rng, vocabulary, tied=tied, **sizes(n), **settings).size
-        return AttentiveLanguageModel.create(rng, vocabulary, attention, tied=tied, **sizes(n), **settings).size
+        return build(name, rng, range(vocabulary), tied=tied, **sizes(n), **settings).size
 
     n, size = largest(count, parameters)
     if not n:
-        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the smallest model has {size:,}")
+        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the "
+                         f"smallest model has {size:,}")
     return sizes(n), size
 
 
 def translator_within_budget(parameters, source, target, name, **settings):
-    """The largest sizes of a translator that has at most so many parameters → {"hidden": …, "embedding": …}, count.
+    """The largest sizes of a translator that has at most so many parameters.
 
-    One number sets both, a multiple of 8, so that two directions and several heads can share it; a Transformer has it as
-    {"size": …}, and four times as much within its feed-forward. source, target: ids in the vocabularies; name: a model of
-    `numpy_attention.models.registry`; settings: what else its `create` takes. ValueError: too small a budget.
+    → {"hidden": …, "embedding": …}, count
+
+    One number sets both, a multiple of 8, so that two directions and several heads can share it; a
+    Transformer has it as {"size": …}, and four times as much within its feed-forward. source,
+    target: ids in the vocabularies; name: of `names.TRANSLATORS`; settings: what else its `create`
+    takes.
+
+    ValueError: too small a budget.
     """
     def sizes(n):
-        return {"size": 8 * n} if name == "transformer" else {"hidden": 8 * n, "embedding": 8 * n}
+        if name == "transformer":
+            return {"size": 8 * n}
+        return {"hidden": 8 * n, "embedding": 8 * n}
 
     def count(n):
-        return build(name, np.random.default_rng(0), range(source), range(target), **sizes(n), **settings).size
+        rng = np.random.default_rng(0)
+        return build(name, rng, range(source), range(target), **sizes(n), **settings).size
 
     n, size = largest(count, parameters)
     if not n:
-        raise ValueError(f"{parameters:,} parameters are too few for {source:,} and {target:,} words: the smallest {name} "
-                         f"has {size:,}")
+        raise ValueError(f"{parameters:,} parameters are too few for {source:,} and {target:,} "
+                         f"words: the smallest {name} has {size:,}")
     return sizes(n), size
 
 
 def largest(count, parameters):
     """→ the largest n with count(n) ≤ parameters, and count(n); or 0 and count(1).
 
-    A model's matrices are at most n by n, so that count is a polynomial of degree 2: three small models tell it, and no
-    large one is built.
+    A model's matrices are at most n by n, so that count is a polynomial of degree 2: three small
+    models tell it, and no large one is built.
     """
     one, two, three = map(count, (1, 2, 3))
-    polynomial = lambda n: one + (n - 1) * (two - one) + (n - 1) * (n - 2) // 2 * (three - 2 * two + one)
-    low, high = 0, 1
+    first = two - one
+    second = three - 2 * two + one
+
+    def polynomial(n):
+        return one + (n - 1) * first + (n - 1) * (n - 2) // 2 * second
+
+    low = 0
+    high = 1
     while polynomial(high) <= parameters:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if polynomial(middle) <= parameters else (low, middle)
+        if polynomial(middle) <= parameters:
+            low = middle
+        else:
+            high = middle
     return low, polynomial(low) if low else one

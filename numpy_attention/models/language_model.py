@@ -1,30 +1,41 @@
 """A recurrent language model (Mikolov et al. 2010; Zaremba, Sutskever & Vinyals 2014)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.cells.gru import GRU
-from numpy_attention.cells.lstm import LSTM
-from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.module import Module
+from numpy_attention.module import Array, Module
+from numpy_attention.names import CELLS, asked_for, find
 from numpy_attention.shapes import at_least, flat
 
-CELLS = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
+
+class ReadCache(NamedTuple):
+    """Cache from the words to the states of the top layer."""
+
+    ids: Array          # (T, B)
+    dropped: object
+    cells: object       # the stack's cache
+
+
+class Cache(NamedTuple):
+    read: ReadCache
+    dropped: object
 
 
 @dataclass(eq=False)
 class LanguageModel(Module):
     """p(w_{t+1} | w_1 … w_t) = softmax(E' D(h_t) + b),  h_t from stacked cells that read D(E w_t).
 
-    D is dropout, on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). Tied weights share the
-    Embedding between input and output (Press & Wolf 2017). The state is carried where the text goes on.
+    D is dropout, on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). Tied
+    weights share the Embedding between input and output (Press & Wolf 2017). The state is carried
+    where the text goes on.
     """
 
     embedding: Embedding
@@ -33,57 +44,69 @@ class LanguageModel(Module):
     dropout: Dropout
 
     @classmethod
-    def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False, dropout=0.0,
-               init=0.1, forget_bias=0.0, dtype=np.float32):
+    def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False,
+               dropout=0.0, init=0.1, forget_bias=0.0, dtype=np.float32):
         """A new model.
 
-        hidden, embedding (default `hidden`): sizes; layers of "rnn", "lstm" or "gru" cells; tied: one table for input and
-        output, which makes embedding = hidden; init: every weight from U(−init, init); forget_bias: an LSTM's, 0 as Zaremba
-        et al. have it. ValueError: an unknown cell, sizes below 1 or that do not fit.
+        hidden, embedding (default `hidden`): sizes; layers of cells, by their name in
+        `names.CELLS`; tied: one table for input and output, which makes embedding = hidden; init:
+        every weight from U(−init, init); forget_bias: an LSTM's, 0 as Zaremba et al. have it.
+
+        ValueError: an unknown cell, sizes below 1 or that do not fit.
         """
         at_least(1, hidden=hidden, layers=layers, embedding=embedding)
-        embedding = embedding or hidden
-        words, cells = words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype)
-        return cls(words, cells, Output.create(rng, hidden, vocabulary, uniform(init), dtype, words if tied else None),
-                   Dropout(dropout))
+        bound = uniform(init)
+        sizes = [embedding or hidden] + [hidden] * layers
+        cells = stack_of(cell, rng, sizes, dropout, bound, forget_bias, dtype)
+        words = Embedding.create(rng, vocabulary, sizes[0], bound, dtype)
+        output = Output.create(rng, hidden, vocabulary, bound, dtype, words if tied else None)
+        return cls(words, cells, output, Dropout(dropout))
 
-    # ---- from words to the states of the top layer, and back ------------------------------------------------------
+    # ---- from words to the states of the top layer, and back ---------------------------------
 
     def read(self, batch, state=None, rng=None):
         """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
         names = position_names(len(batch.inputs), batch.rows)
-        x, ids = self.embedding.forward(batch.inputs)
+        x, ids = self.embedding.forward(batch.inputs)                           # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, names)
-        h, state, steps = self.cells.forward(x, state, batch.inputs != PAD, rng, names)
-        return h, state, (ids, dropped, steps)
+        h, state, cells = self.cells.forward(x, state, batch.inputs != PAD, rng, names)
+        return h, state, ReadCache(ids, dropped, cells)
 
     def read_backward(self, dh, dstate, cache, grad):
-        """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to the words; → ∂L/∂(initial state)."""
-        ids, dropped, steps = cache
-        dx, dstate = self.cells.backward(dh, dstate, steps, grad.cells)
-        self.embedding.backward(self.dropout.backward(dx, dropped), ids, grad.embedding)
+        """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to the words.
+
+        → ∂L/∂(initial state)
+        """
+        dx, dstate = self.cells.backward(dh, dstate, cache.cells, grad.cells)
+        self.embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids, grad.embedding)
         return dstate
 
     def forward(self, batch, state=None, rng=None):
         """→ what the output layer reads (T, B, H), the state to carry on, cache."""
-        h, state, cache = self.read(batch, state, rng)
+        h, state, read = self.read(batch, state, rng)
         h, dropped = self.dropout.forward(h, rng, position_names(len(h), batch.rows))
-        return h, state, (cache, dropped)
+        return h, state, Cache(read, dropped)
 
     def backward(self, dh, dstate, cache, grad):
-        """From ∂L/∂(what the output layer reads), and ∂L/∂(carried state) or None; → ∂L/∂(initial state)."""
-        cache, dropped = cache
-        return self.read_backward(self.dropout.backward(dh, dropped), dstate, cache, grad)
+        """From ∂L/∂(what the output layer reads), and ∂L/∂(carried state) or None.
 
-    # ---- training ---------------------------------------------------------------------------------------------------
+        → ∂L/∂(initial state)
+        """
+        dh = self.dropout.backward(dh, cache.dropped)
+        return self.read_backward(dh, dstate, cache.read, grad)
+
+    # ---- training ----------------------------------------------------------------------------
 
     def loss_and_grad(self, batch, state, scale, grad, rng=None):
-        """Σ −log p of the batch's targets, and the state to carry on; grad += ∂(scale · loss)/∂parameters, which stops at the
-        batch's first step."""
+        """Σ −log p of the batch's targets, and the state to carry on.
+
+        grad += ∂(scale · loss)/∂parameters, which stops at the batch's first step.
+        """
         h, state, cache = self.forward(batch, state, rng)
         words = np.flatnonzero(batch.targets != PAD)
-        loss, dread_out = self.output.loss_and_grad(flat(h)[words], batch.targets.ravel()[words], scale, grad.output)
-        dh = np.zeros(h.shape, h.dtype)                 # in C's order, whatever h's is: flat must not copy
+        targets = batch.targets.ravel()[words]
+        loss, dread_out = self.output.loss_and_grad(flat(h)[words], targets, scale, grad.output)
+        dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
         flat(dh)[words] = dread_out
         self.backward(dh, None, cache, grad)
         return loss, state
@@ -94,21 +117,21 @@ class LanguageModel(Module):
         words = np.flatnonzero(batch.targets != PAD)
         return float(self.output.loss(flat(h)[words], batch.targets.ravel()[words])), state
 
-    # ---- use --------------------------------------------------------------------------------------------------------
+    # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
-        """Previous tokens (B,) → log p of the next (B, V), what was looked at (nothing: None), the state after it."""
-        x, _ = self.embedding.forward(tokens[None])
-        h, state, _ = self.cells.forward(x, state)
+        """Previous tokens (B,) → log p of the next (B, V), None (nothing to look at), the state."""
+        x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
+        h, state, _ = self.cells.forward(x, state)                              # (1, B, H)
         return self.output.log_probabilities(h[0]), None, state
 
 
-def words_and_cells(rng, vocabulary, hidden, layers, cell, embedding, dropout, init, forget_bias, dtype):
-    """The Embedding and the Stacked cells that every language model begins with."""
-    if cell not in CELLS:
-        raise ValueError(f"cell {cell!r}: expected one of {', '.join(CELLS)}")
-    bound, sizes = uniform(init), [embedding] + [hidden] * layers
-    options = {"forget_bias": forget_bias} if cell == "lstm" else {}
-    cells = [CELLS[cell].create(rng, below, above, init=bound, recurrent=bound, dtype=dtype, **options)
-             for below, above in zip(sizes, sizes[1:])]
-    return Embedding.create(rng, vocabulary, embedding, bound, dtype), Stacked(cells, Dropout(dropout))
+def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
+    """Cells of this name on top of each other; sizes: of the words, then of each layer's state."""
+    kind = find("cell", cell, CELLS)
+    wanted = asked_for(kind.create, forget_bias=forget_bias)
+
+    def make(below, above):
+        return kind.create(rng, below, above, init=init, recurrent=init, dtype=dtype, **wanted)
+
+    return Stacked.create(make, sizes, dropout)

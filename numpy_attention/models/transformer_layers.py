@@ -1,6 +1,7 @@
-"""The Transformer's two layers (Vaswani et al. 2017, section 3.1): attention and feed-forward parts, each with a residual."""
+"""The Transformer's layers (Vaswani et al. 2017, section 3.1): parts, each in a residual."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,25 @@ from numpy_attention.layers.residual import Residual
 from numpy_attention.module import Module
 
 
+class PartCache(NamedTuple):
+    """Cache of a part with its residual: what `enter`, the part itself and `leave` keep."""
+
+    entered: object
+    part: object
+    left: object
+
+
+class EncoderCache(NamedTuple):
+    attention: PartCache
+    feed_forward: PartCache
+
+
+class DecoderCache(NamedTuple):
+    attention: PartCache
+    source: PartCache
+    feed_forward: PartCache
+
+
 @dataclass(eq=False)
 class EncoderLayer(Module):
     """x → self-attention → feed-forward.   x (B, S, D), visible (B, S, S) → (B, S, D)."""
@@ -23,34 +43,40 @@ class EncoderLayer(Module):
     around_feed_forward: Residual
 
     @classmethod
-    def create(cls, rng, size, heads, inner, dropout=0.0, first=False, dtype=np.float32):
-        """size: D; inner: the feed-forward's; first: layer normalisation before each part. ValueError: impossible sizes."""
-        around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), first)
-        return cls(MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype), around(),
-                   FeedForward.create(rng, size, inner, dtype=dtype), around())
+    def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
+        """size: D; inner: the feed-forward's; pre_norm: layer normalisation before each part.
+
+        ValueError: impossible sizes.
+        """
+        return cls(attention_over(rng, size, heads, dtype), around(size, dropout, pre_norm, dtype),
+                   FeedForward.create(rng, size, inner, dtype=dtype),
+                   around(size, dropout, pre_norm, dtype))
 
     def forward(self, x, visible, rng=None, names=None):
-        """→ y, weights (B, S, S), cache."""
+        """→ y (B, S, D), weights (B, S, S), cache."""
         inside, entered = self.around_attention.enter(x)
         found, weights, looked = self.attention.forward(inside, inside, visible)
         x, left = self.around_attention.leave(x, found, rng, names)
-        y, fed = _feed_forward(self, x, rng, names)
-        return y, weights, (entered, looked, left, fed)
+        y, fed = feed_forward(self, x, rng, names)
+        return y, weights, EncoderCache(PartCache(entered, looked, left), fed)
 
     def backward(self, dy, cache, grad):
         """→ dx (B, S, D)."""
-        entered, looked, left, fed = cache
-        dx = _feed_forward_backward(self, dy, fed, grad)
+        entered, looked, left = cache.attention
+        dx = feed_forward_backward(self, dy, cache.feed_forward, grad)
+        # x = leave(x, attention(inside, inside)),  inside = enter(x)
         dx, dfound = self.around_attention.leave_backward(dx, left, grad.around_attention)
         dqueries, dmemory = self.attention.backward(dfound, None, looked, grad.attention)
-        return self.around_attention.enter_backward(dqueries + dmemory, dx, entered, grad.around_attention)
+        dinside = dqueries + dmemory
+        return self.around_attention.enter_backward(dinside, dx, entered, grad.around_attention)
 
 
 @dataclass(eq=False)
 class DecoderLayer(Module):
-    """y → self-attention over what is written → attention over the source → feed-forward.   y (B, T, D) → (B, T, D).
+    """y → self-attention over what is written → attention over the source → feed-forward.
 
-    Keys and values of both attentions may be given, so that decoding computes each of them once.
+    y (B, T, D) → (B, T, D). Keys and values of both attentions may be given, so that decoding
+    computes each of them once.
     """
 
     attention: MultiHeadAttention
@@ -61,59 +87,98 @@ class DecoderLayer(Module):
     around_feed_forward: Residual
 
     @classmethod
-    def create(cls, rng, size, heads, inner, dropout=0.0, first=False, dtype=np.float32):
-        """size: D; inner: the feed-forward's; first: layer normalisation before each part. ValueError: impossible sizes."""
-        around = lambda: Residual(LayerNorm.create(size, dtype), Dropout(dropout), first)
-        look = lambda: MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype)
-        return cls(look(), around(), look(), around(), FeedForward.create(rng, size, inner, dtype=dtype), around())
+    def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
+        """size: D; inner: the feed-forward's; pre_norm: layer normalisation before each part.
+
+        ValueError: impossible sizes.
+        """
+        return cls(attention_over(rng, size, heads, dtype), around(size, dropout, pre_norm, dtype),
+                   attention_over(rng, size, heads, dtype), around(size, dropout, pre_norm, dtype),
+                   FeedForward.create(rng, size, inner, dtype=dtype),
+                   around(size, dropout, pre_norm, dtype))
 
     def forward(self, y, visible, memory, source_visible, rng=None, names=None):
-        """visible (B, T, T), memory (B, S, D), source_visible (B, T, S) → (B, T, D), weights (B, T, S), cache."""
+        """visible (B, T, T), memory (B, S, D), source_visible (B, T, S).
+
+        → y (B, T, D), weights over the source (B, T, S), cache
+        """
         inside, entered = self.around_attention.enter(y)
         found, _, looked = self.attention.forward(inside, inside, visible)
         y, left = self.around_attention.leave(y, found, rng, names)
-        inside, entered_source = self.around_source.enter(y)
-        found, weights, looked_source = self.source_attention.forward(inside, memory, source_visible)
-        y, left_source = self.around_source.leave(y, found, rng, names)
-        y, fed = _feed_forward(self, y, rng, names)
-        return y, weights, (entered, looked, left, entered_source, looked_source, left_source, fed)
+        written = PartCache(entered, looked, left)
+
+        inside, entered = self.around_source.enter(y)
+        found, weights, looked = self.source_attention.forward(inside, memory, source_visible)
+        y, left = self.around_source.leave(y, found, rng, names)
+        source = PartCache(entered, looked, left)
+
+        y, fed = feed_forward(self, y, rng, names)
+        return y, weights, DecoderCache(written, source, fed)
 
     def backward(self, dy, dweights, cache, grad):
-        """From ∂L/∂y and ∂L/∂(weights over the source) or None → dy (B, T, D), dmemory (B, S, D)."""
-        entered, looked, left, entered_source, looked_source, left_source, fed = cache
-        dy = _feed_forward_backward(self, dy, fed, grad)
-        dy, dfound = self.around_source.leave_backward(dy, left_source, grad.around_source)
-        dqueries, dmemory = self.source_attention.backward(dfound, dweights, looked_source, grad.source_attention)
-        dy = self.around_source.enter_backward(dqueries, dy, entered_source, grad.around_source)
+        """From ∂L/∂y and ∂L/∂(weights) or None → dy (B, T, D), dmemory (B, S, D)."""
+        dy = feed_forward_backward(self, dy, cache.feed_forward, grad)
+        # y = leave(y, source_attention(inside, memory)),  inside = enter(y)
+        entered, looked, left = cache.source
+        dy, dfound = self.around_source.leave_backward(dy, left, grad.around_source)
+        dinside, dmemory = self.source_attention.backward(dfound, dweights, looked,
+                                                          grad.source_attention)
+        dy = self.around_source.enter_backward(dinside, dy, entered, grad.around_source)
+        # y = leave(y, attention(inside, inside)),  inside = enter(y)
+        entered, looked, left = cache.attention
         dy, dfound = self.around_attention.leave_backward(dy, left, grad.around_attention)
         dqueries, dkeys = self.attention.backward(dfound, None, looked, grad.attention)
-        return self.around_attention.enter_backward(dqueries + dkeys, dy, entered, grad.around_attention), dmemory
+        dinside = dqueries + dkeys
+        dy = self.around_attention.enter_backward(dinside, dy, entered, grad.around_attention)
+        return dy, dmemory
 
-    def next(self, y, written, source_keys, source_visible):
-        """One more position.   y (B, 1, D), written: keys of those before (B, t, 2A) or None, source_keys (B, S, 2A).
+    def next(self, y, written, source, source_visible):
+        """One more position.   y (B, 1, D), source_visible (B, 1, S).
 
-        → (B, 1, D), weights (B, 1, S), the keys with this position's: the same as `forward` gives at its last position.
+        written: keys and values of the positions before (B, t, 2A), or None; source: those of the
+        source (B, S, 2A).
+
+        → y (B, 1, D), weights (B, 1, S), the keys and values with this position's: the same as
+        `forward` gives at its last position
         """
         inside, _ = self.around_attention.enter(y)
-        keys = self.attention.keys(inside)
-        keys = keys if written is None else np.concatenate([written, keys], axis=1)
-        found, _, _ = self.attention.look(inside, keys, np.ones((len(y), 1, keys.shape[1]), bool))
+        own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)
+        if written is not None:
+            own = np.concatenate([written, own], axis=1)                            # (B, t + 1, 2A)
+        everything = np.ones((len(y), 1, own.shape[1]), bool)
+        found, _, _ = self.attention.look(inside, own, everything)
         y, _ = self.around_attention.leave(y, found)
+
         inside, _ = self.around_source.enter(y)
-        found, weights, _ = self.source_attention.look(inside, source_keys, source_visible)
+        found, weights, _ = self.source_attention.look(inside, source, source_visible)
         y, _ = self.around_source.leave(y, found)
-        return _feed_forward(self, y)[0], weights, keys
+
+        y, _ = feed_forward(self, y)
+        return y, weights, own
 
 
-def _feed_forward(layer, x, rng=None, names=None):
+# ---- what both layers are made of ------------------------------------------------------------
+
+
+def attention_over(rng, size, heads, dtype):
+    return MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype)
+
+
+def around(size, dropout, pre_norm, dtype):
+    return Residual(LayerNorm.create(size, dtype), Dropout(dropout), pre_norm)
+
+
+def feed_forward(layer, x, rng=None, names=None):
+    """The feed-forward part of a layer with its residual.   x (B, T, D) → (B, T, D), cache."""
     inside, entered = layer.around_feed_forward.enter(x)
-    found, cache = layer.feed_forward.forward(inside)
+    found, fed = layer.feed_forward.forward(inside)
     y, left = layer.around_feed_forward.leave(x, found, rng, names)
-    return y, (entered, cache, left)
+    return y, PartCache(entered, fed, left)
 
 
-def _feed_forward_backward(layer, dy, cache, grad):
-    entered, cache, left = cache
+def feed_forward_backward(layer, dy, cache, grad):
+    """∂L/∂y (B, T, D) → dx (B, T, D)."""
+    entered, fed, left = cache
     dx, dfound = layer.around_feed_forward.leave_backward(dy, left, grad.around_feed_forward)
-    dinside = layer.feed_forward.backward(dfound, cache, grad.feed_forward)
+    dinside = layer.feed_forward.backward(dfound, fed, grad.feed_forward)
     return layer.around_feed_forward.enter_backward(dinside, dx, entered, grad.around_feed_forward)

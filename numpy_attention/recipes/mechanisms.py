@@ -41,6 +41,6 @@ RECIPES = (
               **LUONG | {"input_feeding": True}),
     mechanism("scaled-dot", "luong", 120, "scaled dot attention", attention="scaled-dot", **LUONG),
     mechanism("multi-head", "luong", 120, "multi-head attention, 4 heads", attention="multi-head", heads=4, **LUONG),
-    mechanism("transformer", "transformer", 136, "Transformer, 2 layers, 4 heads", layers=2, heads=4, first=True, dropout=0.1,
-              smoothing=0.1),
+    mechanism("transformer", "transformer", 136, "Transformer, 2 layers, 4 heads", layers=2, heads=4, pre_norm=True,
+              dropout=0.1, smoothing=0.1),
 )

@@ -1,16 +1,23 @@
 """What went bad first, when a loss or a gradient is not finite."""
 
 from dataclasses import fields, is_dataclass
+from typing import Any, Iterator
 
 import numpy as np
 
+from numpy_attention.module import Array
+from numpy_attention.training.protocols import Batch, Model
+
 
 class NonFiniteError(ArithmeticError):
-    """A loss or gradient is not finite; the message names the first parameter, activation or gradient that is not."""
+    """A loss or gradient is not finite; the message names what was the first not to be."""
 
 
-def first_bad(model, batch, grad):
-    """Name of the first parameter, else activation of the forward pass, else gradient, that holds NaN or infinity."""
+def first_bad(model: Model, batch: Batch, grad: Model) -> str:
+    """Name of the first parameter, activation or gradient, in this order, that is not finite.
+
+    Activations are those of the forward pass over the batch, in the order of its cache.
+    """
     for name, array in model.named_parameters():
         if not np.isfinite(array).all():
             return f"parameter {name}"
@@ -28,7 +35,7 @@ def first_bad(model, batch, grad):
     return "the loss alone"
 
 
-def _arrays(value, name):
+def _arrays(value: Any, name: str) -> Iterator[tuple[str, Array]]:
     """Yield (path, array) for the float arrays of a cache, in the order of the forward pass."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
@@ -37,5 +44,6 @@ def _arrays(value, name):
         for field in fields(value):
             yield from _arrays(getattr(value, field.name), f"{name}.{field.name}")
     elif isinstance(value, (tuple, list)):
-        for part, item in zip(getattr(value, "_fields", range(len(value))), value):
+        parts = getattr(value, "_fields", range(len(value)))            # names of a NamedTuple's
+        for part, item in zip(parts, value):
             yield from _arrays(item, f"{name}.{part}")

@@ -1,26 +1,31 @@
 """Optimizers: how a gradient moves the parameters. All work on the flat vectors, elementwise.
 
-    slots = optimizer.slots                                       names of the vectors that it keeps, each like weights
+    slots = optimizer.slots             names of the vectors that it keeps, each like the weights
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
-The gradient is read times `factor` (clipping) and left at 0; step counts from 1; rate is the schedule's share of the
-learning rate. In the equations below η = learning_rate · rate, the size of the step, and g = factor · gradient.
+The gradient is read times `factor` (clipping) and left at 0; step counts from 1; rate is the
+schedule's share of the learning rate. In the equations below η = learning_rate · rate, the size of
+the step, and g = factor · gradient.
 """
 
 from dataclasses import dataclass
+from typing import Mapping
 
 import numpy as np
 
 from numpy_attention.kernels import updates as kernels
+from numpy_attention.module import Array
+
+Vectors = Mapping[str, Array]
 
 
-def _positive(**settings):
+def _positive(**settings: float) -> None:
     for name, value in settings.items():
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} = {value}: expected a positive number")
 
 
-def _share(**settings):
+def _share(**settings: float) -> None:
     for name, value in settings.items():
         if not 0 <= value < 1:
             raise ValueError(f"{name} = {value}: expected a number in [0, 1)")
@@ -33,19 +38,21 @@ class SGD:
     learning_rate: float = 1.0
     momentum: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _positive(learning_rate=self.learning_rate)
         _share(momentum=self.momentum)
 
     @property
-    def slots(self):
+    def slots(self) -> tuple[str, ...]:
         return ("velocity",) if self.momentum else ()
 
-    def update(self, weights, gradient, vectors, step, rate=1.0, factor=1.0):
+    def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
+               rate: float = 1.0, factor: float = 1.0) -> None:
         number = weights.dtype.type
         if self.momentum:
-            kernels.momentum(weights, gradient, vectors["velocity"], number(self.learning_rate * rate),
-                             number(self.momentum), number(factor))
+            kernels.momentum(weights, gradient, vectors["velocity"],
+                             number(self.learning_rate * rate), number(self.momentum),
+                             number(factor))
         else:
             kernels.sgd(weights, gradient, number(self.learning_rate * rate * factor))
 
@@ -54,7 +61,8 @@ class SGD:
 class Adam:
     """Adam (Kingma & Ba 2015, algorithm 1).
 
-        m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²
+        m = β₁ m + (1 − β₁) g
+        v = β₂ v + (1 − β₂) g²
         w −= η · m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε)
     """
 
@@ -62,36 +70,52 @@ class Adam:
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
-    slots = ("m", "v")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
         _share(beta1=self.beta1, beta2=self.beta2)
 
-    def update(self, weights, gradient, vectors, step, rate=1.0, factor=1.0):
+    @property
+    def slots(self) -> tuple[str, ...]:
+        return ("m", "v")
+
+    def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
+               rate: float = 1.0, factor: float = 1.0) -> None:
         number = weights.dtype.type
-        kernels.adam(weights, gradient, vectors["m"], vectors["v"],
-                     number(self.learning_rate * rate / (1 - self.beta1**step)), number(self.beta1), number(self.beta2),
-                     number(np.sqrt(1 - self.beta2**step)), number(self.epsilon), number(factor))
+        corrected_rate = self.learning_rate * rate / (1 - self.beta1**step)     # η / (1 − β₁ᵗ)
+        root2 = np.sqrt(1 - self.beta2**step)                                   # √(1 − β₂ᵗ)
+        kernels.adam(weights, gradient, vectors["m"], vectors["v"], number(corrected_rate),
+                     number(self.beta1), number(self.beta2), number(root2), number(self.epsilon),
+                     number(factor))
 
 
 @dataclass(frozen=True)
 class Adadelta:
-    """Adadelta (Zeiler 2012): steps in the parameters' own units; RNNsearch used ρ = 0.95, ε = 1e-6.
+    """Adadelta (Zeiler 2012): steps in the parameters' own units.
 
-        s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= η δ
+        s = ρ s + (1 − ρ) g²
+        δ = g √(d + ε) / √(s + ε)
+        d = ρ d + (1 − ρ) δ²
+        w −= η δ
+
+    RNNsearch used ρ = 0.95, ε = 1e-6.
     """
 
     learning_rate: float = 1.0
     rho: float = 0.95
     epsilon: float = 1e-6
-    slots = ("squares", "deltas")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
         _share(rho=self.rho)
 
-    def update(self, weights, gradient, vectors, step, rate=1.0, factor=1.0):
+    @property
+    def slots(self) -> tuple[str, ...]:
+        return ("squares", "deltas")
+
+    def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
+               rate: float = 1.0, factor: float = 1.0) -> None:
         number = weights.dtype.type
-        kernels.adadelta(weights, gradient, vectors["squares"], vectors["deltas"], number(self.learning_rate * rate),
-                         number(self.rho), number(self.epsilon), number(factor))
+        kernels.adadelta(weights, gradient, vectors["squares"], vectors["deltas"],
+                         number(self.learning_rate * rate), number(self.rho), number(self.epsilon),
+                         number(factor))

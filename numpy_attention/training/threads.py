@@ -1,61 +1,70 @@
-"""A share of the batch is a share of the work: threads that each run the whole step on their rows."""
+"""Threads that each run the whole step on their rows, and the memory that they reuse."""
 
 import ctypes
-import ctypes.util
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Callable
 
 from threadpoolctl import threadpool_limits
 
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
+# parameters of mallopt, as malloc.h numbers them
+M_TRIM_THRESHOLD = -1
+M_TOP_PAD = -2
+M_MMAP_THRESHOLD = -3
+M_ARENA_MAX = -8
 
 
 class Threads:
     """A pool of threads with BLAS held at one thread inside; a context manager.
 
-    `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with one thread it is
-    an ordinary call. NumPy's products and the kernels release the interpreter lock. ValueError: count below 1.
+    `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with
+    one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
+    lock. ValueError: count below 1.
     """
 
-    def __init__(self, count):
+    def __init__(self, count: int) -> None:
         if count < 1:
             raise ValueError(f"threads = {count}: expected at least 1")
         self.count = count
 
-    def __enter__(self):
+    def __enter__(self) -> "Threads":
         keep_freed_memory()
         self._limits = threadpool_limits(1, user_api="blas")
-        self._pool = ThreadPoolExecutor(self.count - 1) if self.count > 1 else None
+        self._pool = ThreadPoolExecutor(max(1, self.count - 1))      # starts threads with work
         return self
 
-    def __exit__(self, *error):
-        if self._pool is not None:
-            self._pool.shutdown()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self._pool.shutdown()
         self._limits.restore_original_limits()
 
-    def map(self, f):
+    def map(self, f: Callable[[int], Any]) -> list[Any]:
         others = [self._pool.submit(f, k) for k in range(1, self.count)]
         try:
             first = f(0)
         finally:
-            results = [other.exception() or other.result() for other in others]
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
-        return [first] + results
+            # no thread is still at work when the first one's error is raised
+            errors = [other.exception() for other in others]
+        for error in errors:
+            if error is not None:
+                raise error
+        return [first] + [other.result() for other in others]
 
 
-def available():
+def available() -> int:
     """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
-def keep_freed_memory():
-    """Ask the C library to keep freed arrays for the next step instead of handing them back to the system.
+def keep_freed_memory() -> None:
+    """Ask the C library to keep freed arrays for the next step, and not to hand them back.
 
-    A training step frees and allocates the same arrays again and again, and each fresh page costs a fault. Does nothing
-    where the C library has no mallopt (macOS, Windows, musl).
+    A training step frees and allocates the same arrays again and again, and each fresh page costs a
+    fault. Does nothing where the C library has no mallopt (macOS, Windows, musl).
     """
     if not sys.platform.startswith("linux"):
         return
@@ -65,6 +74,7 @@ def keep_freed_memory():
         return
     mallopt(M_ARENA_MAX, 1)
     if not mallopt(M_MMAP_THRESHOLD, 1 << 30):
-        mallopt(M_MMAP_THRESHOLD, 32 << 20)             # the largest that its manual allows, which older ones insist on
+        # the largest that its manual allows, which older ones insist on
+        mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
     mallopt(M_TOP_PAD, 1 << 26)

@@ -22,15 +22,16 @@ def test_kept_values_are_scaled_and_backward_uses_the_same_mask(rng):
     assert y.dtype == np.float32 and set(np.unique(y)) == {np.float32(0), np.float32(1 / 0.75)}
     assert abs(y.mean() - 1) < 0.1
     assert (Dropout(0.25).backward(3 * x, cache) == 3 * y).all()
-    assert (Dropout(0.25).forward(x, rng)[0] != y).any()                # a second call draws another key
+    assert (Dropout(0.25).forward(x, rng)[0] != y).any()        # a second call draws another key
 
 
 def test_the_mask_follows_the_row_not_the_batch(rng):
-    x = np.ones((5, 3, 8))                                              # (T, B, D), rows 4, 9, 2 of some batch
-    rows = np.array([4, 9, 2])
+    x = np.ones((5, 3, 8))                                              # (T, B, D)
+    rows = np.array([4, 9, 2])                                          # of some batch
 
     def kept(x, rows):
-        return Dropout(0.5).forward(x, np.random.default_rng(1), position_names(len(x), rows))[0]
+        names = position_names(len(x), rows)
+        return Dropout(0.5).forward(x, np.random.default_rng(1), names)[0]
 
     whole = kept(x, rows)
     assert (kept(x[:, 1:], rows[1:]) == whole[:, 1:]).all()             # a share

@@ -12,7 +12,8 @@ from numpy_attention.layers.output import Output
 
 def layer_and_rows(rng, N=11, size=4, V=9, dtype=np.float64):
     layer = randomize(Output.create(rng, size, V, dtype=dtype), rng)
-    return layer, rng.standard_normal((N, size)).astype(dtype), rng.integers(0, V, N)
+    x = rng.standard_normal((N, size)).astype(dtype)
+    return layer, x, rng.integers(0, V, N)
 
 
 def loss_and_grad(layer, x, targets, scale=0.7):
@@ -43,7 +44,8 @@ def test_against_the_formula(rng):
 
 def test_never_holds_all_logits(rng, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 8)
-    sizes, honest = [], module.cross_entropy
+    sizes = []
+    honest = module.cross_entropy
 
     def watched(logits, *rest):
         sizes.append(logits.shape)
@@ -75,7 +77,8 @@ def test_tied_words_and_refusals(rng):
         Output.create(rng, 5, 9, words=words)
     layer, x, targets = layer_and_rows(rng)
     grad = layer.zeros_like()
-    for args, message in (((x[:, :3], targets), "x"), ((x, targets[:-1]), "targets"),
+    for args, message in (((x[:, :3], targets), r"x \(N, K\) has shape"),
+                          ((x, targets[:-1]), "targets"),
                           ((x, targets + 9), "holds the id")):
         with pytest.raises(ValueError, match=message):
             layer.loss_and_grad(*args, 1.0, grad)

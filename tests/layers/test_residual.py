@@ -1,37 +1,63 @@
-"""A residual connection, by its equations, before and after the norm. Gradients and laws: tests/test_checks.py."""
+"""A residual connection by its equations, post-norm and pre-norm.
+
+Gradients and laws: tests/test_checks.py.
+"""
 
 import numpy as np
 import pytest
 
 from numpy_attention.gradcheck import randomize
-from numpy_attention.layers.dropout import Dropout
+from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.residual import Residual
 
 D = 5
+RATE = 0.4
+both = pytest.mark.parametrize("pre_norm", [False, True])
+
+
+def residual(rng, pre_norm):
+    return randomize(Residual(LayerNorm.create(D, np.float64), Dropout(RATE), pre_norm), rng)
 
 
 def normed(layer, x):
-    return layer.norm.g * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + layer.norm.b
+    centred = x - x.mean(-1, keepdims=True)
+    return layer.norm.g * centred / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + layer.norm.b
 
 
-@pytest.mark.parametrize("first", [False, True])
-def test_by_the_equations(rng, first):
-    layer, x = randomize(Residual(LayerNorm.create(D, np.float64), Dropout(0.4), first), rng), rng.standard_normal((3, 4, D))
+@both
+def test_by_the_equations(rng, pre_norm):
+    layer = residual(rng, pre_norm)
+    x = rng.standard_normal((3, 4, D))
     f = np.tanh
     inside, _ = layer.enter(x)
     y, _ = layer.leave(x, f(inside))
-    wanted = x + f(normed(layer, x)) if first else normed(layer, x + f(x))
+    wanted = x + f(normed(layer, x)) if pre_norm else normed(layer, x + f(x))
     np.testing.assert_allclose(y, wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("first", [False, True])
-def test_dropout_takes_from_the_part_alone(rng, first):
-    """What passes by is never dropped: with f = 0 dropout changes nothing, with f = 1 about its share of all values."""
-    layer, x = Residual(LayerNorm.create(D, np.float64), Dropout(0.4), first), rng.standard_normal((50, 40, D))
-    nothing, _ = layer.leave(x, np.zeros_like(x), np.random.default_rng(1))
-    np.testing.assert_allclose(nothing, layer.leave(x, np.zeros_like(x))[0])
-    if first:
-        y, _ = layer.leave(x, np.ones_like(x), np.random.default_rng(1))
-        assert set(np.round(y - x, 9).ravel()) == {0.0, round(1 / 0.6, 9)}
-        assert np.isclose(y - x, 0).mean() == pytest.approx(0.4, abs=0.03)
+@both
+def test_dropout_takes_its_share_of_what_f_gives_and_nothing_of_what_passes_by(rng, pre_norm):
+    layer = residual(rng, pre_norm)
+    x = rng.standard_normal((50, 40, D))
+    fx = rng.standard_normal((50, 40, D))
+    names = position_names(50, 7 + np.arange(40))
+    y, _ = layer.leave(x, fx, np.random.default_rng(1), names)
+    # the same mask, drawn by dropout itself
+    dropped, _ = Dropout(RATE).forward(fx, np.random.default_rng(1), names)
+    assert (dropped == 0).mean() == pytest.approx(RATE, abs=0.03)
+    wanted = x + dropped if pre_norm else normed(layer, x + dropped)
+    np.testing.assert_allclose(y, wanted, atol=1e-12)
+
+
+@both
+def test_the_way_back_past_f_is_whole_and_the_way_into_f_has_the_mask(rng, pre_norm):
+    layer = residual(rng, pre_norm)
+    x, fx, dy = rng.standard_normal((3, 50, 40, D))
+    _, cache = layer.leave(x, fx, np.random.default_rng(1))
+    past, into = layer.leave_backward(dy, cache, layer.zeros_like())
+    ones, _ = Dropout(RATE).forward(np.ones_like(x), np.random.default_rng(1))
+    assert (past != 0).all()
+    np.testing.assert_allclose(into, past * ones, atol=1e-12)
+    if pre_norm:
+        np.testing.assert_array_equal(past, dy)

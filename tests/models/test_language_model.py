@@ -11,13 +11,15 @@ from numpy_attention.models.language_model import LanguageModel
 
 
 def model_of(cell, **settings):
-    return LanguageModel.create(np.random.default_rng(0), V, 3, cell=cell, init=0.5, dtype=np.float64, **settings)
+    rng = np.random.default_rng(0)
+    return LanguageModel.create(rng, V, 3, cell=cell, init=0.5, dtype=np.float64, **settings)
 
 
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
 def test_two_windows_with_carried_state_are_one(cell):
     model = model_of(cell)
-    halves = [TextBatch(TEXT.inputs[w], TEXT.targets[w], TEXT.rows) for w in (slice(0, 2), slice(2, 4))]
+    halves = [TextBatch(TEXT.inputs[w], TEXT.targets[w], TEXT.rows)
+              for w in (slice(0, 2), slice(2, 4))]
     first, state = model.loss(halves[0])
     second, _ = model.loss(halves[1], state)
     assert first + second == pytest.approx(model.loss(TEXT)[0], rel=1e-12)
@@ -30,17 +32,21 @@ def test_shares_and_padding(cell):
 
 
 def test_next_walks_through_the_same_states(rng):
-    model, state, total = model_of("lstm"), None, 0.0
+    model = model_of("lstm")
+    state = None
+    total = 0.0
     inputs, targets = rng.integers(4, V, (2, 5, 2))
     for tokens, wanted in zip(inputs, targets):
         log_probs, _, state = model.next(tokens, state)
         total -= log_probs[np.arange(2), wanted].sum()
-    assert total == pytest.approx(model.loss(TextBatch(inputs, targets, np.arange(2)))[0], rel=1e-12)
+    whole, _ = model.loss(TextBatch(inputs, targets, np.arange(2)))
+    assert total == pytest.approx(whole, rel=1e-12)
 
 
 def test_ties_and_refusals():
     tied = model_of("gru", tied=True)
-    assert tied.output.words is tied.embedding and model_of("gru").size - tied.size == V * 3
+    assert tied.output.words is tied.embedding
+    assert model_of("gru").size - tied.size == V * 3
     with pytest.raises(ValueError, match="project to the embedding's size"):
         model_of("gru", tied=True, embedding=4)
     with pytest.raises(ValueError, match="expected one of rnn, lstm, gru"):

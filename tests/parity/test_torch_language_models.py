@@ -1,4 +1,4 @@
-"""Whole language models against PyTorch, with a carried state, ragged rows and every attention: loss, weights, gradients."""
+"""Whole language models against PyTorch: a carried state, ragged rows and every attention."""
 
 import laws
 import numpy as np
@@ -6,13 +6,16 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[parity]'")
 
-from torch_language_model import TorchLanguageModel, TorchNGram, TorchReader, copy_weights, named  # noqa: E402
+from torch_language_model import (  # noqa: E402
+    TorchLanguageModel, TorchNGram, TorchReader, copy_weights, named)
 
+from numpy_attention.attention.reader_choice import FORMS  # noqa: E402
 from numpy_attention.checks.case import V  # noqa: E402
 from numpy_attention.checks.models import TEXT  # noqa: E402
 from numpy_attention.data.batching import TextBatch  # noqa: E402
 from numpy_attention.gradcheck import randomize  # noqa: E402
-from numpy_attention.models.attentive_language_model import READERS, AttentiveLanguageModel  # noqa: E402
+from numpy_attention.models.attentive_language_model import (  # noqa: E402
+    AttentiveLanguageModel)
 from numpy_attention.models.language_model import LanguageModel  # noqa: E402
 
 PRECISIONS = [(np.float64, 1e-8), (np.float32, 1e-5)]
@@ -20,41 +23,46 @@ H = 6
 LATER = TextBatch(np.array([[5, 4, 7], [6, 7, 8], [4, 5, 0], [8, 0, 0], [7, 0, 0]]),
                   np.array([[6, 7, 8], [4, 5, 5], [8, 4, 0], [7, 0, 0], [4, 0, 0]]), np.arange(3))
 ATTENTIVE = {
-    "single": dict(attention="single"),
-    "combined": dict(attention="combined"),
-    "combined, a window": dict(attention="combined", window=2),
-    "combined, memory": dict(attention="combined", carried=3),
-    "single, memory and window": dict(attention="single", carried=6, window=3),
-    "attention": dict(attention="attention"),
-    "key-value": dict(attention="key-value", window=3, carried=2),
-    "key-value-predict": dict(attention="key-value-predict"),
-    "key-value-predict, memory": dict(attention="key-value-predict", carried=4, cell="lstm", layers=2, tied=False),
-    "ngram": dict(attention="ngram"),
-    "ngram, memory": dict(attention="ngram", carried=1, cell="rnn", tied=False),
-    "bigram": dict(attention="ngram", carried=1, order=2),
+    "single": {"attention": "single"},
+    "combined": {"attention": "combined"},
+    "combined, a window": {"attention": "combined", "window": 2},
+    "combined, memory": {"attention": "combined", "carried": 3},
+    "single, memory and window": {"attention": "single", "carried": 6, "window": 3},
+    "attention": {"attention": "attention"},
+    "key-value": {"attention": "key-value", "window": 3, "carried": 2},
+    "key-value-predict": {"attention": "key-value-predict"},
+    "key-value-predict, memory": {"attention": "key-value-predict", "carried": 4, "cell": "lstm",
+                                  "layers": 2, "tied": False},
+    "ngram": {"attention": "ngram"},
+    "ngram, memory": {"attention": "ngram", "carried": 1, "cell": "rnn", "tied": False},
+    "bigram": {"attention": "ngram", "carried": 1, "order": 2},
 }
 
 
 def parity(model, theirs, tolerance):
-    """Two batches, the second from the state of the first: each batch's loss and gradients, and what was looked at."""
+    """Two batches, the second from the state of the first: loss, gradients, what was looked at."""
     copy_weights(model, theirs.to(torch.from_numpy(model.vector).dtype))
-    state = torch_state = None
+    state = None
+    torch_state = None
     for batch in (TEXT, LATER):
         inputs, targets = map(torch.from_numpy, (batch.inputs, batch.targets))
-        grad, before = model.zeros_like(), state
+        grad = model.zeros_like()
+        before = state
         loss, state = model.loss_and_grad(batch, before, 0.3, grad)
         theirs.zero_grad()
         torch_loss, after = theirs.loss(inputs, targets, torch_state)
         (0.3 * torch_loss).backward()
         assert loss == pytest.approx(torch_loss.item(), rel=tolerance)
         assert model.loss(batch, before)[0] == pytest.approx(loss, rel=tolerance)
-        laws.assert_close(dict(grad.named_parameters()),
-                          {name: array.numpy() for name, array in named(theirs, lambda p: p.grad).items()}, tolerance)
+        wanted = named(theirs, lambda parameter: parameter.grad.numpy())
+        laws.assert_close(dict(grad.named_parameters()), wanted, tolerance)
         if theirs.reader is not None:
-            weights, wanted = model.weights(batch, before)[0], theirs(inputs, torch_state)[1]
+            weights, _ = model.weights(batch, before)
+            wanted = theirs(inputs, torch_state)[1]
             assert (weights is None) == (wanted is None)
             if wanted is not None:
-                real = batch.inputs != 0            # padded steps ask too, of states that the two fill differently
+                # padded steps ask too, of states that the two fill differently
+                real = batch.inputs != 0
                 laws.assert_close(weights[real], wanted.detach().numpy()[real], tolerance)
         torch_state = after
 
@@ -64,29 +72,35 @@ def parity(model, theirs, tolerance):
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
 def test_language_model(rng, cell, tied, dtype, tolerance):
     embedding = H if tied else 4
-    model = LanguageModel.create(rng, V, H, layers=2, cell=cell, embedding=embedding, tied=tied, dtype=dtype)
+    model = LanguageModel.create(rng, V, H, layers=2, cell=cell, embedding=embedding, tied=tied,
+                                 dtype=dtype)
     parity(randomize(model, rng), TorchLanguageModel(V, H, 2, cell, embedding, tied), tolerance)
 
 
 @pytest.mark.parametrize("dtype, tolerance", PRECISIONS)
 @pytest.mark.parametrize("name", ATTENTIVE)
 def test_attentive_language_model(name, dtype, tolerance):
-    # numbers for which float32 rounds a score's gradient, a sum that nearly cancels, to 3e-6 of PyTorch's
+    # of these numbers float32 rounds a score's gradient, which nearly cancels, to 3e-6 of PyTorch's
     parity(*pair(np.random.default_rng(2), dtype, **ATTENTIVE[name]), tolerance)
 
 
-def pair(rng, dtype=np.float64, attention="combined", layers=1, cell="gru", tied=True, dropout=0.0, **settings):
+def pair(rng, dtype=np.float64, attention="combined", layers=1, cell="gru", tied=True, dropout=0.0,
+         **settings):
     """The same AttentiveLanguageModel here and in PyTorch, sizes differing where they may."""
-    model = AttentiveLanguageModel.create(rng, V, attention, H, layers, cell, embedding=5, tied=tied, dropout=dropout,
-                                          dtype=dtype, **settings)
+    model = AttentiveLanguageModel.create(rng, V, attention, H, layers, cell, embedding=5, tied=tied,
+                                          dropout=dropout, dtype=dtype, **settings)
     outputs = model.reader.output_size
-    reader = (TorchNGram(H, outputs, settings.get("order", 4), settings.get("carried", 0)) if attention == "ngram"
-              else TorchReader(H, outputs, **READERS[attention], **settings))
-    return randomize(model, rng), TorchLanguageModel(V, H, layers, cell, 5, tied, dropout, reader)
+    if attention == "ngram":
+        order = settings.get("order", 4)
+        reader = TorchNGram(H, outputs, order, settings.get("carried", 0))
+    else:
+        reader = TorchReader(H, outputs, **FORMS[attention], **settings)
+    theirs = TorchLanguageModel(V, H, layers, cell, 5, tied, dropout, reader)
+    return randomize(model, rng), theirs
 
 
 def test_dropout_stands_in_the_same_places(rng):
-    """Masks cannot be equal, means can: over many draws both losses rise above the one without dropout alike."""
+    """Masks cannot be equal, means can: over many draws both losses rise alike."""
     model, theirs = pair(rng, layers=2, dropout=0.3)
     copy_weights(model, theirs.double())
     ids = [torch.from_numpy(array) for array in (LATER.inputs, LATER.targets)]
@@ -96,7 +110,8 @@ def test_dropout_stands_in_the_same_places(rng):
         theirs.eval()
         assert theirs.loss(*ids)[0].item() == pytest.approx(model.loss(LATER)[0], rel=1e-10)
     twin = model.zeros_like()
-    losses = [model.loss_and_grad(LATER, None, 1.0, twin, np.random.default_rng(k))[0] for k in range(250)]
+    losses = [model.loss_and_grad(LATER, None, 1.0, twin, np.random.default_rng(k))[0]
+              for k in range(250)]
     error = np.hypot(np.std(losses), np.std(their_losses)) / np.sqrt(250)
     assert abs(np.mean(losses) - np.mean(their_losses)) < 4 * error
     assert np.std(losses) == pytest.approx(np.std(their_losses), rel=0.3)

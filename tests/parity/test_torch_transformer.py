@@ -1,4 +1,4 @@
-"""Scaled dot-product, multi-head attention, layer normalisation and whole Transformer layers beside PyTorch's."""
+"""Scaled dot-product and multi-head attention, layers and a whole Transformer beside PyTorch's."""
 
 import laws
 import numpy as np
@@ -30,7 +30,8 @@ def arrays_of(rng, dtype, *shapes):
 
 @PRECISIONS
 def test_scaled_dot_product(rng, dtype, tolerance):
-    arrays = arrays_of(rng, dtype, (B, HEADS, T, D), (B, HEADS, S, D), (B, HEADS, S, INNER), (B, HEADS, T, INNER))
+    shapes = (B, HEADS, T, D), (B, HEADS, S, D), (B, HEADS, S, INNER), (B, HEADS, T, INNER)
+    arrays = arrays_of(rng, dtype, *shapes)
     visible = rng.random((B, 1, T, S)) < 0.6
     visible[..., 0] = True
     q, k, v = tensors(*arrays[:3])
@@ -39,14 +40,20 @@ def test_scaled_dot_product(rng, dtype, tolerance):
     attention = ScaledDotProductAttention()
     y, _, cache = attention.forward(*arrays[:3], visible)
     found = y, *attention.backward(arrays[3], None, cache)
-    laws.assert_close(list(found), [t.detach().numpy() for t in (theirs, q.grad, k.grad, v.grad)], tolerance)
+    laws.assert_close(list(found), numbers(theirs, q.grad, k.grad, v.grad), tolerance)
+
+
+def numbers(*tensors):
+    return [tensor.detach().numpy() for tensor in tensors]
 
 
 def fill(layer, ours):
     """Put a MultiHeadAttention's weights into nn.MultiheadAttention; the keys have no bias here."""
     with torch.no_grad():
-        layer.in_proj_weight.copy_(torch.from_numpy(np.concatenate([ours.W_q, ours.W_k, ours.W_v], 1).T.copy()))
-        layer.in_proj_bias.copy_(torch.from_numpy(np.concatenate([ours.b_q, 0 * ours.b_q, ours.b_v])))
+        weights = np.concatenate([ours.W_q, ours.W_k, ours.W_v], 1).T.copy()
+        biases = np.concatenate([ours.b_q, 0 * ours.b_q, ours.b_v])
+        layer.in_proj_weight.copy_(torch.from_numpy(weights))
+        layer.in_proj_bias.copy_(torch.from_numpy(biases))
         layer.out_proj.weight.copy_(torch.from_numpy(ours.W_o.T.copy()))
         layer.out_proj.bias.copy_(torch.from_numpy(ours.b_o))
 
@@ -54,16 +61,18 @@ def fill(layer, ours):
 def gradients(layer):
     W_q, W_k, W_v = np.split(layer.in_proj_weight.grad.numpy().T, 3, axis=1)
     b_q, _, b_v = np.split(layer.in_proj_bias.grad.numpy(), 3)
-    return {"W_q": W_q, "b_q": b_q, "W_k": W_k, "W_v": W_v, "b_v": b_v, "W_o": layer.out_proj.weight.grad.numpy().T,
-            "b_o": layer.out_proj.bias.grad.numpy()}
+    return {"W_q": W_q, "b_q": b_q, "W_k": W_k, "W_v": W_v, "b_v": b_v,
+            "W_o": layer.out_proj.weight.grad.numpy().T, "b_o": layer.out_proj.bias.grad.numpy()}
 
 
 @PRECISIONS
 def test_multi_head(rng, dtype, tolerance):
     ours = randomize(MultiHeadAttention.create(rng, D, D, heads=HEADS, dtype=dtype), rng)
-    theirs = nn.MultiheadAttention(D, HEADS, batch_first=True, dtype=torch.from_numpy(ours.W_q).dtype)
+    theirs = nn.MultiheadAttention(D, HEADS, batch_first=True,
+                                   dtype=torch.from_numpy(ours.W_q).dtype)
     fill(theirs, ours)
-    queries, memory, dy, dweights = arrays_of(rng, dtype, (B, T, D), (B, S, D), (B, T, D), (B, T, S))
+    shapes = (B, T, D), (B, S, D), (B, T, D), (B, T, S)
+    queries, memory, dy, dweights = arrays_of(rng, dtype, *shapes)
     mask = np.arange(S) < np.array([[5], [3], [1]])
     q, m = tensors(queries, memory)
     y, weights = theirs(q, m, m, key_padding_mask=torch.from_numpy(~mask))
@@ -90,14 +99,15 @@ def test_layer_norm(rng, dtype, tolerance):
     grad = ours.zeros_like()
     dx = ours.backward(dy, cache, grad)
     laws.assert_close([y, dx, grad.g, grad.b],
-                      [t.detach().numpy() for t in (theirs(tensor), tensor.grad, theirs.weight.grad, theirs.bias.grad)],
+                      numbers(theirs(tensor), tensor.grad, theirs.weight.grad, theirs.bias.grad),
                       tolerance)
 
 
 def fill_rest(theirs, ours, norms):
     """The feed-forward part and the norms, in PyTorch's order."""
     with torch.no_grad():
-        for linear, layer in ((theirs.linear1, ours.feed_forward.inner), (theirs.linear2, ours.feed_forward.outer)):
+        for linear, layer in ((theirs.linear1, ours.feed_forward.inner),
+                              (theirs.linear2, ours.feed_forward.outer)):
             linear.weight.copy_(torch.from_numpy(layer.W.T.copy()))
             linear.bias.copy_(torch.from_numpy(layer.b))
         for k, around in enumerate(norms, 1):
@@ -118,17 +128,18 @@ def check_rest(theirs, grad, norms, tolerance):
     laws.assert_close(found, wanted, tolerance)
 
 
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("pre_norm", [False, True])
 @PRECISIONS
-def test_encoder_layer(rng, dtype, tolerance, first):
-    ours = randomize(EncoderLayer.create(rng, D, HEADS, INNER, first=first, dtype=dtype), rng)
-    theirs = nn.TransformerEncoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=first,
+def test_encoder_layer(rng, dtype, tolerance, pre_norm):
+    ours = randomize(EncoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm,
+                                          dtype=dtype), rng)
+    theirs = nn.TransformerEncoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=pre_norm,
                                         dtype=torch.from_numpy(ours.attention.W_q).dtype)
     fill(theirs.self_attn, ours.attention)
     fill_rest(theirs, ours, (ours.around_attention, ours.around_feed_forward))
     x, dy = arrays_of(rng, dtype, (B, S, D), (B, S, D))
     mask = np.arange(S) < np.array([[5], [3], [1]])
-    dy *= mask[:, :, None]                                          # what stands at padding is nobody's business
+    dy *= mask[:, :, None]                          # what stands at padding is nobody's business
     tensor, = tensors(x)
     y = theirs(tensor, src_key_padding_mask=torch.from_numpy(~mask))
     y.backward(torch.from_numpy(dy))
@@ -136,15 +147,17 @@ def test_encoder_layer(rng, dtype, tolerance, first):
     grad = ours.zeros_like()
     dx = ours.backward(dy, cache, grad)
     laws.assert_close([found[mask], dx], [y.detach().numpy()[mask], tensor.grad.numpy()], tolerance)
-    laws.assert_close(dict(grad.attention.named_parameters()), gradients(theirs.self_attn), tolerance)
+    parameters = dict(grad.attention.named_parameters())
+    laws.assert_close(parameters, gradients(theirs.self_attn), tolerance)
     check_rest(theirs, grad, (grad.around_attention, grad.around_feed_forward), tolerance)
 
 
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("pre_norm", [False, True])
 @PRECISIONS
-def test_decoder_layer(rng, dtype, tolerance, first):
-    ours = randomize(DecoderLayer.create(rng, D, HEADS, INNER, first=first, dtype=dtype), rng)
-    theirs = nn.TransformerDecoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=first,
+def test_decoder_layer(rng, dtype, tolerance, pre_norm):
+    ours = randomize(DecoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm,
+                                          dtype=dtype), rng)
+    theirs = nn.TransformerDecoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=pre_norm,
                                         dtype=torch.from_numpy(ours.attention.W_q).dtype)
     fill(theirs.self_attn, ours.attention)
     fill(theirs.multihead_attn, ours.source_attention)
@@ -153,15 +166,20 @@ def test_decoder_layer(rng, dtype, tolerance, first):
     y, memory, dy = arrays_of(rng, dtype, (B, T, D), (B, S, D), (B, T, D))
     mask, causal = np.arange(S) < np.array([[5], [3], [1]]), np.tri(T, dtype=bool)
     tensor, source = tensors(y, memory)
-    out = theirs(tensor, source, tgt_mask=torch.from_numpy(~causal), memory_key_padding_mask=torch.from_numpy(~mask))
+    out = theirs(tensor, source, tgt_mask=torch.from_numpy(~causal),
+                 memory_key_padding_mask=torch.from_numpy(~mask))
     out.backward(torch.from_numpy(dy))
-    found, _, cache = ours.forward(y, np.broadcast_to(causal, (B, T, T)), memory, np.repeat(mask[:, None], T, 1))
+    visible = np.broadcast_to(causal, (B, T, T))
+    found, _, cache = ours.forward(y, visible, memory, np.repeat(mask[:, None], T, 1))
     grad = ours.zeros_like()
     dtarget, dmemory = ours.backward(dy, None, cache, grad)
-    laws.assert_close([found, dtarget, dmemory], [t.detach().numpy() for t in (out, tensor.grad, source.grad)], tolerance)
-    laws.assert_close(dict(grad.attention.named_parameters()), gradients(theirs.self_attn), tolerance)
-    laws.assert_close(dict(grad.source_attention.named_parameters()), gradients(theirs.multihead_attn), tolerance)
-    check_rest(theirs, grad, (grad.around_attention, grad.around_source, grad.around_feed_forward), tolerance)
+    laws.assert_close([found, dtarget, dmemory], numbers(out, tensor.grad, source.grad), tolerance)
+    parameters = dict(grad.attention.named_parameters())
+    laws.assert_close(parameters, gradients(theirs.self_attn), tolerance)
+    parameters = dict(grad.source_attention.named_parameters())
+    laws.assert_close(parameters, gradients(theirs.multihead_attn), tolerance)
+    residuals = grad.around_attention, grad.around_source, grad.around_feed_forward
+    check_rest(theirs, grad, residuals, tolerance)
 
 
 def parts(ours, theirs):
@@ -169,17 +187,20 @@ def parts(ours, theirs):
     yield ours.source_embedding.E, theirs.source_embedding.weight
     yield ours.target_embedding.E, theirs.target_embedding.weight
     yield ours.output.b, theirs.bias
-    for norm, other in ((ours.encoder_norm, theirs.stack.encoder.norm), (ours.decoder_norm, theirs.stack.decoder.norm)):
+    stack = theirs.stack
+    for norm, other in ((ours.encoder_norm, stack.encoder.norm),
+                        (ours.decoder_norm, stack.decoder.norm)):
         yield norm.g, other.weight
         yield norm.b, other.bias
 
 
 @PRECISIONS
 def test_whole_model(rng, dtype, tolerance):
-    model = Transformer.create(rng, 9, 9, size=8, layers=2, heads=HEADS, inner=INNER, first=True, dropout=0.0, smoothing=0.0,
-                               dtype=dtype)
-    ours, theirs = randomize(model, rng), TorchTransformer(9, 9, 8, 2, HEADS, INNER).to(torch.from_numpy(model.vector).dtype)
-    for layer, other in (*zip(ours.encoder, theirs.stack.encoder.layers), *zip(ours.decoder, theirs.stack.decoder.layers)):
+    ours = Transformer.create(rng, 9, 9, size=8, layers=2, heads=HEADS, inner=INNER, pre_norm=True,
+                              dropout=0.0, smoothing=0.0, dtype=dtype)
+    randomize(ours, rng)
+    theirs = TorchTransformer(9, 9, 8, 2, HEADS, INNER).to(torch.from_numpy(ours.vector).dtype)
+    for layer, other in layers(ours, theirs):
         fill(other.self_attn, layer.attention)
         norms = [layer.around_attention, layer.around_feed_forward]
         if isinstance(layer, DecoderLayer):
@@ -191,15 +212,24 @@ def test_whole_model(rng, dtype, tolerance):
             tensor.copy_(torch.from_numpy(mine))
     grad = ours.zeros_like()
     loss, _ = ours.loss_and_grad(PAIRS, None, 0.5, grad)
-    wanted = theirs.loss(*(torch.from_numpy(array) for array in (PAIRS.source, PAIRS.target_in, PAIRS.target_out)))
+    ids = (PAIRS.source, PAIRS.target_in, PAIRS.target_out)
+    wanted = theirs.loss(*map(torch.from_numpy, ids))
     (0.5 * wanted).backward()
     assert loss == pytest.approx(wanted.item(), rel=tolerance)
-    laws.assert_close([mine for mine, _ in parts(grad, theirs)], [tensor.grad.numpy() for _, tensor in parts(grad, theirs)],
-                      tolerance)
-    for layer, other in (*zip(grad.encoder, theirs.stack.encoder.layers), *zip(grad.decoder, theirs.stack.decoder.layers)):
-        laws.assert_close(dict(layer.attention.named_parameters()), gradients(other.self_attn), tolerance)
+    for mine, tensor in parts(grad, theirs):
+        laws.assert_close(mine, tensor.grad.numpy(), tolerance)
+    for layer, other in layers(grad, theirs):
+        parameters = dict(layer.attention.named_parameters())
+        laws.assert_close(parameters, gradients(other.self_attn), tolerance)
         norms = [layer.around_attention, layer.around_feed_forward]
         if isinstance(layer, DecoderLayer):
-            laws.assert_close(dict(layer.source_attention.named_parameters()), gradients(other.multihead_attn), tolerance)
+            parameters = dict(layer.source_attention.named_parameters())
+            laws.assert_close(parameters, gradients(other.multihead_attn), tolerance)
             norms.insert(1, layer.around_source)
         check_rest(other, layer, norms, tolerance)
+
+
+def layers(ours, theirs):
+    """(ours, theirs) of every layer."""
+    yield from zip(ours.encoder, theirs.stack.encoder.layers)
+    yield from zip(ours.decoder, theirs.stack.decoder.layers)

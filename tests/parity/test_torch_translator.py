@@ -1,4 +1,4 @@
-"""A whole RNNSearch against the same model in PyTorch: attention weights, loss and all gradients."""
+"""A whole RNNSearch against the same model in PyTorch: weights, loss and all gradients."""
 
 import laws
 import numpy as np
@@ -15,9 +15,9 @@ from numpy_attention.models.rnnsearch import RNNSearch  # noqa: E402
 
 
 def pair(rng, dtype, dropout=0.0):
-    sizes = dict(embedding=5, hidden=6, alignment=7, maxout=3, dropout=dropout)
-    model = RNNSearch.create(rng, 11, 13, readout="current", reset="after", update="old", init="modern", dtype=dtype,
-                             **sizes)
+    sizes = {"embedding": 5, "hidden": 6, "alignment": 7, "maxout": 3, "dropout": dropout}
+    model = RNNSearch.create(rng, 11, 13, readout="current", reset="after", update="old",
+                             init="modern", dtype=dtype, **sizes)
     randomize(model, rng)
     theirs = TorchRNNSearch(11, 13, **sizes).to(torch.from_numpy(model.b_s).dtype)
     return model, copy_weights(model, theirs)
@@ -39,15 +39,17 @@ def test_weights_loss_and_all_gradients(rng, dtype, tolerance):
     torch_loss = theirs.loss(*ids)
     (torch_loss / batch.size).backward()
     assert loss == pytest.approx(torch_loss.item(), rel=tolerance)
-    real = batch.target_mask                        # beyond a sentence's end PyTorch's decoder runs on, this one waits
-    laws.assert_close(model.weights(batch)[real], theirs(*ids[:2])[1].detach().numpy()[real], tolerance)
+    # beyond a sentence's end PyTorch's decoder runs on, this one waits
+    real = batch.target_mask
+    their_weights = theirs(*ids[:2])[1].detach().numpy()
+    laws.assert_close(model.weights(batch)[real], their_weights[real], tolerance)
     wanted = translator_gradients(theirs)
     assert wanted.keys() == dict(model.named_parameters()).keys()
     laws.assert_close(dict(grad.named_parameters()), wanted, tolerance)
 
 
 def test_dropout_stands_in_the_same_places(rng):
-    """Masks cannot be equal, means can: over many draws both losses rise above the one without dropout alike."""
+    """Masks cannot be equal, means can: over many draws both losses rise alike."""
     model, theirs = pair(rng, np.float64, dropout=0.3)
     batch = batch_of(rng, 12)
     ids = [torch.from_numpy(array) for array in (batch.source, batch.target_in, batch.target_out)]
@@ -57,7 +59,8 @@ def test_dropout_stands_in_the_same_places(rng):
         theirs.eval()
         assert theirs.loss(*ids).item() == pytest.approx(model.loss(batch)[0], rel=1e-10)
     twin = model.zeros_like()
-    losses = [model.loss_and_grad(batch, None, 1.0, twin, np.random.default_rng(k))[0] for k in range(120)]
+    losses = [model.loss_and_grad(batch, None, 1.0, twin, np.random.default_rng(k))[0]
+              for k in range(120)]
     error = np.hypot(np.std(losses), np.std(their_losses)) / np.sqrt(120)
     assert abs(np.mean(losses) - np.mean(their_losses)) < 4 * error
     assert np.std(losses) == pytest.approx(np.std(their_losses), rel=0.4)

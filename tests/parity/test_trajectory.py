@@ -1,7 +1,8 @@
-"""Twenty steps of training beside PyTorch: same data, same initial weights, clipping and Adam, so the same losses.
+"""Twenty steps of training beside PyTorch: same data, weights and clipping, the same losses.
 
-A gradient check alone misses faults of the optimizer, of clipping and of the normaliser, and biases counted twice.
-PyTorch's GRU has two biases where this package has one (but for n), its LSTM two for one; the second is frozen at 0.
+A gradient check alone misses faults of the optimizer, of clipping and of the normaliser, and biases
+counted twice. PyTorch's GRU has two biases where this package has one (but for n), its LSTM two for
+one; the second is frozen at 0.
 """
 
 import numpy as np
@@ -28,7 +29,8 @@ OPTIMIZERS = {
 
 def losses_of(trainer, epochs):
     """The loss per token of every step of a training."""
-    losses, step = [], trainer.train_step
+    losses = []
+    step = trainer.train_step
 
     def noted(batch, *rest):
         loss, tokens = step(batch, *rest)
@@ -45,16 +47,20 @@ def losses_of(trainer, epochs):
 def test_twenty_steps_as_pytorch(name, dtype, threads):
     rng = np.random.default_rng(7)
     sources = [[int(i) for i in rng.integers(4, 20, rng.integers(1, 9))] for _ in range(160)]
-    batches = PairBatches(sources, [[i + 1 for i in source[::-1]] for source in sources], batch_size=8)
-    ours = RNNSearch.create(rng, 20, 22, embedding=9, hidden=12, alignment=10, maxout=7, readout="current", reset="after",
-                            update="old", init="modern", dtype=dtype)
-    theirs = copy_weights(ours, TorchRNNSearch(20, 22, 9, 12, 10, 7).to(torch.from_numpy(np.zeros(1, dtype)).dtype))
+    targets = [[i + 1 for i in source[::-1]] for source in sources]
+    batches = PairBatches(sources, targets, batch_size=8)
     H = 12
-    for cell, suffix in ((theirs.encoder, "_l0"), (theirs.encoder, "_l0_reverse"), (theirs.decoder, "")):
+    ours = RNNSearch.create(rng, 20, 22, embedding=9, hidden=H, alignment=10, maxout=7,
+                            readout="current", reset="after", update="old", init="modern",
+                            dtype=dtype)
+    theirs = twin_of(ours, dtype)
+    cells = ((theirs.encoder, "_l0"), (theirs.encoder, "_l0_reverse"), (theirs.decoder, ""))
+    for cell, suffix in cells:
+        # only n's second bias exists here
         getattr(cell, "bias_hh" + suffix).register_hook(
-            lambda g: torch.cat([torch.zeros(2 * H, dtype=g.dtype), g[2 * H:]]))     # only n's second bias exists here
-    optimizer, torch_optimizer = OPTIMIZERS[name]
-    torch_optimizer = torch_optimizer(theirs.parameters())
+            lambda g: torch.cat([torch.zeros(2 * H, dtype=g.dtype), g[2 * H:]]))
+    optimizer, make = OPTIMIZERS[name]
+    torch_optimizer = make(theirs.parameters())
     trainer = Trainer(ours, optimizer, batches, rng=rng, clip=1.0, threads=threads, progress=False)
     order = batches.order(np.random.default_rng([trainer.seed, 0]))
     assert len(order) == 20
@@ -62,38 +68,52 @@ def test_twenty_steps_as_pytorch(name, dtype, threads):
     for i, place in enumerate(order):
         batch = batches.batch(place)
         torch_optimizer.zero_grad()
-        loss = theirs.loss(*map(torch.as_tensor, (batch.source, batch.target_in, batch.target_out)))
+        ids = (batch.source, batch.target_in, batch.target_out)
+        loss = theirs.loss(*map(torch.as_tensor, ids))
         (loss / batch.size).backward()
         torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
         torch_optimizer.step()
         assert abs(losses[i] - loss.item() / batch.tokens) < 1e-4, f"step {i}"
     assert min(losses) < losses[0]
-    reference = copy_weights(ours, TorchRNNSearch(20, 22, 9, 12, 10, 7).to(next(theirs.parameters()).dtype))
-    for (label, mine), other in zip(reference.named_parameters(), theirs.parameters()):
+    tolerance = 1e-4 if dtype == np.float64 else 5e-3
+    for (label, mine), other in zip(twin_of(ours, dtype).named_parameters(), theirs.parameters()):
         np.testing.assert_allclose(mine.detach().numpy(), other.detach().numpy(), rtol=0,
-                                   atol=1e-4 if dtype == np.float64 else 5e-3, err_msg=label)
+                                   atol=tolerance, err_msg=label)
+
+
+def twin_of(ours, dtype):
+    """The same RNNSearch in PyTorch, with its weights."""
+    theirs = TorchRNNSearch(20, 22, 9, 12, 10, 7)
+    return copy_weights(ours, theirs.to(torch_dtype(dtype)))
+
+
+def torch_dtype(dtype):
+    return torch.from_numpy(np.zeros(1, dtype)).dtype
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_two_epochs_of_zaremba_as_pytorch(tied, dtype, threads):
-    """Ten steps an epoch, the state carried from one to the next and 0 again before the second, the rate then halved."""
+    """Ten steps an epoch, the state carried on and 0 before the second, the rate then halved."""
     rng = np.random.default_rng(7)
     batches = TextBatches(rng.integers(4, 20, 5)[rng.integers(0, 5, 1195)], batch_size=10, steps=12)
     assert len(batches) == 10 and batches.batch(batches.order()[-1]).tokens < 10 * 12
     ours = LanguageModel.create(rng, 20, hidden=12, layers=2, tied=tied, dtype=dtype)
-    theirs = torch_language_model.TorchLanguageModel(20, 12, 2, tied=tied).to(torch.from_numpy(np.zeros(1, dtype)).dtype)
+    theirs = torch_language_model.TorchLanguageModel(20, 12, 2, tied=tied).to(torch_dtype(dtype))
     torch_language_model.copy_weights(ours, theirs)
     for name, parameter in theirs.cells.named_parameters():
         parameter.requires_grad_(not name.startswith("bias_hh"))
     optimizer = torch.optim.SGD([p for p in theirs.parameters() if p.requires_grad], 1.0)
-    trainer = Trainer(ours, SGD(1.0), batches, rng=rng, schedule=Decay(1, 2.0), average="sentence", clip=5.0,
-                      threads=threads, progress=False)
+    trainer = Trainer(ours, SGD(1.0), batches, rng=rng, schedule=Decay(1, 2.0), average="sentence",
+                      clip=5.0, threads=threads, progress=False)
     losses = losses_of(trainer, 2)
-    clipped, state = 0, None
+    clipped = 0
+    state = None
     for i, start in enumerate(2 * batches.order()):
-        batch, state = batches.batch(start), state if i % 10 else None
+        batch = batches.batch(start)
+        if i % 10 == 0:
+            state = None
         optimizer.param_groups[0]["lr"] = 0.5 if i >= 10 else 1.0
         optimizer.zero_grad()
         loss, state = theirs.loss(*map(torch.as_tensor, (batch.inputs, batch.targets)), state)
@@ -103,4 +123,5 @@ def test_two_epochs_of_zaremba_as_pytorch(tied, dtype, threads):
         assert abs(losses[i] - loss.item() / batch.tokens) < 1e-4, f"step {i}"
     assert 0 < clipped < 20 and losses[-1] < losses[0] - 0.5
     for name, array in torch_language_model.named(theirs, lambda p: p.detach()).items():
-        np.testing.assert_allclose(dict(ours.named_parameters())[name], array.numpy(), rtol=0, atol=1e-4, err_msg=name)
+        mine = dict(ours.named_parameters())[name]
+        np.testing.assert_allclose(mine, array.numpy(), rtol=0, atol=1e-4, err_msg=name)

@@ -1,4 +1,6 @@
-"""Kill a training again and again, then let it finish: run by test_kill.py in a process of its own, for it forks.
+"""Kill a training again and again, then let it finish.
+
+Run by test_kill.py in a process of its own, for it forks:
 
     python tests/training/kill.py FOLDER KILLS
 """
@@ -20,10 +22,14 @@ EPOCHS = 12
 
 
 def train(path, slow):
-    """Train to the end, or until killed; slow: each checkpoint takes its time, so that a kill hits the writing."""
+    """Train to the end, or until killed; slow: checkpoints take time, so that a kill hits one."""
     if slow:
         sync = os.fsync
-        os.fsync = lambda number: (time.sleep(0.05), sync(number))
+
+        def slow_sync(number):
+            time.sleep(0.05)
+            sync(number)
+        os.fsync = slow_sync
     run = trainer(translator_model(), path, count=160, threads=2, save_steps=5)
     run.resume()
     run.fit(EPOCHS)
@@ -42,12 +48,17 @@ def forked(path, slow):
 
 
 def main(folder, kills):
-    folder, rng = Path(folder), np.random.default_rng(0)
+    folder = Path(folder)
+    rng = np.random.default_rng(0)
     trainer(count=16).fit(1)                                # compile before the first fork
     assert os.waitpid(forked(folder / "whole.npz", False), 0)[1] == 0
-    path, killed, in_write, finished = folder / "killed.npz", 0, 0, 0
+    path = folder / "killed.npz"
+    killed = 0
+    in_write = 0
+    finished = 0
     while killed < kills:
-        slow, step_before = killed % 2 == 1, -1
+        slow = killed % 2 == 1
+        step_before = -1
         if path.exists():
             step_before = checkpoint.load(path)[1]["trainer"]["step"]
             if step_before >= EPOCHS * 20:
@@ -71,12 +82,14 @@ def main(folder, kills):
         if path.exists():                                   # whole, and never behind the last one
             assert checkpoint.load(path)[1]["trainer"]["step"] >= step_before
     assert os.waitpid(forked(path, False), 0)[1] == 0
-    whole, after = (checkpoint.load(folder / name) for name in ("whole.npz", "killed.npz"))
-    assert whole[0].keys() == after[0].keys()
-    for name, array in whole[0].items():
-        assert np.array_equal(array, after[0][name]), name
-    print(f"{killed} kills, {in_write} of them while a checkpoint was being written, {finished} runs finished between; "
-          f"{len(whole[0])} arrays of the final checkpoint bit-identical")
+    whole, _ = checkpoint.load(folder / "whole.npz")
+    after, _ = checkpoint.load(path)
+    assert whole.keys() == after.keys()
+    for name, array in whole.items():
+        assert np.array_equal(array, after[name]), name
+    print(f"{killed} kills, {in_write} of them while a checkpoint was being written, "
+          f"{finished} runs finished between; "
+          f"{len(whole)} arrays of the final checkpoint bit-identical")
 
 
 if __name__ == "__main__":

@@ -12,27 +12,29 @@ from numpy_attention.training.trainer import Trainer
 def pairs(count=60, seed=0, vocabulary=9):
     """(sources, targets) as ids: the target is the source reversed, lengths 1 to 6."""
     rng = np.random.default_rng(seed)
-    sources = [[int(i) for i in rng.integers(4, vocabulary, rng.integers(1, 7))] for _ in range(count)]
+    sources = [rng.integers(4, vocabulary, rng.integers(1, 7)).tolist() for _ in range(count)]
     return sources, [source[::-1] for source in sources]
 
 
 def translator_model(seed=0, dtype=np.float32, hidden=12, **settings):
-    return RNNSearch.create(np.random.default_rng(seed), 9, 9, embedding=5, hidden=hidden, alignment=7, maxout=4,
-                            init="modern", dtype=dtype, **{"dropout": 0.2, **settings})
+    settings = {"dropout": 0.2, **settings}
+    return RNNSearch.create(np.random.default_rng(seed), 9, 9, embedding=5, hidden=hidden,
+                            alignment=7, maxout=4, init="modern", dtype=dtype, **settings)
 
 
 def trainer(model=None, path=None, count=60, **settings):
     """A Trainer on `reverse` with validation; settings override."""
     settings = {"optimizer": Adam(5e-3), "clip": 1.0, "threads": 1, "progress": False,
                 "rng": np.random.default_rng(3), **settings}
-    batches = PairBatches(*pairs(count), batch_size=8, block=2)
-    return Trainer(model or translator_model(), train=batches, valid=PairBatches(*pairs(20, 1), batch_size=8), path=path,
-                   **settings)
+    train = PairBatches(*pairs(count), batch_size=8, block=2)
+    valid = PairBatches(*pairs(20, 1), batch_size=8)
+    return Trainer(model or translator_model(), train=train, valid=valid, path=path, **settings)
 
 
 def language_trainer(path=None, **settings):
     """A Trainer of a language model whose state is carried, on a text of random ids."""
     text = np.random.default_rng(5).integers(4, 12, 400)
     model = LanguageModel.create(np.random.default_rng(1), 12, hidden=6, layers=2, dropout=0.3)
-    settings = {"optimizer": SGD(0.5), "threads": 1, "progress": False, "rng": np.random.default_rng(4), **settings}
+    settings = {"optimizer": SGD(0.5), "threads": 1, "progress": False,
+                "rng": np.random.default_rng(4), **settings}
     return Trainer(model, train=TextBatches(text, batch_size=4, steps=7), path=path, **settings)

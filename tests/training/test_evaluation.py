@@ -1,10 +1,13 @@
-"""Perplexity of an evaluation: what it is, and what it refuses."""
+"""Evaluation: what perplexity is and refuses, whatever the batches and threads."""
 
 import math
 
+import numpy as np
 import pytest
+from small import language_trainer, pairs, translator_model
 
-from numpy_attention.training.evaluation import Evaluation
+from numpy_attention.data.batching import PairBatches, TextBatches
+from numpy_attention.training.evaluation import Evaluation, evaluate
 
 
 def test_perplexity_is_exp_of_the_mean_loss():
@@ -13,10 +16,33 @@ def test_perplexity_is_exp_of_the_mean_loss():
     assert Evaluation(1e6, 1).perplexity == math.inf
 
 
-@pytest.mark.parametrize("loss, tokens, message", [
-    (1.0, 0, "positive number"), (1.0, -2, "positive number"), (1.0, math.nan, "positive number"),
-    (math.nan, 3, "finite loss"), (math.inf, 3, "finite loss"),
+@pytest.mark.parametrize("loss, tokens, error, message", [
+    (1.0, 0, ValueError, "positive number"),
+    (1.0, -2, ValueError, "positive number"),
+    (1.0, math.nan, ValueError, "positive number"),
+    (math.nan, 3, ArithmeticError, "finite loss"),
+    (math.inf, 3, ArithmeticError, "finite loss"),
 ])
-def test_perplexity_refuses(loss, tokens, message):
-    with pytest.raises(ValueError if message == "positive number" else ArithmeticError, match=message):
-        Evaluation(loss, tokens).perplexity
+def test_perplexity_refuses(loss, tokens, error, message):
+    for what in ("perplexity", "mean"):
+        with pytest.raises(error, match=message):
+            getattr(Evaluation(loss, tokens), what)
+
+
+def test_evaluation_does_not_depend_on_threads_or_batches():
+    model = translator_model(dtype=np.float64)
+    whole, *others = [evaluate(model, PairBatches(*pairs(30, 2), batch_size=size), threads)
+                      for size, threads in ((1, 1), (7, 1), (30, 2))]
+    for other in others:
+        assert other.tokens == whole.tokens
+        assert math.isclose(other.loss, whole.loss, rel_tol=1e-12)
+
+
+def test_a_text_is_read_on_with_the_state_before():
+    """In windows of 7 steps as in one: the state is carried where the text goes on."""
+    run = language_trainer()
+    text = np.random.default_rng(8).integers(4, 12, 100)
+    whole, parts = (evaluate(run.model, TextBatches(text, batch_size=3, steps=steps))
+                    for steps in (100, 7))
+    assert whole.tokens == parts.tokens == 99
+    assert math.isclose(whole.loss, parts.loss, rel_tol=1e-5)

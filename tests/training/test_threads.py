@@ -1,66 +1,176 @@
-"""Threads: results in order, errors passed on, BLAS held at one thread inside."""
+"""Threads: results in order, errors passed on, BLAS held at one thread, memory kept."""
 
+import os
+import platform
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.training import threads
 from numpy_attention.training.threads import Threads, available, keep_freed_memory
 
 
 def blas_threads():
-    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    return {library["num_threads"] for library in threadpool_info()
+            if library["user_api"] == "blas"}
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_map_keeps_the_order_and_uses_as_many_threads(count):
+# ---- map -----------------------------------------------------------------------------------------
+
+def test_one_thread_is_an_ordinary_call():
+    with Threads(1) as pool:
+        assert pool.map(lambda k: (k, threading.get_ident())) == [(0, threading.get_ident())]
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_map_runs_all_at_once_each_in_a_thread_of_its_own(count):
     barrier = threading.Barrier(count)
 
     def work(k):
-        barrier.wait(10)                # passes only if all run at once
-        return k, threading.get_ident()
+        barrier.wait(10)                        # passes only if all run at once
+        return threading.get_ident()
+
     with Threads(count) as pool:
-        results = pool.map(work)
-    assert [k for k, _ in results] == list(range(count)) and len({name for _, name in results}) == count
+        names = pool.map(work)
+    assert len(set(names)) == count and names[0] == threading.get_ident()
 
 
-@pytest.mark.parametrize("bad", [0, 1])
-def test_errors_come_through(bad):
+def test_results_come_in_order_whoever_is_ready_first():
+    ended = [threading.Event() for _ in range(4)]
+    ended[3].set()
+    order = []
+
     def work(k):
-        if k == bad:
-            raise RuntimeError(f"thread {k}")
-    with Threads(2) as pool, pytest.raises(RuntimeError, match=f"thread {bad}"):
-        pool.map(work)
+        assert ended[k].wait(10)                # for the next one: 2 ends first, 0 last
+        order.append(k)
+        if k:
+            ended[k - 1].set()
+        return 10 * k
+
+    ended[2].set()
+    with Threads(3) as pool:
+        assert pool.map(work) == [0, 10, 20]
+    assert order == [2, 1, 0]
 
 
-def test_blas_is_held_at_one_thread_and_released():
-    before = blas_threads()
-    with Threads(2):
-        assert set(blas_threads()) == {1}
-    assert blas_threads() == before
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_an_error_comes_through_when_no_thread_is_at_work_any_more(bad):
+    at_work = {0, 1, 2}
+
+    def work(k):
+        try:
+            if k == bad:
+                raise RuntimeError(f"thread {k}")
+            time.sleep(0.05)
+        finally:
+            at_work.remove(k)
+
+    with Threads(3) as pool:
+        with pytest.raises(RuntimeError, match=f"thread {bad}"):
+            pool.map(work)
+        assert not at_work
+        assert pool.map(lambda k: k) == [0, 1, 2]               # and the pool goes on
 
 
-def test_count_and_machine():
-    assert available() >= 1
-    keep_freed_memory()                 # never fails, whatever the C library
-    with pytest.raises(ValueError, match="threads = 0"):
+def test_a_pool_of_none_is_refused():
+    with pytest.raises(ValueError, match="threads = 0: expected at least 1"):
         Threads(0)
+
+
+# ---- the machine ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_blas_is_held_at_one_thread_and_released_after_an_error_too(count):
+    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads() == {2}
+        with pytest.raises(RuntimeError), Threads(count):
+            assert blas_threads() == {1}
+            raise RuntimeError
+        assert blas_threads() == {2}
+
+
+def test_available_counts_what_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 7}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert available() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")                # as on macOS
+    assert available() == 64
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available() == 1
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+FAULTS = """
+import resource, sys
+import numpy as np
+from numpy_attention.training.threads import Threads
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    np.ones(8_000_000)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+np.ones(8_000_000)
+without = faults()
+with Threads(1):
+    np.ones(8_000_000)
+    kept = faults()
+print(without, kept)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library has no mallopt")
+def test_a_freed_array_is_the_next_ones_memory():
+    """In a process of its own: another test may have asked for it already."""
+    run = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    without, kept = map(int, run.stdout.split())
+    # pages of 2 MB make 30 faults, of 4 KB 15,625
+    assert without > 25 and kept < 0.2 * without
+
+
+class Library:
+    """A C library whose mallopt takes at most so large a threshold, and notes what it took."""
+
+    def __init__(self, largest):
+        self.largest = largest
+        self.taken = []
+
+    def mallopt(self, parameter, value):
+        if parameter == threads.M_MMAP_THRESHOLD and value > self.largest:
+            return 0
+        self.taken.append((parameter, value))
+        return 1
 
 
 @pytest.mark.parametrize("largest", [1 << 30, 32 << 20])
 def test_arrays_stay_on_the_heap_as_far_as_the_c_library_allows(largest, monkeypatch):
-    kept = {}
-
-    class Library:
-        def mallopt(parameter, value):
-            if parameter == threads.M_MMAP_THRESHOLD and value > largest:
-                return 0
-            kept[parameter] = value
-            return 1
+    library = Library(largest)
     monkeypatch.setattr(threads.sys, "platform", "linux")
-    monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: Library)
+    monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: library)
     keep_freed_memory()
-    assert kept[threads.M_MMAP_THRESHOLD] == largest and kept[threads.M_TRIM_THRESHOLD] == 2**31 - 1
-    order = list(kept)                      # a trim threshold alone would leave the other as small as it is
-    assert order.index(threads.M_MMAP_THRESHOLD) < order.index(threads.M_TRIM_THRESHOLD)
+    # the threshold of trimming comes after the other, which it would leave as small as it is
+    assert library.taken == [(-8, 1), (-3, largest), (-1, 2**31 - 1), (-2, 1 << 26)]
+
+
+def test_systems_without_mallopt_are_left_alone(monkeypatch):
+    asked = []
+
+    def missing(name):
+        asked.append(name)
+        raise OSError("no such library")
+
+    monkeypatch.setattr(threads.ctypes, "CDLL", missing)
+    monkeypatch.setattr(threads.sys, "platform", "darwin")
+    keep_freed_memory()
+    assert not asked
+    monkeypatch.setattr(threads.sys, "platform", "linux")
+    keep_freed_memory()
+    assert asked == [None]
+    monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: object())          # as musl's
+    keep_freed_memory()

@@ -1,4 +1,4 @@
-"""The training loop: it learns, shares rows, resumes bit-identically, stops at the right time, and never on NaN."""
+"""The training loop: it learns, shares rows, resumes bit-identically, and stops when it should."""
 
 import math
 import signal
@@ -29,19 +29,23 @@ def test_loss_falls_and_history_tells():
 
 def test_same_seed_and_threads_same_bits():
     first, second = (trainer(threads=2) for _ in range(2))
-    first.fit(3), second.fit(3)
+    first.fit(3)
+    second.fit(3)
     assert np.array_equal(first.model.vector, second.model.vector)
 
 
 def test_two_threads_learn_what_one_does():
     one, two = (trainer(translator_model(dtype=np.float64), threads=k) for k in (1, 2))
-    one.fit(2), two.fit(2)
+    one.fit(2)
+    two.fit(2)
     np.testing.assert_allclose(one.model.vector, two.model.vector, rtol=1e-7, atol=1e-9)
 
 
 def test_another_seed_another_result():
-    first, second = trainer(), trainer(rng=np.random.default_rng(99))
-    first.fit(1), second.fit(1)
+    first = trainer()
+    second = trainer(rng=np.random.default_rng(99))
+    first.fit(1)
+    second.fit(1)
     assert not np.allclose(first.model.vector, second.model.vector)
 
 
@@ -70,14 +74,19 @@ def test_resumed_in_the_middle_of_an_epoch_is_bit_identical(tmp_path, make, thre
     assert np.array_equal(whole.model.vector, rest.model.vector)
     for name in whole.vectors:
         assert np.array_equal(whole.vectors[name], rest.vectors[name])
-    strip = [{key: value for key, value in line.items() if "second" not in key} for line in rest.history]
-    assert strip == [{key: value for key, value in line.items() if "second" not in key} for line in whole.history]
+    assert without_time(rest.history) == without_time(whole.history)
+
+
+def without_time(history):
+    return [{key: value for key, value in line.items() if "second" not in key} for line in history]
 
 
 def test_carried_state_matters_and_is_reset_at_the_epoch():
-    carried, reset = language_trainer(), language_trainer()
-    reset.train.carried = lambda position: False
-    carried.fit(1), reset.fit(1)
+    carried = language_trainer()
+    reset = language_trainer()
+    reset.train.carried = lambda place: False
+    carried.fit(1)
+    reset.fit(1)
     assert not np.allclose(carried.model.vector, reset.model.vector)
     assert carried.state is None
 
@@ -137,14 +146,16 @@ def test_infinite_weight_is_named_and_the_checkpoint_kept(tmp_path):
     run.fit(1)
     kept = (tmp_path / "run.npz").read_bytes()
     run.model.attention.W_a[0, 0] = np.inf
-    with pytest.raises(NonFiniteError, match=r"parameter attention\.W_a"), np.errstate(all="ignore"):
+    named = pytest.raises(NonFiniteError, match=r"parameter attention\.W_a")
+    with named, np.errstate(all="ignore"):
         run.fit(2)
     assert (tmp_path / "run.npz").read_bytes() == kept
 
 
 def test_overflowing_activation_is_named():
     run = trainer()
-    run.model.deep_output.U_o[...] = run.model.deep_output.C_o[...] = 3e38
+    run.model.deep_output.U_o[...] = 3e38
+    run.model.deep_output.C_o[...] = 3e38
     run.model.attention.U_a[...] = 3e38
     run.model.decoder.W[...] = 3e38
     run.model.target_embedding.E[...] = 1e3
@@ -159,7 +170,8 @@ def test_exploding_learning_rate_stops_the_run():
 
 
 def test_interrupt_saves_and_says_how_to_resume(tmp_path):
-    run, before = trainer(path=tmp_path / "run.npz"), signal.getsignal(signal.SIGINT)
+    run = trainer(path=tmp_path / "run.npz")
+    before = signal.getsignal(signal.SIGINT)
     step = run.train_step
 
     def interrupted(*arguments):
@@ -169,9 +181,11 @@ def test_interrupt_saves_and_says_how_to_resume(tmp_path):
     run.train_step = interrupted
     with pytest.raises(KeyboardInterrupt, match="after 5 steps, saved to .*resumes"):
         run.fit(3)
-    rest, whole = trainer(path=tmp_path / "run.npz"), trainer()
+    rest = trainer(path=tmp_path / "run.npz")
+    whole = trainer()
     assert rest.resume() and rest.step == 5
-    rest.fit(3), whole.fit(3)
+    rest.fit(3)
+    whole.fit(3)
     assert np.array_equal(rest.model.vector, whole.model.vector)
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -193,11 +207,12 @@ def test_interrupt_while_it_validates(tmp_path, epochs):
 
 
 def test_fit_works_outside_the_main_thread():
-    run, errors = trainer(), []
-    thread = threading.Thread(target=lambda: errors.append(run.fit(1)))
+    run = trainer()
+    histories = []
+    thread = threading.Thread(target=lambda: histories.append(run.fit(1)))
     thread.start()
     thread.join()
-    assert len(errors[0]) == 1
+    assert len(histories[0]) == 1
 
 
 def test_small_steps_use_one_thread_by_default():
@@ -221,35 +236,21 @@ def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
 
 
 @pytest.mark.parametrize("settings, error, words", [
-    (dict(rng=5), TypeError, "default_rng"), (dict(average="row"), ValueError, "'sentence' or 'token'"),
-    (dict(clip=0.0), ValueError, "positive"), (dict(threads=0), ValueError, "at least 1"),
+    (dict(rng=5), TypeError, "default_rng"),
+    (dict(rng=None), TypeError, "rng is NoneType"),
+    (dict(average="row"), ValueError, "'sentence' or 'token'"),
+    (dict(clip=0.0), ValueError, "positive"),
+    (dict(clip=math.nan), ValueError, "positive"),
+    (dict(threads=0), ValueError, "at least 1"),
 ])
 def test_bad_settings(settings, error, words):
     with pytest.raises(error, match=words):
         trainer(**settings).fit(1)
 
 
-def test_resume_refuses_other_settings(tmp_path):
-    trainer(path=tmp_path / "run.npz").fit(1)
-    with pytest.raises(ValueError, match="same optimizer"):
-        trainer(path=tmp_path / "run.npz", optimizer=SGD(0.1)).resume()
-    with pytest.raises(ValueError, match="clip=1.0, now 2.0"):
-        trainer(path=tmp_path / "run.npz", clip=2.0).resume()
-    with pytest.raises(ValueError, match="shape"):
-        trainer(translator_model(hidden=8), path=tmp_path / "run.npz").resume()
-
-
-def test_evaluation_does_not_depend_on_threads_or_batches():
-    model = translator_model(dtype=np.float64)
-    results = [evaluate(model, PairBatches(*pairs(30, 2), batch_size=size), threads)
-               for size, threads in ((1, 1), (7, 1), (30, 2))]
-    for result in results[1:]:
-        assert result.tokens == results[0].tokens and math.isclose(result.loss, results[0].loss, rel_tol=1e-12)
-
-
 def test_a_trainer_without_validation_keeps_the_last_epoch():
-    run = Trainer(translator_model(), SGD(0.1), PairBatches(*pairs(), batch_size=8), rng=np.random.default_rng(0),
-                  threads=1, progress=False)
+    run = Trainer(translator_model(), SGD(0.1), PairBatches(*pairs(), batch_size=8),
+                  rng=np.random.default_rng(0), threads=1, progress=False)
     history = run.fit(1)
     last = run.model.vector.copy()
     assert "valid_loss" not in history[0] and np.array_equal(run.use_best().vector, last)

@@ -1,0 +1,123 @@
+"""Luong's translator in PyTorch, eager: stacked LSTMs, a score over all positions, feeding."""
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+
+class TorchLuong(nn.Module):
+    """The equations of numpy_attention.models.luong with PyTorch's cells.
+
+    score: "dot", "general" or "concat".
+    """
+
+    def __init__(self, source_vocabulary, target_vocabulary, embedding, hidden, layers=1,
+                 score="dot", feeding=True, bidirectional=False):
+        super().__init__()
+        self.source_embedding = nn.Embedding(source_vocabulary, embedding)
+        self.target_embedding = nn.Embedding(target_vocabulary, embedding)
+        directions = 2 if bidirectional else 1
+        self.encoder = nn.LSTM(
+            embedding, hidden // directions, layers, bidirectional=bidirectional)
+        fed = hidden if feeding else 0
+        inputs = [embedding + fed] + [hidden] * (layers - 1)
+        self.decoder = nn.ModuleList(nn.LSTMCell(size, hidden) for size in inputs)
+        self.W_a = nn.Linear(hidden, hidden, bias=False) if score != "dot" else None
+        self.U_a = nn.Linear(hidden, hidden, bias=False) if score == "concat" else None
+        self.v_a = nn.Parameter(torch.empty(hidden)) if score == "concat" else None
+        self.W_c = nn.Linear(2 * hidden, hidden, bias=False)
+        self.output = nn.Linear(hidden, target_vocabulary)
+        self.score = score
+        self.feeding = feeding
+        self.hidden = hidden
+
+    def encode(self, source):
+        """source (S, B) ids → annotations (B, S, H), mask (B, S), a state (h, c) for each layer."""
+        mask = source != 0
+        embedded = self.source_embedding(source)
+        packed = pack_padded_sequence(embedded, mask.sum(0), enforce_sorted=False)
+        annotations, last = self.encoder(packed)
+        annotations, _ = pad_packed_sequence(annotations, total_length=len(source))
+        if self.encoder.bidirectional:
+            last = [torch.cat([part[::2], part[1::2]], 2) for part in last]
+        return annotations.transpose(0, 1), mask.T, list(zip(*last))
+
+    def scores(self, h, annotations, projected):
+        """h (B, H), annotations (B, S, H) → (B, S)."""
+        if self.score == "concat":
+            return torch.tanh(self.W_a(h)[:, None] + projected) @ self.v_a
+        query = h if self.W_a is None else self.W_a(h)
+        return torch.bmm(annotations, query[:, :, None])[:, :, 0]
+
+    def forward(self, source, target_in):
+        """→ h̃ (T, B, H), weights (T, B, S)."""
+        annotations, mask, states = self.encode(source)
+        projected = self.U_a(annotations) if self.U_a is not None else None
+        fed = annotations.new_zeros(source.shape[1], self.hidden)
+        attentional = []
+        looked = []
+        for y_t in self.target_embedding(target_in):
+            x = torch.cat([y_t, fed], 1) if self.feeding else y_t
+            for layer, cell in enumerate(self.decoder):
+                states[layer] = cell(x, states[layer])
+                x = states[layer][0]
+            scores = self.scores(x, annotations, projected)
+            weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), 1)
+            context = torch.bmm(weights[:, None], annotations)[:, 0]
+            fed = torch.tanh(self.W_c(torch.cat([context, x], 1)))
+            attentional.append(fed)
+            looked.append(weights)
+        return torch.stack(attentional), torch.stack(looked)
+
+    def loss(self, source, target_in, target_out):
+        """Σ −log p of the target words."""
+        attentional, _ = self(source, target_in)
+        logits = self.output(attentional).flatten(0, 1)
+        return nn.functional.cross_entropy(
+            logits, target_out.flatten(), ignore_index=0, reduction="sum")
+
+
+def put(parameter, array):
+    """Copy an array into a parameter, or into a part of one."""
+    with torch.no_grad():
+        parameter.copy_(torch.from_numpy(array.copy()))
+
+
+def copy_weights(ours, theirs):
+    """Load the parameters of a LuongTranslator of LSTMs; the cells' second biases become 0."""
+    put(theirs.source_embedding.weight, ours.source_embedding.E)
+    put(theirs.target_embedding.weight, ours.target_embedding.E)
+    for name, cell in encoder_cells(ours):
+        put(getattr(theirs.encoder, f"weight_ih_{name}"), cell.W.T)
+        put(getattr(theirs.encoder, f"weight_hh_{name}"), cell.U.T)
+        put(getattr(theirs.encoder, f"bias_ih_{name}"), cell.b)
+        getattr(theirs.encoder, f"bias_hh_{name}").data.zero_()
+    for layer, (mine, cell) in enumerate(zip(ours.decoder.cells, theirs.decoder)):
+        E = len(mine.W)
+        put(cell.weight_ih[:, :E], mine.W.T)
+        if layer == 0 and ours.F is not None:
+            put(cell.weight_ih[:, E:], ours.F.T)
+        put(cell.weight_hh, mine.U.T)
+        put(cell.bias_ih, mine.b)
+        cell.bias_hh.data.zero_()
+    if theirs.W_a is not None:
+        put(theirs.W_a.weight, ours.attention.W_a.T)
+    if theirs.score == "concat":
+        put(theirs.U_a.weight, ours.attention.U_a.T)
+        put(theirs.v_a, ours.attention.v_a)
+    D = len(ours.C)
+    put(theirs.W_c.weight[:, :D], ours.C.T)
+    put(theirs.W_c.weight[:, D:], ours.W.T)
+    put(theirs.output.weight, ours.output.words.E)
+    put(theirs.output.bias, ours.output.b)
+    return theirs
+
+
+def encoder_cells(ours):
+    """(PyTorch's suffix, cell) of every cell of the encoder."""
+    for layer, cell in enumerate(ours.encoder.cells):
+        if hasattr(cell, "backward_cell"):
+            yield f"l{layer}", cell.forward_cell
+            yield f"l{layer}_reverse", cell.backward_cell
+        else:
+            yield f"l{layer}", cell

@@ -1,0 +1,100 @@
+"""One side of versus_pytorch.py, in a process of its own: a training step for every line it reads.
+
+    python benchmarks/worker.py CHECKOUT SIDE MODEL THREADS [--memory]
+
+SIDE is ours or theirs of sides.py, or floor of floor.py, in the benchmarks of CHECKOUT, which run
+with the package of CHECKOUT. It answers in lines of JSON: "ready" after three steps, in which all
+is compiled, and then [seconds, loss] of every step. With --memory it writes [MB of three steps, MB
+of the whole process] and ends.
+"""
+
+import argparse
+import ctypes
+import gc
+import json
+import resource
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+WARM_UP = 3
+
+
+def load(checkout, side):
+    """The function and the MODELS of a checkout, whose folders are searched before all others."""
+    sys.path[:0] = [str(checkout), str(checkout / "benchmarks")]
+    sizes = import_module("sides").MODELS
+    module = import_module("floor" if side == "floor" else "sides")
+    return getattr(module, side), sizes
+
+
+def tiny(size):
+    """The same model with no number above 8."""
+    return {name: min(value, 8) if isinstance(value, int) else value
+            for name, value in size.items()}
+
+
+def warm(step):
+    for _ in range(WARM_UP):
+        step()
+
+
+def forget_peak():
+    """Hand freed memory back to the system, and count the peak from here on (Linux)."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def peak():
+    """Largest resident memory of this process, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def memory_of(make, size, threads):
+    """[MB of the steps, MB of the process]; a tiny step has loaded the code before."""
+    make(tiny(size), threads, lambda: None)()
+    before = 0.0
+
+    def built():
+        nonlocal before
+        forget_peak()
+        before = peak()
+
+    warm(make(size, threads, built))
+    return [peak() - before, peak()]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("side", choices=("ours", "theirs", "floor"))
+    parser.add_argument("model")
+    parser.add_argument("threads", type=int)
+    parser.add_argument("--memory", action="store_true")
+    options = parser.parse_args()
+    answers = sys.stdout
+    sys.stdout = sys.stderr                         # whatever a library prints is no answer
+
+    def answer(what):
+        print(json.dumps(what), file=answers, flush=True)
+
+    make, sizes = load(options.checkout, options.side)
+    size = sizes[options.model]
+    if options.memory:
+        answer(memory_of(make, size, options.threads))
+        return
+    step = make(size, options.threads, lambda: None)
+    warm(step)
+    answer("ready")
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        loss = step()
+        answer([time.perf_counter() - start, float(loss)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The score `combined` over a history: the query and each state through a small network."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from numpy_attention.attention.history import HistoryAttention
+from numpy_attention.initializers import glorot
+from numpy_attention.kernels import scores as kernels
+from numpy_attention.module import Array
+from numpy_attention.shapes import at_least, expect, expect_dtype, flat
+
+
+class Cache(NamedTuple):
+    queries: Array              # (T, B, Q)
+    keys: Array                 # (B, S, K)
+    projected: Array            # (T, B, A)   W_q q_t
+    projected_keys: Array       # (B, S, A)   W_s k_i
+
+
+@dataclass(eq=False)
+class Combined(HistoryAttention):
+    """e_ti = v · tanh(W_s k_i + W_q q_t): the score `combined` of Salton et al. 2017, no biases.
+
+    Daniluk et al. 2017, equations 2 and 3, have it too: M = tanh(W^Y Y + W^h h_t),
+    α = softmax(wᵀ M).
+    """
+
+    W_s: Array  # (K, A)
+    W_q: Array  # (Q, A)
+    v: Array    # (A,)
+
+    @classmethod
+    def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
+        """size: A. ValueError: sizes below 1."""
+        at_least(1, query_size=query_size, key_size=key_size, size=size)
+        W_s = init(rng, (key_size, size), dtype)
+        W_q = init(rng, (query_size, size), dtype)
+        v = init(rng, (size, 1), dtype)[:, 0].copy()
+        return cls(W_s, W_q, v)
+
+    def score(self, queries, keys, visible):
+        """e_ti = v · tanh(W_s k_i + W_q q_t)."""
+        expect("queries", queries, (None, None, len(self.W_q)), "(T, B, Q)")
+        expect_dtype("queries", queries, self.W_q)
+        expect_dtype("keys", keys, self.W_s)
+        projected = flat(queries) @ self.W_q
+        projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)
+        projected_keys = flat(keys) @ self.W_s
+        projected_keys = projected_keys.reshape(keys.shape[:2] + self.v.shape)  # (B, S, A)
+        scores = np.empty(visible.shape, projected.dtype)                       # (T, B, S)
+        one_row = np.empty_like(self.v)
+        kernels.additive_scores(projected, projected_keys, self.v, visible, one_row, scores)
+        return scores, Cache(queries, keys, projected, projected_keys)
+
+    def score_backward(self, dscores, visible, cache, grad):
+        queries, keys, projected, projected_keys = cache
+        # e_ti = v · tanh(projected_keys_i + projected_t)
+        dprojected = np.empty_like(projected)                                   # (T, B, A)
+        dprojected_keys = np.zeros_like(projected_keys)                         # (B, S, A)
+        kernels.additive_scores_backward(dscores, projected, projected_keys, self.v, visible,
+                                         dprojected, dprojected_keys, grad.v)
+        # projected_t = W_q q_t
+        grad.W_q += flat(queries).T @ flat(dprojected)
+        dqueries = (flat(dprojected) @ self.W_q.T).reshape(queries.shape)       # (T, B, Q)
+        # projected_keys_i = W_s k_i
+        grad.W_s += flat(keys).T @ flat(dprojected_keys)
+        dkeys = (flat(dprojected_keys) @ self.W_s.T).reshape(keys.shape)        # (B, S, K)
+        return dqueries, dkeys

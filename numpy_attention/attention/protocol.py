@@ -1,0 +1,38 @@
+"""What a decoder asks of an attention; a class with these four methods is one."""
+
+from typing import Any, Protocol
+
+from numpy_attention.attention.memory import Memory, MemoryGradient
+from numpy_attention.module import Array
+
+
+class Attention(Protocol):
+    """The values are read once and asked once a target word; gradients come back in reverse.
+
+        memory = attention.read(values, mask)
+        for t = 0 … T − 1:
+            context, weights, cache = attention.step(query, memory, t)
+        dmemory = memory.gradient()
+        for t = T − 1 … 0:
+            dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grad)
+        dvalues = attention.read_backward(memory, dmemory, grad)
+
+    A mechanism is a Module, and `grad` its gradient twin, to which ∂L/∂(its weights) is added.
+    """
+
+    def read(self, values: Array, mask: Array) -> Memory:
+        """values (B, S, D), mask (B, S) → what the steps read; the place to project the keys."""
+
+    def step(self, query: Array, memory: Memory, t: int) -> tuple[Array, Array, Any]:
+        """Target word t, from 0, asks: query (B, Q) → context (B, D), weights (B, S), cache."""
+
+    def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
+                      dmemory: MemoryGradient, grad: Any) -> Array | None:
+        """From ∂L/∂context (B, D) and ∂L/∂weights (B, S), None where the loss does not read them.
+
+        → ∂L/∂query (B, Q), None where the weights do not depend on it. What flows into the memory
+        is added to dmemory, or waits there for one product over all steps.
+        """
+
+    def read_backward(self, memory: Memory, dmemory: MemoryGradient, grad: Any) -> Array:
+        """After all steps: → ∂L/∂values (B, S, D)."""

@@ -1,0 +1,48 @@
+"""What the readers of a language model's history share: the states that they remember."""
+
+import numpy as np
+
+from numpy_attention.module import Module
+from numpy_attention.shapes import expect, expect_dtype, expect_mask
+
+
+class Reader(Module):
+    """A reader makes of each state, and of those before it, what the output layer reads.
+
+        y, memory, weights, cache = reader.forward(h, mask, memory, keep)
+        dh                        = reader.backward(dy, dweights, cache, grad)
+
+    Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
+    (states (B, M, H), known (B, M)) or None, holds the last states of the chunks of text before
+    this one; the gradient never leaves the chunk.
+
+    A subclass has hidden_size H, output_size O, `carried`, whether or how many states go on by
+    default, and `reach`, as many as are enough to read on word by word.
+    """
+
+    def remember(self, h, mask, memory, size=None):
+        """All that may be read, and where it is known: → states (B, M + T, H), known (B, M + T).
+
+        size: M where it must be that; no memory is then one of so many states that are not known.
+        ValueError, TypeError: another shape or dtype.
+        """
+        expect("h", h, (None, None, self.hidden_size), "(T, B, H)", "sequences are time-major")
+        expect_dtype("h", h, self)
+        expect_mask(mask, h.shape[:2], "(T, B)")
+        states = np.ascontiguousarray(h.transpose(1, 0, 2))
+        known = mask.T
+        B, _, H = states.shape
+        if memory is None and size:
+            memory = np.zeros((B, size, H), h.dtype), np.zeros((B, size), bool)
+        if memory is not None:
+            before, known_before = memory
+            expect("memory", before, (B, size, H), "(B, M, H)", "carry the state of the same rows")
+            expect_dtype("memory", before, self)
+            states = np.concatenate([before, states], axis=1)
+            known = np.concatenate([known_before, known], axis=1)
+        return states, known
+
+
+def last(states, known, keep):
+    """The memory of the last `keep` of these states, or as many as there are; None for none."""
+    return (states[:, -keep:], known[:, -keep:]) if keep else None

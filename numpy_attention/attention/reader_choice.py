@@ -1,0 +1,62 @@
+"""Which reader a language model has over its own past, chosen by name."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.initializers import glorot
+from numpy_attention.names import READERS
+from numpy_attention.shapes import at_least
+
+# the papers' own forms: roles of a state, score, whether there is a bias
+FORMS = {
+    "single": {"roles": 1, "score": "single", "bias": True},
+    "combined": {"roles": 1, "score": "combined", "bias": True},
+    "attention": {"roles": 1},
+    "key-value": {"roles": 2},
+    "key-value-predict": {"roles": 3},
+}
+
+
+@dataclass(frozen=True)
+class ReaderChoice:
+    """A reader by name, and what it remembers.
+
+    attention: "single" or "combined" (Salton et al. 2017), "attention", "key-value",
+    "key-value-predict" or "ngram" (Daniluk et al. 2017). window: how far back it may look. carried:
+    states that it remembers from the batch before (of an N-gram model any number but 0 means
+    order − 2). order: N of the N-gram model.
+
+    ValueError: an unknown name, numbers that cannot be.
+    """
+
+    attention: str = "combined"
+    window: int | None = None
+    carried: int = 0
+    order: int = 4
+
+    def __post_init__(self):
+        if self.attention not in READERS:
+            raise ValueError(f"attention {self.attention!r}: expected one of {', '.join(READERS)}")
+        at_least(0, carried=self.carried)
+        at_least(1, window=self.window)
+        if self.attention == "ngram":
+            at_least(2, order=self.order)
+            if self.window is not None:
+                raise ValueError(f"window = {self.window}: an N-gram model looks back order − 1 = "
+                                 f"{self.order - 1} states, set order")
+
+    @property
+    def roles(self):
+        """Into how many parts a model's states are divided: its hidden size is a multiple of it."""
+        return self.order - 1 if self.attention == "ngram" else FORMS[self.attention]["roles"]
+
+    def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):
+        """A reader of states (T, B, hidden) that gives (T, B, outputs)."""
+        if self.attention == "ngram":
+            carried = bool(self.carried)
+            return NGramReader.create(rng, hidden, outputs, self.order, carried, init, dtype)
+        return KeyValueReader.create(rng, hidden, outputs, window=self.window, carried=self.carried,
+                                     init=init, dtype=dtype, **FORMS[self.attention])

@@ -1,0 +1,48 @@
+"""The score `single` over a history: each state through a small network, whoever asks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.attention.history import HistoryAttention
+from numpy_attention.initializers import glorot
+from numpy_attention.module import Array
+from numpy_attention.shapes import at_least, expect_dtype, flat
+
+
+@dataclass(eq=False)
+class Single(HistoryAttention):
+    """e_i = v · tanh(W_s k_i), whoever asks: `single` of Salton et al. 2017, without biases."""
+
+    W_s: Array  # (K, A)
+    v: Array    # (A,)
+
+    @classmethod
+    def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
+        """size: A; query_size is not used, for the score does not look at the query.
+
+        ValueError: sizes below 1.
+        """
+        at_least(1, key_size=key_size, size=size)
+        W_s = init(rng, (key_size, size), dtype)
+        v = init(rng, (size, 1), dtype)[:, 0].copy()
+        return cls(W_s, v)
+
+    def score(self, queries, keys, visible):
+        """e_ti = e_i = v · tanh(W_s k_i)."""
+        expect_dtype("keys", keys, self.W_s)
+        hidden = np.tanh(flat(keys) @ self.W_s)                                 # (N, A)   N = B · S
+        scores = np.empty(visible.shape, hidden.dtype)                          # (T, B, S)
+        scores[:] = (hidden @ self.v).reshape(visible.shape[1:])
+        return scores, (keys, hidden)
+
+    def score_backward(self, dscores, visible, cache, grad):
+        keys, hidden = cache
+        # e_ti = e_i
+        dscore = dscores.sum(0).ravel()                                         # (N,)
+        # e_i = v · hidden_i
+        grad.v += dscore @ hidden
+        # hidden_i = tanh(W_s k_i)
+        dhidden = dscore[:, None] * self.v * (1 - hidden**2)                    # (N, A)
+        grad.W_s += flat(keys).T @ dhidden
+        return None, (dhidden @ self.W_s.T).reshape(keys.shape)

@@ -1,0 +1,33 @@
+"""What a training tells while it runs: a bar an epoch, and a line at its end."""
+
+import math
+from typing import Any
+
+from tqdm import tqdm
+
+
+def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool) -> tqdm:
+    """The bar of an epoch of so many batches, of which some may be done already."""
+    plural = "s" if threads > 1 else ""
+    return tqdm(total=batches, initial=done, disable=not shown, unit="batch", leave=False,
+                desc=f"epoch {epoch}, {threads} thread{plural}", mininterval=0.5)
+
+
+def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
+    """One batch more; loss, tokens and seconds of the epoch so far."""
+    if bar.update():
+        mean = loss / tokens
+        perplexity = math.exp(min(mean, 50))
+        bar.set_postfix_str(f"loss {mean:.3f}, perplexity {perplexity:.1f}, "
+                            f"{tokens / seconds:,.0f} tokens/s", refresh=False)
+
+
+def tell(line: dict[str, Any], seconds: float) -> None:
+    """Print the history's line of an epoch, and how long the run has trained."""
+    smoothed = " of the smoothed labels" if "smoothing" in line else ""
+    valid = ""
+    if "valid_perplexity" in line:
+        valid = f", validation perplexity {line['valid_perplexity']:.2f}"
+    tqdm.write(f"epoch {line['epoch']}: "
+               f"perplexity {line['train_perplexity']:.2f}{smoothed}{valid}, "
+               f"{line['tokens_per_second']:,} tokens/s, {seconds / 60:.1f} minutes")

@@ -1,0 +1,88 @@
+"""What training asks of a model, of batches, of an optimizer and of a schedule.
+
+Whatever has these methods can be trained and evaluated; nothing here needs to be inherited.
+"""
+
+from typing import Any, Iterator, Mapping, Protocol, Sequence
+
+import numpy as np
+
+from numpy_attention.module import Array
+
+State = Any     # what a model carries from batch to batch: arrays (B, …), tuples of them, or None
+Place = Any     # what batches call the place of one batch: `order` gives them, `batch` takes them
+
+
+class Batch(Protocol):
+    """Rows (sentences, or streams of a text) side by side."""
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens to predict, padding left out."""
+
+    def share(self, k: int, n: int) -> "Batch":
+        """The k-th of n nearly equal parts of the rows: k · size // n to (k + 1) · size // n."""
+
+
+class Batches(Protocol):
+    """A corpus, batch by batch."""
+
+    def order(self, rng: np.random.Generator | None = None) -> Sequence[Place]:
+        """The places of an epoch's batches; rng None: in the same order each time."""
+
+    def batch(self, place: Place) -> Batch:
+        """The batch of a place."""
+
+    def carried(self, place: Place) -> bool:
+        """Whether the state after the batch before is the state to begin this one with."""
+
+
+class Model(Protocol):
+    """A Module that knows its loss, summed over rows and steps, so that shares add up."""
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+
+    @property
+    def vector(self) -> Array:
+        """All parameters as one flat vector."""
+
+    def named_parameters(self) -> Iterator[tuple[str, Array]]:
+        """(dotted name, array) of every parameter, in the vector's order."""
+
+    def zeros_like(self) -> "Model":
+        """The gradient twin."""
+
+    def load(self, parameters: Mapping[str, Array]) -> None:
+        """Copy values in from {dotted name: array}."""
+
+    def loss(self, batch: Any, state: State = None) -> tuple[float, State]:
+        """→ loss of a batch in nats, the state after it; without dropout."""
+
+    def loss_and_grad(self, batch: Any, state: State, scale: float, grad: Any,
+                      rng: np.random.Generator | None = None) -> tuple[float, State]:
+        """The same with dropout; ∂(scale · loss) is added to the twin `grad`."""
+
+
+class Optimizer(Protocol):
+    """How a gradient moves the parameters, elementwise: every vector may be a slice of itself."""
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """Names of the vectors that it keeps, each like the weights, and 0 in the beginning."""
+
+    def update(self, weights: Array, gradient: Array, vectors: Mapping[str, Array], step: int,
+               rate: float = 1.0, factor: float = 1.0) -> None:
+        """Move the weights; the gradient is read times `factor`, and left at 0; steps from 1."""
+
+
+class Schedule(Protocol):
+    """How the learning rate changes."""
+
+    def __call__(self, step: int, epoch: int) -> float:
+        """The share of the learning rate at this step; steps count from 1, epochs from 0."""

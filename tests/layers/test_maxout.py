@@ -1,0 +1,16 @@
+"""Maxout by hand. Gradients and laws: tests/test_checks.py."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.layers.maxout import Maxout
+
+
+def test_maxout():
+    x = np.array([[1.0, 3.0, -2.0, -5.0, 4.0, 4.0]])
+    t, chosen = Maxout().forward(x)
+    assert t.tolist() == [[3, -2, 4]]
+    dx = Maxout().backward(np.array([[10.0, 20.0, 30.0]]), chosen)
+    assert dx.tolist() == [[0, 10, 20, 0, 30, 0]]                       # of equals the first
+    with pytest.raises(ValueError, match="maxout takes pairs, given 5 columns"):
+        Maxout().forward(x[:, :5])

@@ -1,0 +1,208 @@
+"""RNNSearch and EncoderDecoder: laws of whole models, decoding beside teacher forcing, refusals."""
+
+import laws
+import numpy as np
+import pytest
+
+from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.local import LocalMonotonic
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.cells.lstm import LSTM
+from numpy_attention.cells.stacked import Stacked
+from numpy_attention.checks.models import MODERN, PAIRS, PAPER, translator, with_decoder
+from numpy_attention.data.batching import pair_batch
+from numpy_attention.gradcheck import gradcheck
+from numpy_attention.models.encoder_decoder import EncoderDecoder
+from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.names import SCORES
+
+DEEP = MODERN | {"layers": 2}
+FORMS = [(RNNSearch, PAPER), (RNNSearch, MODERN), (RNNSearch, DEEP), (EncoderDecoder, PAPER),
+         (EncoderDecoder, MODERN)]
+each = pytest.mark.parametrize("model, settings", FORMS)
+
+
+def results(model, batch, seed=4):
+    t, weights, cache = model.forward(batch, np.random.default_rng(seed))
+    grad = model.zeros_like()
+    loss, _ = model.loss_and_grad(batch, None, 0.5, grad, np.random.default_rng(seed))
+    return {"t": t, "weights": weights, "loss": np.array(loss), "grad": grad.vector}
+
+
+@each
+def test_padding_changes_nothing(rng, model, settings):
+    model = translator(rng, np.float64, model, **settings)
+    S = len(PAIRS.source)
+    T = len(PAIRS.target_in)
+    short = results(model, PAIRS)
+    long = results(model, laws.padded(PAIRS))
+    assert not long["weights"][:, :, S:].any()
+    # the third has two words: its state waits
+    assert (short["weights"][2:, 2] == short["weights"][2, 2]).all()
+    laws.padding_changes_nothing(short, long, lambda r: r | {"weights": r["weights"][:T, :, :S]})
+
+
+@each
+@pytest.mark.parametrize("n", [2, 3])
+def test_shares_add_up(rng, model, settings, n):
+    model = translator(rng, np.float64, model, **(settings | {"dropout": 0.3}))
+    laws.shares_add_up(model, PAIRS, n)
+
+
+@each
+def test_a_sentence_does_not_depend_on_its_batch(rng, model, settings):
+    model = translator(rng, np.float64, model, **settings)
+    whole = sum(model.loss(PAIRS.share(k, 3))[0] for k in range(3))
+    assert whole == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)
+
+
+@each
+def test_loss_and_scale(rng, model, settings):
+    model = translator(rng, np.float64, model, **(settings | {"dropout": 0.0}))
+    full = model.zeros_like()
+    quarter = model.zeros_like()
+    loss, _ = model.loss_and_grad(PAIRS, None, 1.0, full)
+    scaled, _ = model.loss_and_grad(PAIRS, None, 0.25, quarter)
+    assert loss == scaled == pytest.approx(model.loss(PAIRS)[0], rel=1e-13)     # it is not scaled
+    np.testing.assert_allclose(full.vector, 4 * quarter.vector, rtol=1e-12)
+
+
+@each
+def test_decoding_gives_what_teacher_forcing_gives(rng, model, settings):
+    walks_alike(translator(rng, np.float64, model, **settings))
+
+
+def test_the_decoder_may_be_of_cells_whose_state_is_a_pair(rng):
+    walks_alike(with_decoder(rng, np.float64, RNNSearch, LSTM))
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_any_score_may_ask_by_name(rng, score):
+    settings = MODERN | {"dropout": 0.0, "attention": score}
+    if score in ("dot", "scaled-dot"):      # a query of 4 numbers, annotations of 2 · 4
+        with pytest.raises(ValueError, match="query_size = 4 and value_size = 8 differ"):
+            translator(rng, np.float64, RNNSearch, **settings).forward(PAIRS)
+        settings["bidirectional"] = False
+    walks_alike(translator(rng, np.float64, RNNSearch, **settings))
+
+
+def test_a_window_that_runs_along_is_told_where_it_is(rng):
+    """local-m: word i looks at positions i − 1 to i + 1, in training and decoding."""
+    settings = MODERN | {"dropout": 0.0}
+    model = translator(rng, np.float64, RNNSearch, window="local-m", width=1, **settings)
+    assert isinstance(model.attention, LocalMonotonic)
+    weights = walks_alike(model)
+    S = len(PAIRS.source)
+    T = int(PAIRS.target_mask[:, 0].sum())
+    for i in range(T):
+        centre = min(i, S - 1)
+        seen = [s for s in range(S) if abs(s - centre) <= 1]
+        assert np.flatnonzero(weights[i, 0]).tolist() == seen
+    check_gradients(model, rng)
+
+
+def test_an_attention_of_ones_own_may_ask(rng):
+    attention = MultiHeadAttention.create(rng, 4, 8, outputs=8, heads=2, dtype=np.float64)
+    settings = MODERN | {"dropout": 0.0, "attention": attention}
+    model = translator(rng, np.float64, RNNSearch, **settings)
+    assert model.attention is attention
+    walks_alike(model)
+    check_gradients(model, rng)
+
+
+def check_gradients(model, rng):
+    def backward(*gradients):
+        model.backward(*gradients)
+        return ()
+    gradcheck(model, rng=rng, forward=lambda: model.forward(PAIRS), backward=backward)
+
+
+def walks_alike(model):
+    """next, fed the reference, walks through the same states as forward; → forward's weights."""
+    _, weights, _ = model.forward(PAIRS)
+    state = model.start(PAIRS.source, PAIRS.source_mask)
+    total = 0.0
+    for i, tokens in enumerate(PAIRS.target_in):
+        before = state
+        log_probs, looked, state = model.next(tokens, before)
+        np.testing.assert_allclose(np.exp(log_probs).sum(1), 1, rtol=1e-12)
+        real = PAIRS.target_mask[i]
+        np.testing.assert_allclose(looked[real], weights[i][real], atol=1e-13)
+        total -= log_probs[np.arange(3), PAIRS.target_out[i]][real].sum()
+        order = np.array([2, 0, 1])                     # hypotheses may change places on the way
+        swapped, _, _ = model.next(tokens[order], before.take(order))
+        np.testing.assert_allclose(swapped, log_probs[order], atol=1e-13)
+    assert total == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)
+    return weights
+
+
+@each
+@pytest.mark.parametrize("length", [1, 500])
+def test_long_sentences_in_float32_are_what_float64_gives(model, settings, length):
+    ids = np.random.default_rng(0).integers(4, 8, (2, length))
+    batch = pair_batch([list(ids[0]), [5]], [list(ids[1]), [4, 4]])
+    figures = []
+    for dtype in (np.float64, np.float32):
+        made = model.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2,
+                            init="modern", dtype=dtype, **settings)
+        figures.append(results(made, batch))
+    assert figures[1]["grad"].dtype == figures[1]["weights"].dtype == np.float32
+    laws.assert_close(figures[1], figures[0], 1e-4)
+
+
+def test_readouts_differ_only_in_the_state_they_read():
+    previous, current = (translator(np.random.default_rng(1), np.float64, RNNSearch, readout=which)
+                         for which in ("previous", "current"))
+    assert (previous.vector == current.vector).all()
+    t, weights, _ = previous.forward(PAIRS)
+    other_t, other_weights, _ = current.forward(PAIRS)
+    assert (weights == other_weights).all() and not np.allclose(t, other_t)
+
+
+@pytest.mark.parametrize("kind", [RNNSearch, EncoderDecoder])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_first_state_by_hand(rng, kind, layers):
+    """s_0 = tanh(W_s ←h_1), from the first word's annotation; an EncoderDecoder reads →h_T."""
+    model = translator(rng, np.float64, kind, layers=layers)
+    memory, s_0, _ = model.encode(PAIRS.source, PAIRS.source_mask)
+    H = len(model.W_s)
+    last_words = PAIRS.source_mask.sum(0) - 1
+    last = memory.values[:, 0, H:] if kind is RNNSearch else memory.values[range(3), last_words]
+    np.testing.assert_allclose(s_0, np.tanh(last @ model.W_s + model.b_s), atol=1e-14)
+    states = model.start(PAIRS.source, PAIRS.source_mask).states
+    assert isinstance(model.decoder, Stacked) == isinstance(states, tuple) == (layers == 2)
+    np.testing.assert_array_equal(np.concatenate(states, 1) if layers == 2 else states, s_0)
+
+
+def test_the_papers_initial_values():
+    model = RNNSearch.create(np.random.default_rng(0), 50, 60, embedding=20, hidden=30)
+    other = RNNSearch.create(np.random.default_rng(1), 50, 60, embedding=20, hidden=30)
+    assert model.size == other.size and model.dtype == np.float32
+    assert not model.attention.v_a.any()
+    assert model.attention.W_a.std() == pytest.approx(0.001, rel=0.1)
+    assert model.output.words.E.std() == pytest.approx(0.01, rel=0.1)
+    U = model.decoder.U[:, :30]
+    np.testing.assert_allclose(U.T @ U, np.eye(30), atol=1e-5)
+    _, weights, _ = model.forward(PAIRS)
+    np.testing.assert_allclose(weights[0, 0, :4], 0.25, atol=1e-6)      # v_a = 0: all alike
+
+
+def test_what_is_refused(rng):
+    model = translator(rng, np.float64, RNNSearch)
+    with pytest.raises(ValueError, match="readout='both'"):
+        RNNSearch.create(rng, 8, 9, embedding=3, hidden=4, readout="both")
+    for kind in (RNNSearch, EncoderDecoder):
+        with pytest.raises(ValueError, match="init='none'"):
+            kind.create(rng, 8, 9, init="none")
+    with pytest.raises(ValueError, match="attention 'cosine': expected one of dot"):
+        RNNSearch.create(rng, 8, 9, attention="cosine")
+    with pytest.raises(ValueError, match="width .* belongs to an attention chosen by its name"):
+        RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)
+    empty = PAIRS.source.copy()
+    empty[:, 1] = 0
+    with pytest.raises(ValueError, match="a source sentence of the batch is empty"):
+        model.start(empty, empty != 0)
+    outside = PAIRS.source.copy()
+    outside[0, 0] = 8
+    with pytest.raises(ValueError, match="holds the id 8, expected 0 to 7"):
+        model.start(outside, outside != 0)

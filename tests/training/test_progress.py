@@ -1,0 +1,44 @@
+"""What is told: the bar's text, and the line of an epoch."""
+
+import io
+
+import pytest
+from small import trainer
+from tqdm import tqdm
+
+from numpy_attention.training.progress import advance, bar_of, tell
+
+LINE = {"epoch": 3, "train_perplexity": 12.345, "tokens_per_second": 12345}
+
+
+def test_the_bar_says_epoch_threads_and_means():
+    with bar_of(2, 10, 4, 2, shown=True) as bar:
+        assert bar.desc.rstrip(": ") == "epoch 2, 2 threads"
+        assert (bar.n, bar.total) == (4, 10)
+        bar.mininterval = 0
+        advance(bar, 6.0, 3, 0.5)
+        assert bar.n == 5 and bar.postfix == "loss 2.000, perplexity 7.4, 6 tokens/s"
+        advance(bar, 1e4, 3, 0.5)                                   # does not overflow
+    with bar_of(1, 10, 0, 1, shown=True) as bar:
+        assert bar.desc.rstrip(": ") == "epoch 1, 1 thread"
+    with bar_of(1, 10, 0, 1, shown=False) as bar:
+        assert bar.disable
+
+
+@pytest.mark.parametrize("more, words", [
+    ({}, "epoch 3: perplexity 12.35, 12,345 tokens/s, 1.5 minutes"),
+    ({"valid_perplexity": 7.0}, "perplexity 12.35, validation perplexity 7.00, 12,345 tokens/s"),
+    ({"smoothing": 0.1}, "perplexity 12.35 of the smoothed labels, 12,345 tokens/s"),
+])
+def test_the_line_of_an_epoch(monkeypatch, more, words):
+    out = io.StringIO()
+    monkeypatch.setattr(tqdm, "write", out.write)
+    tell(LINE | more, 90.0)
+    assert words in out.getvalue()
+
+
+def test_a_quiet_training_prints_nothing(capsys):
+    trainer(progress=False).fit(1)
+    assert capsys.readouterr() == ("", "")
+    trainer(progress=True).fit(1)
+    assert "epoch 1: perplexity" in capsys.readouterr().out

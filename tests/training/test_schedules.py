@@ -1,0 +1,45 @@
+"""Schedules by hand, and what they refuse."""
+
+import pytest
+
+from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
+
+
+def test_constant():
+    assert Constant()(7, 3) == 1
+
+
+def test_decay_as_in_zarembas_small_model():
+    decay = Decay(full_epochs=4, divisor=2)                     # full for 4 epochs, then halved
+    assert [decay(0, epoch) for epoch in range(7)] == [1, 1, 1, 1, 0.5, 0.25, 0.125]
+
+
+def test_a_line_down():
+    line = LinearDecay(steps=10, last=0.1)
+    assert line(1, 0) == 1
+    assert line(6, 0) == pytest.approx(0.55)
+    assert line(11, 0) == pytest.approx(0.1)
+    assert line(500, 9) == pytest.approx(0.1)
+
+
+def test_warmup_is_the_transformers_schedule():
+    warmup = Warmup(steps=4)
+    size = 512
+    assert [warmup(step, 0) for step in range(1, 5)] == [0.25, 0.5, 0.75, 1]
+    assert warmup(16, 0) == warmup(16, 9) == 0.5 and warmup(400, 0) == pytest.approx(0.1)
+    for step in (1, 3, 4, 5, 90):               # Vaswani et al. 2017, equation 3
+        equation = size**-0.5 * min(step**-0.5, step * 4**-1.5)
+        assert (size * 4)**-0.5 * warmup(step, 0) == pytest.approx(equation, rel=1e-12)
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: Decay(2, 0.5), "divisor"),
+    (lambda: Decay(-1, 2), "full_epochs of at least 0"),
+    (lambda: LinearDecay(0), "at least one step"),
+    (lambda: LinearDecay(5, 1.5), r"a last share in \[0, 1\]"),
+    (lambda: Warmup(0), r"Warmup\(steps=0\): expected at least one step"),
+    (lambda: Warmup(-3), "at least one step"),
+])
+def test_bad_settings(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
