@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
+from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.options import LANGUAGE_MODEL, SIZE
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
@@ -20,7 +21,6 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.models.attentive_language_model import roles_of
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
 from numpy_attention.runs.trained import kind_of
@@ -93,7 +93,9 @@ def model_of(options: Namespace, text: Text,
         words = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         sizes, _ = within_budget(options.parameters, len(words), attention, **settings)
     else:
-        sizes = sizes_of(options, roles_of(attention, options.order) if attention else 1)
+        order = 4 if options.order is None else options.order
+        parts = ReaderChoice(attention, order=order).roles if attention else 1
+        sizes = sizes_of(options, parts)
     if attention is None:
         return "language-model", settings | sizes
     return "attentive-language-model", settings | sizes | {"attention": attention}

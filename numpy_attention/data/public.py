@@ -12,7 +12,8 @@
 from pathlib import Path
 
 from numpy_attention.data.downloads import RemoteFile, fetch_file
-from numpy_attention.data.pairs import Pair, read_pairs, read_tab_pairs, read_text
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.reading import read_pairs, read_tab_pairs, read_text
 from numpy_attention.data.splits import split_of
 
 GITHUB = "https://raw.githubusercontent.com"

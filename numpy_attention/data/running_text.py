@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numpy_attention.data.corpora import text_corpus
-from numpy_attention.data.pairs import read_lines, read_text
 from numpy_attention.data.protocols import AnyVocabulary
+from numpy_attention.data.reading import read_lines, read_text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.names import STATES

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from numpy_attention.data.pairs import Pair, read_lines, read_pairs, word_tokens
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.reading import read_lines, read_pairs
+from numpy_attention.data.tokens import word_tokens
 
 CUTS: dict[str, Callable[[str], list[str]]] = {
     "words": word_tokens,

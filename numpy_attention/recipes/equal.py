@@ -1,30 +1,63 @@
-"""One budget for language models: 2 million parameters, the same text and the same four epochs; and two controls."""
+"""One budget for language models: 2 million parameters, the same text and epochs; two controls."""
+
+from typing import Any
 
 from numpy_attention.recipes.recipe import LanguageRecipe
 from numpy_attention.runs.writer import WriterTraining
 
-BUDGET = 2_000_000      # parameters; `within_budget` finds the sizes below, and a test holds them to it
+# parameters; `within_budget` finds the sizes of the recipes, and a test holds them to it
+BUDGET = 2_000_000
 SHARED = dict(layers=1, tied=True, dropout=0.3, init=0.1, forget_bias=1.0)
-TRAIN = WriterTraining(epochs=4, batch_size=20, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear", clip=5.0,
-                       frequencies=True)
+TRAIN = WriterTraining(
+    epochs=4, batch_size=20, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear",
+    clip=5.0, frequencies=True)
+TEXTS = {"ptb": "Penn Treebank"}
 
 
-def equal(name, attention, hidden, embedding, corpus="ptb", what=None, **settings):
-    """The recipe of one model on PTB, or on `bible-en` as a second opinion; attention None: the LSTM alone. what: the model in
-    words, where its attention's name does not tell."""
+def equal(
+    name: str,
+    attention: str | None,
+    hidden: int,
+    embedding: int,
+    corpus: str = "ptb",
+    what: str | None = None,
+    **settings: Any,
+) -> LanguageRecipe:
+    """The recipe of one model on PTB, or on `bible-en` as a second opinion.
+
+    attention None: the LSTM alone. what: the model in words, where its attention's name is not
+    enough.
+    """
     settings = SHARED | dict(hidden=hidden, embedding=embedding) | settings
-    what = what or ("LSTM" if attention is None else f"LSTM with {attention}{' attention' * (attention != 'attention')}")
+    model = "language-model"
     if attention is not None:
+        model = "attentive-language-model"
         settings["attention"] = attention
+    what = what or in_words(attention)
     if "window" in settings:
         what += f", window {settings['window']}"
-    text = {"ptb": "Penn Treebank"}.get(corpus, corpus)
-    return LanguageRecipe(name, f"{what}, 2 million parameters, 4 epochs, {text}", {"name": corpus},
-                          "language-model" if attention is None else "attentive-language-model", settings, TRAIN)
+    text = TEXTS.get(corpus, corpus)
+    return LanguageRecipe(
+        name=name,
+        description=f"{what}, 2 million parameters, 4 epochs, {text}",
+        corpus={"name": corpus},
+        model=model,
+        settings=settings,
+        training=TRAIN)
+
+
+def in_words(attention: str | None) -> str:
+    if attention is None:
+        return "LSTM"
+    if attention == "attention":
+        return "LSTM with attention"
+    return f"LSTM with {attention} attention"
 
 
 RECIPES = (
-    equal("equal-rnn", None, 191, 191, what="Elman's RNN", cell="rnn"),     # beside the LSTM: how far back a gradient reaches
-    # tanh(h_t W) and no past at all: what of attention's gain is one more layer between state and softmax?
-    equal("equal-readout", "ngram", 172, 172, what="LSTM with one tanh layer more and no past", order=2),
+    # beside the LSTM: how far back a gradient reaches
+    equal("equal-rnn", None, 191, 191, what="Elman's RNN", cell="rnn"),
+    # tanh(h_t W) and no past at all: is attention's gain one more layer between state and softmax?
+    equal("equal-readout", "ngram", 172, 172, order=2,
+          what="LSTM with one tanh layer more and no past"),
 )

@@ -1,9 +1,12 @@
-"""Where do three attentions look when word order differs? English to French by a small grammar, pointing by phenomenon."""
+"""Where do three attentions look when word order differs? Pointing by phenomenon."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from numpy_attention import metrics
 from numpy_attention.data.grammar import phenomena
+from numpy_attention.data.pairs import Pair
 from numpy_attention.recipes.recipe import Recipe
 from numpy_attention.runs.translator import TranslatorTraining
 
@@ -12,9 +15,12 @@ PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_ne
 
 @dataclass(frozen=True)
 class GrammarRecipe(Recipe):
-    """Also measures pointing on adjectives and nouns that change places, and on "not" with "ne" and "pas"."""
+    """Measures, besides, pointing by phenomenon.
 
-    def measure(self, trained, data, wanted):
+    On adjectives and nouns that change places, and on "not" with "ne" and "pas".
+    """
+
+    def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
         found = super().measure(trained, data, wanted)
         weights = trained.attend(data)
         for name, metric in PHENOMENA.items():
@@ -22,25 +28,32 @@ class GrammarRecipe(Recipe):
         return found
 
 
-def only(pairs, name):
+def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
     """The pairs with the sure links of one phenomenon alone."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]
 
 
-TRAIN = TranslatorTraining(epochs=12, batch_size=64, optimizer="adam", learning_rate=4e-3, schedule="linear", clip=1.0)
+TRAIN = TranslatorTraining(
+    epochs=12, batch_size=64, optimizer="adam", learning_rate=4e-3, schedule="linear", clip=1.0)
 METRICS = tuple(("test", metric) for metric in ("exact", "pointing", "near", *PHENOMENA.values()))
-
-
-def grammar(name, model, **settings):
-    return GrammarRecipe(f"grammar-{name}", f"{name} attention, English to French, 20,000 sentences of a small grammar",
-                         {"name": "grammar-en-fr"}, model, dict(hidden=96, embedding=64, dropout=0.1) | settings, TRAIN,
-                         METRICS)
-
-
+SIZES = dict(hidden=96, embedding=64, dropout=0.1)
+RNNSEARCH = dict(readout="current", reset="after", update="old", init="modern")
 LUONG = dict(cell="gru", bidirectional=True, layers=1, input_feeding=True, init="modern")
 
+
+def grammar(name: str, model: str, settings: dict[str, Any]) -> GrammarRecipe:
+    return GrammarRecipe(
+        name=f"grammar-{name}",
+        description=f"{name} attention, English to French, 20,000 sentences of a small grammar",
+        corpus={"name": "grammar-en-fr"},
+        model=model,
+        settings=SIZES | settings,
+        training=TRAIN,
+        metrics=METRICS)
+
+
 RECIPES = (
-    grammar("additive", "rnnsearch", readout="current", reset="after", update="old", init="modern"),
-    grammar("dot", "luong", attention="dot", **LUONG),
-    grammar("scaled-dot", "luong", attention="scaled-dot", **LUONG),
+    grammar("additive", "rnnsearch", RNNSEARCH),
+    grammar("dot", "luong", {"attention": "dot"} | LUONG),
+    grammar("scaled-dot", "luong", {"attention": "scaled-dot"} | LUONG),
 )

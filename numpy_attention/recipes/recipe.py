@@ -1,102 +1,143 @@
 """What a recipe is, and how one is run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from numpy_attention.data import running_text
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.selection import selected
 from numpy_attention.runs.resume import check_same
-from numpy_attention.runs.trained import Training
-from numpy_attention.training.evaluation import evaluate
+from numpy_attention.runs.trained import Trained
 from numpy_attention.runs.translator import Translator
 from numpy_attention.runs.writer import Writer
+from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.settings import Training
+
+Figure = tuple[str, str]        # (split, metric)
 
 
 @dataclass(frozen=True)
 class Recipe:
     """An experiment whose figures are recorded: here a translation.
 
-    corpus: arguments of `load_parallel` but the split. model, settings: as `Translator.create` takes them. training:
-    its seed is replaced by the run's. metrics: the figures to record, (split, metric), metrics as `Translator.measure`
-    names them. yardsticks: {(split, metric): (value, "whose figure it is")}, published or measured elsewhere.
+    corpus: the dict of a selection (`data.selection`). model, settings: as `Translator.create`
+    takes them. training: its seed is replaced by the run's. metrics: the figures to record,
+    metrics as `Translator.measure` names them. yardsticks: {figure: (value, "whose figure it
+    is")}, published or measured elsewhere. ValueError: a yardstick for a figure that is not
+    recorded.
     """
 
     name: str
     description: str
-    corpus: dict
+    corpus: dict[str, Any]
     model: str
-    settings: dict
+    settings: dict[str, Any]
     training: Training
-    metrics: tuple
-    yardsticks: dict = field(default_factory=dict)
+    metrics: tuple[Figure, ...]
+    yardsticks: Mapping[Figure, tuple[float, str]] = field(default_factory=dict)
     beam: int = 5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         strange = [" ".join(figure) for figure in self.yardsticks if figure not in self.metrics]
         if strange:
-            raise ValueError(f"recipe {self.name} has yardsticks for {', '.join(strange)}, which it does not record")
+            raise ValueError(f"recipe {self.name} has yardsticks for {', '.join(strange)}, which "
+                             "it does not record")
 
-    def load(self, split):
+    def load(self, split: str) -> Any:
         """What to train or measure on."""
-        return load_parallel(split=split, **self.corpus)
+        return selected(self.corpus).load(split)[0]
 
-    def create(self, train, training):
+    def create(self, train: Any, training: Any) -> Trained:
         """What is trained, untrained."""
         return Translator.create(train, self.model, self.settings, training, self.corpus)
 
-    def measure(self, trained, data, wanted):
-        """At least the metrics wanted, as {metric: value}."""
+    def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
+        """At least the metrics wanted, by name."""
         if wanted == {"perplexity"}:
-            return {"perplexity": evaluate(trained.model, trained.batches(data), trained.threads).perplexity}
+            found = evaluate(trained.model, trained.batches(data), trained.threads)
+            return {"perplexity": found.perplexity}
         return trained.measure(data, self.beam, trained.threads)
 
 
 @dataclass(frozen=True)
 class LanguageRecipe(Recipe):
-    """A language model's. corpus: {"name": …}; model, settings: as `Writer.create` takes them."""
+    """A language model's; model, settings: as `Writer.create` takes them."""
 
-    metrics: tuple = (("valid", "perplexity"), ("test", "perplexity"))
+    metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
 
-    def load(self, split):
-        return running_text.load(self.corpus["name"], split)
-
-    def create(self, train, training):
+    def create(self, train: Any, training: Any) -> Trained:
         return Writer.create(train, self.model, self.settings, training, self.corpus)
 
-    def measure(self, trained, data, wanted):
+    def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
         return trained.measure(data, trained.threads)
 
 
-def untrained(recipe, train, seed=0, threads=None, folder=None):
-    """What will learn from `train` in `folder`. ValueError: the folder holds a run with other settings."""
+def untrained(
+    recipe: Recipe,
+    train: Any,
+    seed: int = 0,
+    threads: int | None = None,
+    folder: str | Path | None = None,
+) -> Any:
+    """The Translator or Writer that will learn from `train` in `folder`.
+
+    ValueError: a run with other settings is there.
+    """
     made = recipe.create(train, replace(recipe.training, seed=seed))
     if folder is not None:
         check_same(folder, made, threads)
     return made
 
 
-def fit(recipe, seed=0, threads=None, folder=None, progress=True):
-    """Train, or resume, in `folder`; → (what was trained, what it was validated on). Errors as `run` has them."""
-    train, valid = map(recipe.load, ("train", "valid"))
+def fit(
+    recipe: Recipe,
+    seed: int = 0,
+    threads: int | None = None,
+    folder: str | Path | None = None,
+    progress: bool = True,
+) -> tuple[Any, Any]:
+    """Train, or resume, in `folder`; → (what was trained, what it was validated on).
+
+    Errors as `run` has them.
+    """
+    train = recipe.load("train")
+    valid = recipe.load("valid")
     trained = untrained(recipe, train, seed, threads, folder)
     return trained.fit(train, valid, folder, threads, progress), valid
 
 
-def run(recipe, seed=0, threads=None, folder=None, progress=True):
-    """Train, or resume, in `folder` and measure; → the figures, dicts with the fields of `numpy_attention.recipes.results`.
+def run(
+    recipe: Recipe,
+    seed: int = 0,
+    threads: int | None = None,
+    folder: str | Path | None = None,
+    progress: bool = True,
+) -> list[dict[str, Any]]:
+    """Train, or resume, in `folder` and measure; → the figures, lines of `recipes.results`.
 
-    threads: None chooses by the size of a step; a resumed run keeps its own. ValueError: the folder holds a run with
-    other settings, or a metric that this corpus cannot give.
+    threads: None chooses by the size of a step; a resumed run keeps its own. ValueError: the folder
+    holds a run with other settings, or a metric that this corpus cannot give.
     """
     trained, valid = fit(recipe, seed, threads, folder, progress)
     found = {}
     for split in dict.fromkeys(split for split, _ in recipe.metrics):
         wanted = {metric for where, metric in recipe.metrics if where == split}
-        found[split] = recipe.measure(trained, valid if split == "valid" else recipe.load(split), wanted)
-        if wanted - found[split].keys():
-            raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(wanted - found[split].keys()))}, "
+        data = valid if split == "valid" else recipe.load(split)
+        found[split] = recipe.measure(trained, data, wanted)
+        missing = wanted - found[split].keys()
+        if missing:
+            raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(missing))}, "
                              f"only {', '.join(found[split])}")
     minutes = round(trained.history[-1]["seconds"] / 60, 2)
-    return [{"recipe": recipe.name, "seed": seed, "metric": metric, "split": split,
-             "value": round(found[split][metric], 4), "parameters": trained.model.size, "minutes": minutes,
-             "threads": trained.threads}
-            for split, metric in recipe.metrics]
+    return [
+        {
+            "recipe": recipe.name,
+            "seed": seed,
+            "metric": metric,
+            "split": split,
+            "value": round(found[split][metric], 4),
+            "parameters": trained.model.size,
+            "minutes": minutes,
+            "threads": trained.threads,
+        }
+        for split, metric in recipe.metrics]

@@ -1,129 +1,186 @@
-"""Recorded figures: results/*.jsonl, one JSON object a line and figure, and the tables that README shows of them.
+"""Recorded figures: results/*.jsonl, one JSON object a line and figure, and README's tables.
 
     {"recipe": "rnnsearch-bible", "seed": 0, "metric": "bleu", "split": "test", "value": 28.1,
      "parameters": 7000000, "minutes": 12.5, "threads": 2}
 
-minutes: training time alone. A figure recorded again for the same recipe, seed, metric and split replaces the earlier
-one in the tables; the file keeps both.
+minutes: training time alone. A figure recorded again for the same recipe, seed, metric and split
+replaces the earlier one in the tables; the file keeps both.
 """
 
 import json
 import math
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any, Protocol
 
-FIELDS = {"recipe": str, "seed": int, "metric": str, "split": str, "value": float, "parameters": int, "minutes": float,
-          "threads": int}
-START, END = "<!-- results -->", "<!-- /results -->"
+FIELDS = {
+    "recipe": str,
+    "seed": int,
+    "metric": str,
+    "split": str,
+    "value": float,
+    "parameters": int,
+    "minutes": float,
+    "threads": int,
+}
+START = "<!-- results -->"
+END = "<!-- /results -->"
+
+Line = dict[str, Any]                       # one figure, with FIELDS
+Figure = tuple[str, str]                    # (split, metric)
+Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
 
 
-def check(line):
-    """Raises ValueError unless a line has exactly FIELDS, of their types, with finite numbers; → the line."""
+class Recorded(Protocol):
+    """As much of a Recipe as the tables show."""
+
+    @property
+    def yardsticks(self) -> Mapping[Figure, tuple[float, str]]: ...
+
+
+def check(line: Any) -> Line:
+    """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError."""
     if not isinstance(line, dict) or line.keys() != FIELDS.keys():
         given = ", ".join(map(str, line)) if isinstance(line, dict) else repr(line)
         raise ValueError(f"a result has the fields {given}; expected exactly {', '.join(FIELDS)}")
+    kind: Any
     for name, kind in FIELDS.items():
-        value, kinds = line[name], (int, float) if kind is float else (kind,)
+        value: Any = line[name]
+        kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ValueError(f"the result's {name} is {value!r} ({type(value).__name__}); expected {kind.__name__}")
+            raise ValueError(f"the result's {name} is {value!r} ({type(value).__name__}); expected "
+                             f"{kind.__name__}")
         if kind is not str and not math.isfinite(value):
             raise ValueError(f"the result's {name} is {value}; expected a finite number")
     return line
 
 
-def read_file(path):
+def read_file(path: str | Path) -> list[Line]:
     """The lines of one file, checked. ValueError names file and line."""
     lines = []
     for number, text in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         try:
             lines.append(check(json.loads(text)))
-        except ValueError as error:                                         # JSONDecodeError is one too
-            raise ValueError(f"{path}, line {number}: {error}; correct or remove the line") from None
+        except ValueError as error:                                 # JSONDecodeError is one too
+            raise ValueError(
+                f"{path}, line {number}: {error}; correct or remove the line") from None
     return lines
 
 
-def read(folder):
-    """All lines of a folder's *.jsonl files, files in alphabetical order; a folder without any has none."""
+def read(folder: str | Path) -> list[Line]:
+    """All lines of a folder's *.jsonl files, files in alphabetical order; none without a folder."""
     return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
 
 
-def append(path, lines):
-    """Append figures that the file does not hold already, all in one write or not at all; → the lines added.
+def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
+    """Append figures that the file does not hold yet, in one write or not at all; → those added.
 
     ValueError: a malformed line, given or in the file; OSError: the disk is full.
     """
-    path, lines = Path(path), [check(line) for line in lines]
+    path = Path(path)
+    lines = [check(line) for line in lines]
     path.parent.mkdir(parents=True, exist_ok=True)
     known = read_file(path) if path.exists() else []
     new = [line for line in lines if line not in known]
     if not new:
         return new
-    data = "".join(json.dumps({name: line[name] for name in FIELDS}) + "\n" for line in new).encode()
+    ordered = [{name: line[name] for name in FIELDS} for line in new]
+    data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
     if known and not path.read_bytes().endswith(b"\n"):
-        raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: look at it, end it")
+        raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
+                         "look at it, end it")
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         size = os.fstat(file).st_size
         written = os.write(file, data)
         if written != len(data):
             os.ftruncate(file, size)
-            raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so none is kept: "
-                          "is the disk full?")
+            raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so none "
+                          "is kept: is the disk full?")
     finally:
         os.close(file)
     return new
 
 
-def tables(lines, recipes=None):
-    """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the standard deviation.
+def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None) -> str:
+    """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
+    standard deviation.
 
-    recipes: {name: Recipe}; they order the rows, and their yardsticks are listed beneath.
+    recipes: by name; they order the rows, and their yardsticks are listed beneath.
     """
     if not lines:
         return "No figures are recorded yet; `numpy-attention reproduce NAME` records them."
-    recipes, groups = recipes or {}, {}
+    recipes = recipes or {}
+    groups: dict[str, Measured] = {}
     for line in lines:
-        figure = groups.setdefault(line["recipe"], {}).setdefault((line["split"], line["metric"]), {})
-        figure[line["seed"]] = line                                         # of the same seed the last one stands
-    same = {}
-    for name in [*(name for name in recipes if name in groups), *(name for name in groups if name not in recipes)]:
-        same.setdefault(tuple(groups[name]), []).append(name)
-    return "\n\n".join(_table(figures, {name: groups[name] for name in names}, recipes) for figures, names in same.items())
+        measured = groups.setdefault(line["recipe"], {})
+        figure = measured.setdefault((line["split"], line["metric"]), {})
+        figure[line["seed"]] = line                         # of the same seed the last one stands
+    names = [name for name in recipes if name in groups]
+    names += [name for name in groups if name not in recipes]
+    alike: dict[tuple[Figure, ...], dict[str, Measured]] = {}
+    for name in names:
+        alike.setdefault(tuple(groups[name]), {})[name] = groups[name]
+    return "\n\n".join(_table(figures, rows, recipes) for figures, rows in alike.items())
 
 
-def _table(figures, groups, recipes):
+def _table(
+    figures: Iterable[Figure], groups: Mapping[str, Measured], recipes: Mapping[str, Recorded]
+) -> str:
     heads = [f"{metric.replace('_', ' ')}, {split}" for split, metric in figures]
-    rows = [f"| {' | '.join(['recipe', *heads, 'seeds', 'parameters', 'minutes', 'threads'])} |",
-            "|---|" + "---:|" * (len(heads) + 4)]
+    rows = [
+        _row(["recipe", *heads, "seeds", "parameters", "minutes", "threads"]),
+        "|---|" + "---:|" * (len(heads) + 4),
+    ]
+    beside = []
     for name, measured in groups.items():
         runs = [line for seeds in measured.values() for line in seeds.values()]
-        parameters, threads = (_all_of(line[key] for line in runs) for key in ("parameters", "threads"))
-        rows.append(f"| {' | '.join([name, *map(_mean, measured.values()), _all_of(map(len, measured.values())), parameters])}"
-                    f" | {mean(line['minutes'] for line in runs):.1f} | {threads} |")
-    beside = [f"- {name}: {text}" for name in groups if name in recipes for text in _beside(recipes[name].yardsticks)]
-    return "\n".join(rows + (["", "Yardsticks:", "", *beside] if beside else []))
+        rows.append(_row([
+            name,
+            *map(_mean, measured.values()),
+            _all_of(len(seeds) for seeds in measured.values()),
+            _all_of(line["parameters"] for line in runs),
+            f"{mean(line['minutes'] for line in runs):.1f}",
+            _all_of(line["threads"] for line in runs),
+        ]))
+        if name in recipes:
+            beside += [f"- {name}: {text}" for text in _beside(recipes[name].yardsticks)]
+    if beside:
+        rows += ["", "Yardsticks:", "", *beside]
+    return "\n".join(rows)
 
 
-def _beside(yardsticks):
-    sources = {}
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _beside(yardsticks: Mapping[Figure, tuple[float, str]]) -> list[str]:
+    sources: dict[str, list[str]] = {}
     for (split, metric), (value, source) in yardsticks.items():
-        sources.setdefault(source, []).append(f"{metric.replace('_', ' ')}, {split}, {value:g}")
+        figure = f"{metric.replace('_', ' ')}, {split}, {value:g}"
+        sources.setdefault(source, []).append(figure)
     return [f"{'; '.join(figures)} ({source})" for source, figures in sources.items()]
 
 
-def _mean(seeds):
+def _mean(seeds: Mapping[int, Line]) -> str:
     values = [line["value"] for line in seeds.values()]
     digits = 3 if max(map(abs, values)) <= 1 else 2
-    return f"{mean(values):.{digits}f}" + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
+    text = f"{mean(values):.{digits}f}"
+    if len(values) > 1:
+        text += f" ± {stdev(values):.{digits}f}"
+    return text
 
 
-def put_tables(text, tables):
-    """A document with the tables between its markers. ValueError: it has not each marker once, in order."""
-    if text.count(START) != 1 or text.count(END) != 1 or text.index(START) > text.index(END):
-        raise ValueError(f"expected {START} and then {END}, each once: the tables stand between them")
-    return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"
-
-
-def _all_of(values):
+def _all_of(values: Iterable[int]) -> str:
     return ", ".join(f"{value:,}" for value in sorted(set(values)))
+
+
+def put_tables(text: str, tables: str) -> str:
+    """A document with the tables between its markers. ValueError: not each once, in order."""
+    once = text.count(START) == text.count(END) == 1
+    if not once or text.index(START) > text.index(END):
+        raise ValueError(
+            f"expected {START} and then {END}, each once: the tables stand between them")
+    return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"

@@ -1,20 +1,34 @@
 """When the run of a folder may go on: it is of the same kind, and has the same settings."""
 
 import dataclasses
-import inspect
 import json
+from inspect import signature
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
-from numpy_attention.models.registry import MODELS
+from numpy_attention.attention.choice import AttentionChoice
+from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
 from numpy_attention.training.settings import Training
 
-CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}      # these leave every step as it was
+CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
+Configuration = dict[str, Any]
 
 
-def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
+class Resumable(Protocol):
+    """As much of a Translator or Writer as says what it is."""
+
+    @property
+    def KIND(self) -> str: ...
+
+    @property
+    def TRAINING(self) -> type[Training]: ...
+
+    def configuration(self) -> Configuration: ...
+
+
+def check_same(folder: str | Path, trained: Resumable, threads: int | None = None) -> bool:
     """Whether `folder` holds a run that this Translator or Writer may resume.
 
     ValueError: it is a run of another kind, has other settings, and says which, or is of a version
@@ -26,8 +40,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     about = checkpoint.load_about(path)
     saved = about.get("about", {})
     if saved.get("kind") != trained.KIND:
-        kind = saved.get("kind", "plain model")
-        refuse(folder, f"{kind} there, {trained.KIND} now")
+        refuse(folder, f"{saved.get('kind', 'plain model')} there, {trained.KIND} now")
     with understood(path, about):
         before = flat(upgraded(saved), trained.TRAINING)
     now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
@@ -45,31 +58,37 @@ def refuse(folder: str | Path, what: str) -> NoReturn:
                      "resume it, or remove this folder, or choose another")
 
 
-def flat(configuration: dict[str, Any], training: type[Training]) -> dict[str, Any]:
+def flat(configuration: Configuration, training: type[Training]) -> Configuration:
     """A configuration on one level: model, settings, training, corpus and vocabularies.
 
-    A setting that it does not have, for it is newer than the run, or was not given, has its default.
+    A setting that is missing, newer than the run or not given, has its default.
     """
-    about = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
-    model = about.pop("name")
-    corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
+    rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
+    model = rest.pop("name")
+    settings = defaults_of(model) | configuration["settings"]
     how = dataclasses.asdict(training(**configuration["training"]))
-    return {"model": model, **about, **defaults_of(model), **configuration["settings"], **how, **corpus}
+    corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
+    return {"model": model, **rest, **settings, **how, **corpus}
 
 
 def defaults_of(model: str) -> dict[str, Any]:
-    """The settings that a model has unless they are given, those that JSON can hold."""
-    if model not in MODELS:
+    """The settings that a model has unless they are given, those that JSON can hold.
+
+    Its attention's too, which a decoder's `create` passes on.
+    """
+    models = TRANSLATORS | LANGUAGE_MODELS
+    if model not in models:
         return {}
-    parameters = inspect.signature(MODELS[model].create).parameters.values()
-    return {one.name: one.default for one in parameters
+    create = find("model", model, models).create
+    asked = {**signature(AttentionChoice).parameters, **signature(create).parameters}
+    return {name: one.default for name, one in asked.items()
             if one.default is None or isinstance(one.default, (bool, int, float, str))}
 
 
-def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def differences(before: Configuration, now: Configuration) -> list[str]:
     """What keeps a run from going on, each in words."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
-    if now.get("schedule") == "linear":         # its rate at each step depends on the last epoch
+    if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}
     return [difference(name, before.get(name), now.get(name)) for name in sorted(fixed)
             if before.get(name) != now.get(name)]

@@ -7,13 +7,15 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from numpy_attention.data.protocols import Batches
 from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
 from numpy_attention.module import Module
-from numpy_attention.names import OPTIMIZERS, find
+from numpy_attention.names import OPTIMIZERS, asked_for, find
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
+from numpy_attention.training.protocols import Schedule
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
 from numpy_attention.training.trainer import Trainer
@@ -37,7 +39,7 @@ class Trained:
     history: list[dict[str, Any]]
     threads: int | None             # those that it was trained by
 
-    def batches(self, text: Any) -> Any:
+    def batches(self, text: Any) -> Batches:
         """What the model reads of a text."""
         raise NotImplementedError
 
@@ -45,11 +47,11 @@ class Trained:
                 threads: int | None = None, progress: bool = True) -> Trainer:
         """The Trainer that `fit` runs, for a loop of one's own."""
         how = self.training
+        settings = vars(how)
         optimizer = find("optimizer", how.optimizer, OPTIMIZERS)
-        trainer: Trainer = with_settings(
-            Trainer, how,
+        own = dict(
             model=self.model,
-            optimizer=with_settings(optimizer, how),
+            optimizer=optimizer(**asked_for(optimizer, **settings)),
             train=self.batches(train),
             valid=self.batches(valid) if valid else None,
             rng=np.random.default_rng([how.seed, 1]),
@@ -58,6 +60,7 @@ class Trained:
             about=self.configuration(),
             threads=threads,
             progress=progress)
+        trainer = Trainer(**asked_for(Trainer, **settings) | own)
         # the trainer alone knows how its epochs are shuffled, and so how many steps they have
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
@@ -133,13 +136,7 @@ def kind_of(folder: str | Path) -> str:
     return about.get("about", {}).get("kind", "plain model")
 
 
-def with_settings(kind: Any, how: Training, **given: Any) -> Any:
-    """A dataclass made of what is given, and of the training's settings that its fields name."""
-    asked = {one.name for one in dataclasses.fields(kind)} - given.keys()
-    return kind(**given, **{name: value for name, value in vars(how).items() if name in asked})
-
-
-def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Callable[[int, int], float]:
+def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
     """The schedule of a training; steps_of(epochs): how many steps so many epochs make."""
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)

@@ -9,14 +9,16 @@ import numpy as np
 
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair
+from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.subwords import Subwords
 from numpy_attention.data.vocabulary import BOS, UNK, Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.hypothesis import Hypothesis, longest
 from numpy_attention.decoding.sampling import Reading, sample
-from numpy_attention.models.registry import TRANSLATORS, build
+from numpy_attention.models.registry import build
 from numpy_attention.module import Array
+from numpy_attention.names import TRANSLATORS, find
 from numpy_attention.runs import figures
 from numpy_attention.runs.trained import Trained
 from numpy_attention.runs.words import in_words, turned
@@ -50,7 +52,7 @@ class Translation:
 
 def vocabularies_of(
     pairs: Sequence[Pair], training: TranslatorTraining
-) -> list[Vocabulary | Subwords]:
+) -> list[AnyVocabulary]:
     """The vocabularies of both sides, [source, target]: words, or pieces of words."""
     sides = {
         "source": [pair.source for pair in pairs],
@@ -72,8 +74,8 @@ class Translator(Trained):
     TRAINING = TranslatorTraining
 
     model: Any                          # one of TRANSLATORS
-    source_vocabulary: Vocabulary | Subwords
-    target_vocabulary: Vocabulary | Subwords
+    source_vocabulary: AnyVocabulary
+    target_vocabulary: AnyVocabulary
     name: str
     settings: dict[str, Any]
     training: TranslatorTraining
@@ -90,7 +92,7 @@ class Translator(Trained):
         settings: dict[str, Any] | None = None,
         training: TranslatorTraining | None = None,
         corpus: dict[str, Any] | None = None,
-        vocabularies: Sequence[Vocabulary | Subwords] | None = None,
+        vocabularies: Sequence[AnyVocabulary] | None = None,
     ) -> "Translator":
         """An untrained translator for these Pairs.
 
@@ -101,9 +103,7 @@ class Translator(Trained):
         if not pairs:
             raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length "
                              "limit drops every pair")
-        if name not in TRANSLATORS:
-            known = ", ".join(sorted(TRANSLATORS))
-            raise ValueError(f"unknown translator {name!r}: expected one of {known}")
+        find("translator", name, TRANSLATORS)
         settings = settings or {}
         training = training or TranslatorTraining()
         backwards = bool(settings.get("backwards"))

@@ -11,8 +11,9 @@ from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatche
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
-from numpy_attention.models.registry import LANGUAGE_MODELS, build
+from numpy_attention.models.registry import build
 from numpy_attention.module import Array
+from numpy_attention.names import LANGUAGE_MODELS, find
 from numpy_attention.runs.trained import Trained
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.settings import WriterTraining
@@ -63,9 +64,7 @@ class Writer(Trained):
         settings go to the model's `create`; its seed is the training's. ValueError: an unknown
         name, settings that do not fit each other.
         """
-        if name not in LANGUAGE_MODELS:
-            known = ", ".join(sorted(LANGUAGE_MODELS))
-            raise ValueError(f"unknown language model {name!r}: expected one of {known}")
+        find("language model", name, LANGUAGE_MODELS)
         settings = settings or {}
         training = replace(training or WriterTraining(), unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)

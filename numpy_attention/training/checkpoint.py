@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import __version__
-from numpy_attention.module import Array, Module
+from numpy_attention.module import Array
+from numpy_attention.training.protocols import Model
 
 FORMAT = 1
 
@@ -104,12 +105,12 @@ def _cut(vector: Array, arrays: dict[str, Array], prefix: str = "parameters/") -
             for (name, array), part in zip(own.items(), parts)}
 
 
-def parameters(model: Module, prefix: str = "parameters") -> dict[str, Array]:
+def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
     """{prefix/dotted name: copy of the array} of a model."""
     return {f"{prefix}/{name}": array.copy() for name, array in model.named_parameters()}
 
 
-def restore(model: Module, arrays: dict[str, Array], prefix: str = "parameters") -> None:
+def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
     """Load the arrays under this prefix into a model. ValueError: they are another model's."""
     prefix += "/"
     model.load({name[len(prefix):]: array

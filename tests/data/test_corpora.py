@@ -6,7 +6,7 @@ import pytest
 
 from numpy_attention.data import downloads, public
 from numpy_attention.data.corpora import CORPORA, describe, fetch, find_corpus, load_parallel, load_text
-from numpy_attention.data.pairs import read_tab_pairs
+from numpy_attention.data.reading import read_tab_pairs
 from numpy_attention.data.splits import split_of
 
 SPLITS = ("train", "valid", "test")

@@ -157,7 +157,7 @@ def test_folder_of_the_environment(server, tmp_path, monkeypatch):
 
 def test_reading_what_came_compressed(server, tmp_path, monkeypatch):
     monkeypatch.setitem(Handler.contents, "/a.gz", gzip.compress(TEXT))
-    from numpy_attention.data.pairs import read_lines
+    from numpy_attention.data.reading import read_lines
 
     path = fetch_file(remote(server, "a.gz", path="corpus/a.gz", sha256=None), cache=tmp_path, progress=False)
     assert read_lines(path) == TEXT.decode().split("\n")[:-1]

@@ -14,15 +14,18 @@ SMALL = dict(hidden=8, embedding=8)
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_pointing_by_phenomenon(recipe):
-    training = replace(recipe.training, epochs=1)
-    recipe = replace(recipe, corpus=recipe.corpus | {"count": 150}, settings=recipe.settings | SMALL, training=training)
+    recipe = replace(
+        recipe, corpus=recipe.corpus | {"count": 150}, settings=recipe.settings | SMALL,
+        training=replace(recipe.training, epochs=1))
     trained, _ = fit(recipe, 0, 1, progress=False)
     pairs = recipe.load("test")
     found = recipe.measure(trained, pairs, {metric for _, metric in recipe.metrics})
     assert {metric for _, metric in recipe.metrics} <= found.keys()
     weights = trained.attend(pairs)
     for name, metric in PHENOMENA.items():
-        links = [(rows, i, j) for pair, rows in zip(pairs, weights) for i, j in phenomena(pair)[name]]
+        links = [(rows, i, j)
+                 for pair, rows in zip(pairs, weights)
+                 for i, j in phenomena(pair)[name]]
         assert len(links) > 50
         right = np.mean([rows[j, :-1].argmax() == i for rows, i, j in links])
         assert found[metric] == pytest.approx(right)
@@ -32,4 +35,5 @@ def test_only_keeps_the_links_of_one_phenomenon():
     pairs = RECIPES[0].load("test")[:200]
     for name in PHENOMENA:
         for pair, kept in zip(pairs, only(pairs, name)):
-            assert kept.source == pair.source and kept.sure == set(phenomena(pair)[name]) <= pair.sure
+            assert kept.source == pair.source
+            assert kept.sure == set(phenomena(pair)[name]) <= pair.sure

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from numpy_attention.recipes import results
 from numpy_attention.data import running_text
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
 from numpy_attention.models.registry import build
-from numpy_attention.recipes import RECIPES, bible_text, daniluk, equal, salton
+from numpy_attention.recipes import RECIPES, bible_text, daniluk, equal, results, salton
 from numpy_attention.recipes.recipe import LanguageRecipe, run
 from numpy_attention.runs.writer import Writer, WriterTraining
 
@@ -25,18 +24,21 @@ WORDS = {"ptb": 10_002, "bible-en": 12_354}
 def test_figures(monkeypatch, tmp_path):
     monkeypatch.setattr(running_text, "load", lambda name, split: TEXT[split])
     lines = run(TINY, 2, 1, tmp_path / "run", progress=False)
-    assert [(line["split"], line["metric"]) for line in lines] == [("valid", "perplexity"), ("test", "perplexity")]
+    figures = [(line["split"], line["metric"]) for line in lines]
+    assert figures == [("valid", "perplexity"), ("test", "perplexity")]
     writer = Writer.load(tmp_path / "run")
     for line in lines:
         assert results.check(line)["parameters"] == writer.model.size
-        assert line["value"] == pytest.approx(writer.measure(TEXT[line["split"]])["perplexity"], abs=1e-4)
+        found = writer.measure(TEXT[line["split"]])
+        assert line["value"] == pytest.approx(found["perplexity"], abs=1e-4)
     assert 1 < lines[0]["value"] < 8
 
 
 def test_equal_recipes_are_the_largest_within_the_budget():
     assert len(EQUAL) == 19 and len({recipe.name for recipe in EQUAL}) == 19
     for recipe in EQUAL:
-        settings = {name: value for name, value in recipe.settings.items() if name not in ("hidden", "embedding")}
+        settings = {name: value for name, value in recipe.settings.items()
+                    if name not in ("hidden", "embedding")}
         sizes, count = within_budget(equal.BUDGET, WORDS[recipe.corpus["name"]], **settings)
         assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
         assert 0.985 * equal.BUDGET < count <= equal.BUDGET
@@ -46,8 +48,9 @@ def test_equal_recipes_are_the_largest_within_the_budget():
 
 def test_words_of_bible_en():
     text = running_text.load("bible-en", "train")
-    training = equal.TRAIN
-    assert len(Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)) == WORDS["bible-en"]
+    how = equal.TRAIN
+    vocabulary = Vocabulary.build(text.sentences, how.max_vocabulary, how.min_count)
+    assert len(vocabulary) == WORDS["bible-en"]
 
 
 def test_figures_that_were_not_verified_say_so():

@@ -1,26 +1,35 @@
 """Recipes: run, recorded beside their yardsticks, resumed."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from numpy_attention.cli import catalogue
-from numpy_attention.recipes import results
 from numpy_attention.cli.main import main
 from numpy_attention.data.corpora import find_corpus
-from numpy_attention.models.registry import MODELS
-from numpy_attention.recipes import RECIPES, find_recipe
+from numpy_attention.models.registry import build
+from numpy_attention.recipes import RECIPES, find_recipe, results
 from numpy_attention.recipes.recipe import LanguageRecipe, Recipe, run
-from numpy_attention.training.trainer import Trainer
 from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.training.trainer import Trainer
 
 TINY = Recipe(
-    name="tiny", description="copies three symbols", corpus={"name": "copy", "count": 60, "max_length": 3},
-    model="rnnsearch", settings={"hidden": 8, "embedding": 4, "init": "modern"},
+    name="tiny",
+    description="copies three symbols",
+    corpus={"name": "copy", "count": 60, "max_length": 3},
+    model="rnnsearch",
+    settings={"hidden": 8, "embedding": 4, "init": "modern"},
     training=TranslatorTraining(epochs=1, batch_size=16, learning_rate=0.01),
-    metrics=(("valid", "perplexity"), ("test", "perplexity"), ("test", "bleu"), ("test", "pointing")),
-    yardsticks={("valid", "perplexity"): (2.5, "a textbook")}, beam=2)
+    metrics=(
+        ("valid", "perplexity"),
+        ("test", "perplexity"),
+        ("test", "bleu"),
+        ("test", "pointing"),
+    ),
+    yardsticks={("valid", "perplexity"): (2.5, "a textbook")},
+    beam=2)
 
 
 @pytest.fixture
@@ -50,7 +59,8 @@ def test_reproduce(tiny, capsys):
     lines = results.read_file(tiny / "results/tiny.jsonl")
     assert len(lines) == 4 and {line["seed"] for line in lines} == {1}
     assert [path.name for path in (tiny / "runs").iterdir()] == ["tiny-seed1"]
-    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0                # resumed: nothing new
+    # resumed: nothing new
+    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0
     assert "holds these figures already" in capsys.readouterr().out
     assert main(["reproduce", "tiny", "--threads", "1", "--results", "elsewhere"]) == 0
     assert {line["seed"] for line in results.read(tiny / "elsewhere")} == {0}
@@ -79,17 +89,18 @@ def test_damaged_results_are_told_before_the_training(tiny, capsys, monkeypatch)
 
 def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys):
     run(TINY, 0, 1, tiny / "runs/tiny-seed0", progress=False)
-    settings = TINY.settings | {"hidden": 9}
-    monkeypatch.setitem(RECIPES, "tiny", Recipe(**{**vars(TINY), "settings": settings}))
+    changed = replace(TINY, settings=TINY.settings | {"hidden": 9})
+    monkeypatch.setitem(RECIPES, "tiny", changed)
     assert main(["reproduce", "tiny"]) == 2
     assert "hidden 8 there, 9 now" in capsys.readouterr().err
 
 
 def test_a_metric_that_cannot_be_had(tmp_path):
     with pytest.raises(ValueError, match="test has no comet"):
-        run(Recipe(**{**vars(TINY), "metrics": (("test", "comet"), ), "yardsticks": {}}), 0, 1, progress=False)
+        comet = replace(TINY, metrics=(("test", "comet"),), yardsticks={})
+        run(comet, 0, 1, progress=False)
     with pytest.raises(ValueError, match="yardsticks for valid perplexity"):
-        Recipe(**{**vars(TINY), "metrics": (("test", "bleu"),)})
+        replace(TINY, metrics=(("test", "bleu"),))
 
 
 def test_list(capsys):
@@ -102,8 +113,9 @@ def test_list(capsys):
 def test_every_recipe_can_be_built(name):
     recipe = find_recipe(name)
     language = isinstance(recipe, LanguageRecipe)
-    assert recipe.name == name and find_corpus(recipe.corpus["name"], "text" if language else "parallel")
+    assert recipe.name == name
+    assert find_corpus(recipe.corpus["name"], "text" if language else "parallel")
     test = "test_2016_flickr" if "multi30k" in name else "test"
     assert {"valid", test} >= {split for split, _ in recipe.metrics}
-    sizes = (9,) if language else (9, 9)
-    MODELS[recipe.model].create(np.random.default_rng(0), *sizes, **recipe.settings)
+    words = [range(9)] if language else [range(9), range(9)]
+    build(recipe.model, np.random.default_rng(0), *words, **recipe.settings)

@@ -12,8 +12,8 @@ import pytest
 from numpy_attention.recipes import results
 
 ROOT = Path(__file__).resolve().parents[2]
-LINE = {"recipe": "r", "seed": 0, "metric": "bleu", "split": "test", "value": 20.0, "parameters": 1234567,
-        "minutes": 3.0, "threads": 2}
+LINE = {"recipe": "r", "seed": 0, "metric": "bleu", "split": "test", "value": 20.0,
+        "parameters": 1234567, "minutes": 3.0, "threads": 2}
 
 
 def line(**changes):
@@ -21,13 +21,14 @@ def line(**changes):
 
 
 def tool(*arguments):
-    return subprocess.run([sys.executable, ROOT / "tools/results_table.py", *arguments], capture_output=True, text=True)
+    command = [sys.executable, ROOT / "tools/results_table.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("changes, message", [
     ({"note": "x"}, "fields"), ({"seed": "0"}, "seed is '0'"), ({"seed": True}, "seed is True"),
-    ({"value": None}, "value"), ({"value": float("nan")}, "finite"), ({"minutes": float("inf")}, "finite"),
-    ({"parameters": 1.5}, "parameters is 1.5"),
+    ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
+    ({"minutes": float("inf")}, "finite"), ({"parameters": 1.5}, "parameters is 1.5"),
 ])
 def test_malformed_lines_are_refused(changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
@@ -36,7 +37,8 @@ def test_malformed_lines_are_refused(changes, message, tmp_path):
 
 
 def test_a_missing_field_is_refused():
-    with pytest.raises(ValueError, match="exactly recipe, seed, metric, split, value, parameters, minutes, threads"):
+    fields = "recipe, seed, metric, split, value, parameters, minutes, threads"
+    with pytest.raises(ValueError, match=f"exactly {fields}"):
         results.check({name: value for name, value in LINE.items() if name != "threads"})
 
 
@@ -44,11 +46,13 @@ def test_appended_once_in_one_write(tmp_path, monkeypatch):
     path, writes, write = tmp_path / "results" / "r.jsonl", [], os.write
     monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or write(file, data))
     assert results.append(path, [line(), line(seed=1)]) == [line(), line(seed=1)]
-    assert results.append(path, [line(seed=1), line(seed=2)]) == [line(seed=2)]    # what is there is not repeated
+    # what is there is not repeated
+    assert results.append(path, [line(seed=1), line(seed=2)]) == [line(seed=2)]
     assert results.append(path, [line()]) == []
     assert len(writes) == 2 and path.read_bytes() == b"".join(writes)
     assert results.read(path.parent) == [line(), line(seed=1), line(seed=2)]
-    assert [list(json.loads(text)) for text in path.read_text().splitlines()] == [list(results.FIELDS)] * 3
+    for text in path.read_text().splitlines():
+        assert list(json.loads(text)) == list(results.FIELDS)
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
@@ -62,14 +66,16 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("{}\n", "line 1: a result has the fields"), (json.dumps(LINE) + "\n{\"recipe\": \"r\n", "line 2"),
+    ("{}\n", "line 1: a result has the fields"),
+    (json.dumps(LINE) + "\n{\"recipe\": \"r\n", "line 2"),
     ("[1]\n", "line 1"),
 ])
 def test_a_damaged_file_is_named(text, message, tmp_path):
     (tmp_path / "r.jsonl").write_text(text)
-    for act in (lambda: results.read(tmp_path), lambda: results.append(tmp_path / "r.jsonl", [line()])):
-        with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
-            act()
+    with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
+        results.read(tmp_path)
+    with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
+        results.append(tmp_path / "r.jsonl", [line()])
     assert (tmp_path / "r.jsonl").read_text() == text
 
 
@@ -81,26 +87,42 @@ def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):
 
 
 def test_a_table_of_the_recipes_that_record_the_same_figures():
-    other = [line(recipe="s"), line(recipe="s", metric="aer", value=0.5)]
-    text = results.tables([line(), line(metric="aer", value=0.25), line(seed=1, value=22.0, minutes=5.0, threads=1),
-                           line(metric="aer", value=0.125), line(seed=1, metric="aer", value=0.25, minutes=5.0, threads=1),
-                           line(recipe="other", metric="bleu_greedy", split="valid", value=19.0), *other])
+    again = dict(seed=1, minutes=5.0, threads=1)
+    text = results.tables([
+        line(),
+        line(metric="aer", value=0.25),
+        line(value=22.0, **again),
+        line(metric="aer", value=0.125),                # the same seed again: the last stands
+        line(metric="aer", value=0.25, **again),
+        line(recipe="other", metric="bleu_greedy", split="valid", value=19.0),
+        line(recipe="s"),
+        line(recipe="s", metric="aer", value=0.5),
+    ])
     first, second = text.split("\n\n")
     assert first.splitlines() == [
-        "| recipe | bleu, test | aer, test | seeds | parameters | minutes | threads |", "|---|---:|---:|---:|---:|---:|---:|",
-        "| r | 21.00 ± 1.41 | 0.188 ± 0.088 | 2 | 1,234,567 | 4.0 | 1, 2 |",        # the same seed again: the last stands
+        "| recipe | bleu, test | aer, test | seeds | parameters | minutes | threads |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+        "| r | 21.00 ± 1.41 | 0.188 ± 0.088 | 2 | 1,234,567 | 4.0 | 1, 2 |",
         "| s | 20.00 | 0.500 | 1 | 1,234,567 | 3.0 | 2 |"]
-    assert second.splitlines()[0] == "| recipe | bleu greedy, valid | seeds | parameters | minutes | threads |"
+    head = "| recipe | bleu greedy, valid | seeds | parameters | minutes | threads |"
+    assert second.splitlines()[0] == head
     assert second.splitlines()[2:] == ["| other | 19.00 | 1 | 1,234,567 | 3.0 | 2 |"]
 
 
 def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
-    recipes = {name: SimpleNamespace(yardsticks=yardsticks) for name, yardsticks in (
-        ("s", {("test", "bleu"): (28.5, "Someone 2015"), ("valid", "bleu_greedy"): (27, "Someone 2015")}),
-        ("absent", {("test", "bleu"): (1.0, "no run")}), ("r", {}))}
+    someone = {
+        ("test", "bleu"): (28.5, "Someone 2015"),
+        ("valid", "bleu_greedy"): (27, "Someone 2015"),
+    }
+    recipes = {
+        "s": SimpleNamespace(yardsticks=someone),
+        "absent": SimpleNamespace(yardsticks={("test", "bleu"): (1.0, "no run")}),
+        "r": SimpleNamespace(yardsticks={}),
+    }
     rows = results.tables([line(recipe=name) for name in "xrs"], recipes).splitlines()
     assert [row[:4] for row in rows[2:5]] == ["| s ", "| r ", "| x "]
-    assert rows[5:] == ["", "Yardsticks:", "", "- s: bleu, test, 28.5; bleu greedy, valid, 27 (Someone 2015)"]
+    yardstick = "- s: bleu, test, 28.5; bleu greedy, valid, 27 (Someone 2015)"
+    assert rows[5:] == ["", "Yardsticks:", "", yardstick]
 
 
 def test_the_tool_writes_and_checks(tmp_path):
@@ -116,7 +138,8 @@ def test_the_tool_writes_and_checks(tmp_path):
     assert done.returncode == 1 and "differ from" in done.stderr and "old" in readme.read_text()
     assert tool(*there).returncode == tool("--check", *there).returncode == 0
     text = readme.read_text()
-    assert text.startswith("# Title\n\n<!-- results -->\n| recipe |") and text.endswith("|\n<!-- /results -->\nend\n")
+    assert text.startswith("# Title\n\n<!-- results -->\n| recipe |")
+    assert text.endswith("|\n<!-- /results -->\nend\n")
     results.append(folder / "r.jsonl", [line(seed=1)])
     assert tool("--check", *there).returncode == 1
     (folder / "r.jsonl").write_text("{}\n")

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from numpy_attention.runs import resume as runs
-from numpy_attention.training import checkpoint
+from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.writer import WriterTraining
+from numpy_attention.training import checkpoint
 
 
 class Trained:
@@ -14,41 +14,86 @@ class Trained:
 
     KIND, TRAINING = "writer", WriterTraining
 
-    def __init__(self, kind="writer", training=None, **settings):
-        self.known = {"kind": kind, "name": "m", "settings": settings, "corpus": {"name": "ptb"}, "vocabulary": ["a"],
-                      "training": dataclasses.asdict(WriterTraining()) if training is None else training}
+    def __init__(self, kind="writer", model="m", training=None, **settings):
+        if training is None:
+            training = dataclasses.asdict(WriterTraining())
+        self.known = {"kind": kind, "name": model, "settings": settings, "corpus": {"name": "ptb"},
+                      "vocabulary": ["a"], "training": training}
 
     def configuration(self):
         return self.known
 
 
-def test_a_run_may_go_on_with_the_same_settings_alone(tmp_path):
-    def saved(about, threads=1):
-        checkpoint.save(tmp_path / "checkpoint.npz", {}, {"about": about, "trainer": {"threads": threads}})
-    assert not runs.check_same(tmp_path, Trained())
-    saved(Trained(hidden=3).known)
-    assert runs.check_same(tmp_path, Trained(hidden=3), threads=1)
+@pytest.fixture
+def saved(tmp_path):
+    """Write the checkpoint of what was Trained by one thread."""
+    def save(trained):
+        about = {"about": trained.known, "trainer": {"threads": 1}}
+        checkpoint.save(tmp_path / "checkpoint.npz", {}, about)
+    return save
+
+
+def test_an_empty_folder_holds_nothing_to_resume(tmp_path):
+    assert not check_same(tmp_path, Trained())
+
+
+def test_a_run_may_go_on_with_the_same_settings_alone(saved, tmp_path):
+    saved(Trained(hidden=3))
+    assert check_same(tmp_path, Trained(hidden=3), threads=1)
     for other, message in ((Trained(hidden=4), "hidden 3 there, 4 now"),
-                           (Trained(hidden=3, layers=1), "layers None there, 1 now")):
+                           (Trained(hidden=3, layers=1), "layers None there, 1 now"),
+                           (Trained(model="n", hidden=3), "model m there, n now")):
         with pytest.raises(ValueError, match=message):
-            runs.check_same(tmp_path, other)
+            check_same(tmp_path, other)
     with pytest.raises(ValueError, match="threads 1 there, 2 now"):
-        runs.check_same(tmp_path, Trained(hidden=3), threads=2)
-    before_schedules = dataclasses.asdict(WriterTraining())
-    del before_schedules["schedule"], before_schedules["unit"]          # a run older than these settings has their defaults
-    saved(Trained(training=before_schedules).known)
-    assert runs.check_same(tmp_path, Trained())
-    saved(Trained(kind="translator", training={"reverse_source": True}).known)
+        check_same(tmp_path, Trained(hidden=3), threads=2)
+
+
+def test_a_run_older_than_a_setting_of_the_training_has_its_default(saved, tmp_path):
+    training = dataclasses.asdict(WriterTraining())
+    del training["schedule"], training["unit"]
+    saved(Trained(training=training))
+    assert check_same(tmp_path, Trained())
+    with pytest.raises(ValueError, match="schedule constant there, linear now"):
+        check_same(tmp_path, Trained(training=training | {"schedule": "linear"}))
+
+
+def test_a_run_older_than_a_setting_of_the_model_has_its_default(saved, tmp_path):
+    saved(Trained(model="language-model", hidden=3))
+    assert check_same(tmp_path, Trained(model="language-model", hidden=3, cell="lstm"))
+    with pytest.raises(ValueError, match="cell lstm there, gru now"):
+        check_same(tmp_path, Trained(model="language-model", hidden=3, cell="gru"))
+
+
+def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
+    saved(Trained(model="luong", hidden=4, attention="general"))
+    given = dict(attention="general", window="global", width=10, heads=4)
+    assert check_same(tmp_path, Trained(model="luong", hidden=4, **given))
+    with pytest.raises(ValueError, match="window global there, local-p now"):
+        check_same(tmp_path, Trained(model="luong", hidden=4, **given | {"window": "local-p"}))
+
+
+def test_a_setting_that_was_renamed_is_the_same(saved, tmp_path):
+    saved(Trained(D=2, first=True))
+    assert check_same(tmp_path, Trained(width=2, pre_norm=True))
+    with pytest.raises(ValueError, match="width 2 there, 3 now"):
+        check_same(tmp_path, Trained(width=3, pre_norm=True))
+
+
+def test_another_kind_is_another_run(saved, tmp_path):
+    saved(Trained(kind="translator", training={"reverse_source": True}))
     with pytest.raises(ValueError, match="translator there, writer now"):
-        runs.check_same(tmp_path, Trained())
+        check_same(tmp_path, Trained())
 
 
-@pytest.mark.parametrize("schedule, allowed", [("constant", True), ("decay", True), ("linear", False)])
-def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, allowed, tmp_path):
-    few, more = (Trained(training=dataclasses.asdict(WriterTraining(epochs=n, schedule=schedule))) for n in (2, 3))
-    checkpoint.save(tmp_path / "checkpoint.npz", {}, {"about": few.known})
-    if allowed:
-        assert runs.check_same(tmp_path, more)
-    else:
+@pytest.mark.parametrize("schedule", ["constant", "decay", "linear", "warmup"])
+def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, saved, tmp_path):
+    few, more = (
+        Trained(training=dataclasses.asdict(WriterTraining(epochs=epochs, schedule=schedule)))
+        for epochs in (2, 3))
+    saved(few)
+    if schedule == "linear":
         with pytest.raises(ValueError, match="epochs 2 there, 3 now"):
-            runs.check_same(tmp_path, more)
+            check_same(tmp_path, more)
+    else:
+        assert check_same(tmp_path, more)

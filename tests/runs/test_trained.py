@@ -1,14 +1,19 @@
-"""What translators and writers share: a folder goes on with its own run alone, schedules end with it, the best is kept."""
+"""What translators and writers share: whose folder goes on, when schedules end, what is kept."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
-from numpy_attention.runs.trained import kind_of
-from numpy_attention.training import checkpoint
+from numpy_attention.runs.trained import kind_of, schedule_of
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.runs.writer import Writer, WriterTraining
+from numpy_attention.training import checkpoint
+from numpy_attention.training.optimizers import SGD, Adadelta
+from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
+from numpy_attention.training.settings import POSITIVE, Training, option
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
 OTHERS = [Pair(("dog", "cat"), ("chien", "chat")), Pair(("cat",), ("chat",))]
@@ -27,8 +32,10 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("other, threads, message", [
-    (translator_of(OTHERS), None, "source_vocabulary"), (translator_of(settings=SIZES | {"dropout": 0.5}), None, "dropout"),
-    (translator_of(seed=7), None, "seed 0 there, 7 now"), (translator_of(batch_size=1), None, "batch_size 2 there, 1 now"),
+    (translator_of(OTHERS), None, "source_vocabulary"),
+    (translator_of(settings=SIZES | {"dropout": 0.5}), None, "dropout"),
+    (translator_of(seed=7), None, "seed 0 there, 7 now"),
+    (translator_of(batch_size=1), None, "batch_size 2 there, 1 now"),
     (translator_of(), 2, "threads 1 there, 2 now"),
 ])
 def test_another_run_is_not_resumed(folder, other, threads, message):
@@ -39,9 +46,11 @@ def test_another_run_is_not_resumed(folder, other, threads, message):
 
 
 def test_what_leaves_the_steps_as_they_were_may_change(folder):
-    more = translator_of(epochs=3, minutes=5.0, save_steps=2, keep="last").fit(PAIRS, PAIRS, folder, progress=False)
+    more = translator_of(epochs=3, minutes=5.0, save_steps=2, keep="last")
+    more.fit(PAIRS, PAIRS, folder, progress=False)
     assert len(more.history) == 3 and more.threads == 1
-    assert len(Translator.load(folder).fit(PAIRS, PAIRS, folder, 1, progress=False).history) == 3
+    again = Translator.load(folder).fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert len(again.history) == 3
 
 
 def test_the_arrays_are_read_once(folder, monkeypatch):
@@ -54,8 +63,44 @@ def test_the_arrays_are_read_once(folder, monkeypatch):
     assert len(read) == 2
 
 
-@pytest.mark.parametrize("state, steps", [("carried", None), ("sentence", None), ("article", 5), (None, None)])
-def test_a_linear_schedule_ends_with_the_last_step(state, steps, rng):
+# ---- settings reach what they are for ----------------------------------------------------------
+
+
+def test_the_trainer_and_its_optimizer_take_what_they_name():
+    translator = translator_of(
+        optimizer="adadelta", learning_rate=0.5, average="token", clip=2.0, patience=3,
+        save_steps=4, schedule="decay", full_epochs=1, divisor=3.0)
+    trainer = translator.trainer(PAIRS, threads=1, progress=False)
+    assert trainer.optimizer == Adadelta(learning_rate=0.5)
+    assert (trainer.average, trainer.clip) == ("token", 2.0)
+    assert (trainer.patience, trainer.save_steps) == (3, 4)
+    assert trainer.schedule == Decay(1, 3.0)
+
+
+@dataclass
+class OwnTraining(TranslatorTraining):
+    """An option more, which SGD has a field for."""
+
+    momentum: float = option(0.5, POSITIVE, "share of the step before")
+
+
+def test_a_new_option_is_handed_on_by_its_name():
+    training = OwnTraining(optimizer="sgd", momentum=0.75)
+    trainer = Translator.create(PAIRS, settings=SIZES, training=training).trainer(PAIRS, threads=1)
+    assert trainer.optimizer == SGD(learning_rate=1e-3, momentum=0.75)
+
+
+def test_schedules():
+    def schedule(**settings):
+        return schedule_of(Training(epochs=5, **settings), lambda epochs: 10 * epochs)
+    assert schedule() == Constant()
+    assert schedule(schedule="decay", full_epochs=2, divisor=1.5) == Decay(2, 1.5)
+    assert schedule(schedule="linear") == LinearDecay(50)
+    assert schedule(schedule="warmup", warmup=7) == Warmup(7)
+
+
+@pytest.mark.parametrize("state", ["carried", "sentence", "article", None])
+def test_a_linear_schedule_ends_with_the_last_step(state, rng):
     """Also where shuffled groups of documents take more windows than sorted ones."""
     how = dict(epochs=2, batch_size=2, schedule="linear")
     if state is None:
@@ -63,12 +108,16 @@ def test_a_linear_schedule_ends_with_the_last_step(state, steps, rng):
         trained = translator_of(learn, **how)
     else:
         learn = Text([[["a"] for _ in range(n)] for n in rng.integers(1, 40, 90)], whole=True)
-        training = WriterTraining(state=state, steps=steps or 35, **how)
+        training = WriterTraining(state=state, steps=5 if state == "article" else 35, **how)
         trained = Writer.create(learn, settings=dict(hidden=4, layers=1), training=training)
     trainer = trained.trainer(learn, threads=1, progress=False)
     trainer.fit(2)
     assert trainer.schedule.steps == trainer.step
-    assert (trainer.step > 2 * len(trainer.train)) if state == "article" else (trainer.step == 2 * len(trainer.train))
+    sorted_ones = 2 * len(trainer.train)
+    assert trainer.step > sorted_ones if state == "article" else trainer.step == sorted_ones
+
+
+# ---- what is kept ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("flat", [False, True])
@@ -78,11 +127,12 @@ def test_the_best_parameters_are_kept_by_name(folder, flat):
     arrays, about = checkpoint.load(folder / "checkpoint.npz")
     names = [name for name in arrays if name.startswith("best/")]
     assert len(names) == len(list(Translator.load(folder).model.named_parameters()))
-    arrays |= {name: array + 1 for name, array in arrays.items() if name.startswith("parameters/")}     # another last epoch
+    # another last epoch
+    arrays |= {name: array + 1 for name, array in arrays.items() if name.startswith("parameters/")}
     if flat:
         arrays["best"] = np.concatenate([arrays.pop(name).ravel() for name in names])
     else:
-        arrays = dict(reversed(arrays.items()))                                      # a field has moved in its class since
+        arrays = dict(reversed(arrays.items()))         # a field has moved in its class since
     checkpoint.save(folder / "checkpoint.npz", arrays, about)
     assert np.array_equal(Translator.load(folder).model.vector, best)
     resumed = translator_of()

@@ -12,9 +12,12 @@ SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
 
 def pairs_of(rng, count):
     """Sentences of colours and things, and the same backwards in capitals."""
-    sentences = [[WORDS[k] for k in rng.integers(len(WORDS), size=rng.integers(1, 5))] for _ in range(count)]
-    return [Pair(tuple(words), tuple(word.upper() for word in words[::-1]),
-                 {(len(words) - 1 - j, j) for j in range(len(words))}) for words in sentences]
+    pairs = []
+    for _ in range(count):
+        words = [WORDS[k] for k in rng.integers(len(WORDS), size=rng.integers(1, 5))]
+        links = {(len(words) - 1 - j, j) for j in range(len(words))}
+        pairs.append(Pair(words, [word.upper() for word in words[::-1]], links))
+    return pairs
 
 
 def translator_of(pairs, **training):
@@ -24,9 +27,12 @@ def translator_of(pairs, **training):
 
 @pytest.fixture(scope="module")
 def cut(tmp_path_factory):
-    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install -e '.[subwords]'")
-    pairs, folder = pairs_of(np.random.default_rng(0), 400), tmp_path_factory.mktemp("run")
-    return translator_of(pairs, subwords=28, reverse_source=True).fit(pairs, None, folder, 1, progress=False), folder
+    missing = "sentencepiece is not installed: pip install -e '.[subwords]'"
+    pytest.importorskip("sentencepiece", reason=missing)
+    pairs = pairs_of(np.random.default_rng(0), 400)
+    folder = tmp_path_factory.mktemp("run")
+    translator = translator_of(pairs, subwords=28, reverse_source=True)
+    return translator.fit(pairs, None, folder, 1, progress=False), folder
 
 
 def test_pieces_come_back_as_words(cut, rng):
@@ -34,13 +40,15 @@ def test_pieces_come_back_as_words(cut, rng):
     pairs = pairs_of(rng, 40)
     assert len(translator.source_vocabulary) == len(translator.target_vocabulary) == 28
     figures = translator.measure(pairs, 2, 1)
-    assert figures["bleu_greedy"] > 10 and figures["tokens"] > sum(len(pair.target) + 1 for pair in pairs)
     words = sum(len(pair.target) + 1 for pair in pairs)
-    assert figures["perplexity_word"] == pytest.approx(figures["perplexity"] ** (figures["tokens"] / words))
+    assert figures["bleu_greedy"] > 10 and figures["tokens"] > words
+    per_word = figures["perplexity"] ** (figures["tokens"] / words)
+    assert figures["perplexity_word"] == pytest.approx(per_word)
     again = Translator.load(folder)
-    for one, other in zip(translator.translate([pair.source for pair in pairs]), again.translate([p.source for p in pairs])):
+    sentences = [pair.source for pair in pairs]
+    for one, other in zip(translator.translate(sentences), again.translate(sentences)):
         assert one.target == other.target and np.array_equal(one.weights, other.weights)
-        assert one.weights.shape in ((len(one.target) + 1, len(one.source) + 1), (len(one.target), len(one.source) + 1))
+        assert one.weights.shape == (len(one.target) + one.finished, len(one.source) + 1)
         np.testing.assert_allclose(one.weights.sum(1), 1, atol=1e-5)
 
 
@@ -50,7 +58,8 @@ def test_weights_of_words_are_sums_over_source_and_means_over_target_pieces(cut,
         ids = translator.source_vocabulary.encode(pair.source)
         batches = translator.batches([pair])
         raw = translator.model.weights(batches.batch([0]))[:, 0]
-        raw = np.concatenate([raw[:, -2::-1], raw[:, -1:]], 1)              # the model read the pieces from their end
+        # the model read the pieces from their end
+        raw = np.concatenate([raw[:, -2::-1], raw[:, -1:]], 1)
         source = translator.source_vocabulary.places(pair.source) + [len(pair.source)]
         target = translator.target_vocabulary.places(pair.target) + [len(pair.target)]
         assert raw.shape == (len(target), len(ids) + 1)
@@ -66,11 +75,15 @@ def test_sampling(cut):
     sentence = ["red", "houses"]
     best = translator.translate([sentence], beam=1)[0]
     certain = translator.sample(sentence, np.random.default_rng(0), temperature=0)
-    assert certain.target == best.target and certain.log_probability == pytest.approx(best.log_probability, abs=1e-4)
+    assert certain.target == best.target
+    assert certain.log_probability == pytest.approx(best.log_probability, abs=1e-4)
     np.testing.assert_allclose(certain.weights, best.weights, atol=1e-5)
-    drawn = [translator.sample(sentence, np.random.default_rng(seed), temperature=3.0) for seed in range(8)]
+    drawn = [translator.sample(sentence, np.random.default_rng(seed), temperature=3.0)
+             for seed in range(8)]
     assert len({tuple(one.target) for one in drawn}) > 2
-    assert all(one.log_probability <= best.log_probability + 1e-4 or len(one.target) < len(best.target) for one in drawn)
+    for one in drawn:
+        likelier = one.log_probability > best.log_probability + 1e-4
+        assert not likelier or len(one.target) < len(best.target)
     again = translator.sample(sentence, np.random.default_rng(3), temperature=3.0)
     assert again.target == drawn[3].target
     with pytest.raises(ValueError, match="the sentence is empty"):
@@ -78,9 +91,12 @@ def test_sampling(cut):
 
 
 def test_unknown_words_are_replaced_by_what_was_looked_at():
-    weights = np.array([[0.1, 0.6, 0.1, 0.2], [0.3, 0.1, 0.2, 0.4], [0.9, 0.1, 0.0, 0.0], [0, 0, 0, 1.0]])
+    weights = np.array([[0.1, 0.6, 0.1, 0.2],
+                        [0.3, 0.1, 0.2, 0.4],       # the largest is </s>'s: of the words, Anna's
+                        [0.9, 0.1, 0.0, 0.0],
+                        [0, 0, 0, 1.0]])
     found = Translation(["Anna", "sees", "Bob"], ["ve", "<unk>", "<unk>"], -1.0, weights)
-    assert found.unknown_replaced() == ["ve", "Anna", "Anna"]       # the second row's largest is </s>'s: of the words, Anna's
+    assert found.unknown_replaced() == ["ve", "Anna", "Anna"]
     assert found.target == ["ve", "<unk>", "<unk>"]
     nowhere = Translation(["a", "b"], ["<unk>"], 0.0, np.array([[0, 0, 1.0], [0, 0, 1.0]]))
     assert nowhere.unknown_replaced() == ["<unk>"]                  # no source word has any weight

@@ -1,4 +1,4 @@
-"""A writer from text to text: its batches, measured by hand, saved, loaded, writing on, and what it looked at."""
+"""A writer from text to text: its batches, measured by hand, writing on, what it looked at."""
 
 import math
 
@@ -19,8 +19,9 @@ ATTENTIVE = dict(attention="key-value", hidden=6, layers=1)
 
 def writer_of(text=TEXT, settings=None, **training):
     name = "attentive-language-model" if settings and "attention" in settings else "language-model"
-    training = WriterTraining(**{"epochs": 3, "batch_size": 2, "steps": 3, "learning_rate": 0.01} | training)
-    return Writer.create(text, name, settings or dict(hidden=5, layers=1), training, {"name": "ptb"})
+    settings = settings or dict(hidden=5, layers=1)
+    how = dict(epochs=3, batch_size=2, steps=3, learning_rate=0.01) | training
+    return Writer.create(text, name, settings, WriterTraining(**how), {"name": "ptb"})
 
 
 def targets(batches):
@@ -41,13 +42,16 @@ def documents(writer, parts):
     """The same, by hand: each part begins after </s> with an empty state."""
     found = []
     for sentences in parts:
-        ids = [EOS] + [id for sentence in sentences for id in writer.vocabulary.encode(sentence) + [EOS]]
+        ids = [EOS]
+        for sentence in sentences:
+            ids += writer.vocabulary.encode(sentence) + [EOS]
         found += [(tuple(ids[:t]), ids[t]) for t in range(1, len(ids))]
     return found
 
 
 @pytest.mark.parametrize("state, parts", [
-    ("sentence", [[sentence] for article in ARTICLES for sentence in article]), ("article", ARTICLES),
+    ("sentence", [[sentence] for article in ARTICLES for sentence in article]),
+    ("article", ARTICLES),
     ("carried", [[sentence for article in ARTICLES for sentence in article]]),
 ])
 def test_every_token_is_predicted_from_the_state_that_was_chosen(state, parts):
@@ -74,12 +78,14 @@ def test_perplexity_is_that_of_word_by_word(state, settings):
                 total -= log_p[0, wanted]
     figures = writer.measure(TEXT, threads=2)
     assert figures["perplexity"] == pytest.approx(math.exp(total / 17), rel=1e-5)
-    assert figures["loss"] == pytest.approx(total / 17, rel=1e-5) and "bits_per_character" not in figures
+    assert figures["loss"] == pytest.approx(total / 17, rel=1e-5)
+    assert "bits_per_character" not in figures
 
 
 def test_characters_are_measured_in_bits():
     figures = writer_of(LETTERS).measure(LETTERS)
-    assert figures["tokens"] == 11 and figures["bits_per_character"] == pytest.approx(np.log2(figures["perplexity"]))
+    assert figures["tokens"] == 11
+    assert figures["bits_per_character"] == pytest.approx(np.log2(figures["perplexity"]))
 
 
 def test_trained_saved_and_loaded(tmp_path):
@@ -87,11 +93,18 @@ def test_trained_saved_and_loaded(tmp_path):
     before = writer.measure(TEXT)["perplexity"]
     writer.fit(TEXT, TEXT, tmp_path, threads=1, progress=False)
     again = Writer.load(tmp_path)
-    assert again.measure(TEXT) == writer.measure(TEXT) and writer.measure(TEXT)["perplexity"] < 0.9 * before
-    assert (again.training, again.settings, again.vocabulary) == (writer.training, writer.settings, writer.vocabulary)
-    assert Writer.create(LETTERS, settings=dict(hidden=4)).training.unit == "characters"
-    texts = [[word.token for word in w.generate(np.random.default_rng(3), ["a"], 9)] for w in (writer, again)]
+    assert again.measure(TEXT) == writer.measure(TEXT)
+    assert writer.measure(TEXT)["perplexity"] < 0.9 * before
+    assert again.training == writer.training and again.settings == writer.settings
+    assert again.vocabulary == writer.vocabulary
+    texts = [[word.token for word in one.generate(np.random.default_rng(3), ["a"], 9)]
+             for one in (writer, again)]
     assert texts[0] == texts[1] and len(texts[0]) == 9
+
+
+def test_the_unit_is_the_texts():
+    assert Writer.create(TEXT, settings=dict(hidden=4)).training.unit == "words"
+    assert Writer.create(LETTERS, settings=dict(hidden=4)).training.unit == "characters"
 
 
 def test_unknown_words_and_ends_are_written_only_where_they_belong(rng):
@@ -102,12 +115,13 @@ def test_unknown_words_and_ends_are_written_only_where_they_belong(rng):
     assert tokens(writer_of(LETTERS)) == set("abcd \n")
 
 
-@pytest.mark.parametrize("state, empty", [("sentence", True), ("carried", False), ("article", False)])
+@pytest.mark.parametrize("state, empty", [
+    ("sentence", True), ("carried", False), ("article", False)])
 def test_a_sentence_is_written_from_the_state_it_was_trained_with(state, empty, rng):
     writer, last = writer_of(settings=ATTENTIVE, state=state), None
     for word in writer.generate(rng, length=80):
         if last == "</s>":
-            assert np.isnan(word.weights).all() == empty        # an empty memory: nothing to look at
+            assert np.isnan(word.weights).all() == empty    # an empty memory: nothing to look at
         last = word.token
 
 
@@ -121,7 +135,7 @@ def test_what_a_word_looked_at_is_what_attention_gives(window, rng):
     assert rows.shape == (len(tokens) + 1, len(tokens) + 1)
     for t, word in enumerate(words, len(prompt)):
         assert len(word.weights) == t + 1
-        np.testing.assert_allclose(word.weights, rows[t, :t + 1], atol=1e-6)            # NaN at the same places
+        np.testing.assert_allclose(word.weights, rows[t, :t + 1], atol=1e-6)    # NaN at the same
     visible = np.tri(len(rows), k=-1, dtype=bool)
     if window:
         visible &= ~np.tri(len(rows), k=-1 - window, dtype=bool)
@@ -133,33 +147,37 @@ def test_what_a_word_looked_at_is_what_attention_gives(window, rng):
 
 def test_more_than_the_memory_holds_is_told_as_not_visible(rng):
     words = list(writer_of(settings=ATTENTIVE).generate(rng, ["a"] * 10, length=100))
-    assert np.isfinite(words[-1].weights).sum() == 64 and np.isfinite(words[-1].weights[-65:-1]).all()
+    seen = np.isfinite(words[-1].weights)
+    assert seen.sum() == 64 and seen[-65:-1].all()
 
 
 def test_a_string_is_no_list_of_words(rng):
-    words, letters = (Writer.create(Text([[["a", "b"]]], unit), "attentive-language-model", dict(hidden=4, layers=1))
+    words, letters = (writer_of(Text([[["a", "b"]]], unit), ATTENTIVE)
                       for unit in ("words", "characters"))
+    message = r"is the string 'a b', expected a list of words: write \w+\.split\(\)"
     for use in (words.attend, lambda prompt: words.generate(rng, prompt)):
-        with pytest.raises(TypeError, match=r"is the string 'a b', expected a list of words: write \w+\.split\(\)"):
+        with pytest.raises(TypeError, match=message):
             use("a b")
     assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
     with pytest.raises(ValueError, match="writes no ends of sentences"):
         letters.generate(rng, "ab", sentences=1)
 
 
-def test_refused(rng):
-    for writer, kind in ((writer_of(), "language-model"), (writer_of(settings=ATTENTIVE | {"attention": "ngram"}), "ngram")):
+def test_without_attention_there_is_nothing_to_show(rng):
+    ngram = ATTENTIVE | {"attention": "ngram"}
+    for writer, kind in ((writer_of(), "language-model"), (writer_of(settings=ngram), "ngram")):
         with pytest.raises(ValueError, match=f"the {kind} model has no attention weights"):
             writer.attend(["a"])
         assert next(writer.generate(rng)).weights is None
+
+
+def test_refused(rng):
     with pytest.raises(ValueError, match="an empty sentence"):
         writer_of(settings=ATTENTIVE).attend([])
     with pytest.raises(ValueError, match="temperature -1"):
         writer_of().generate(rng, temperature=-1)
-    with pytest.raises(ValueError, match="unknown language model 'rnnsearch'"):
+    with pytest.raises(ValueError, match="language model 'rnnsearch': expected one of"):
         Writer.create(TEXT, "rnnsearch")
-    with pytest.raises(ValueError, match="state 'chapter': expected one of carried, sentence, article"):
-        WriterTraining(state="chapter")
     with pytest.raises(ValueError, match="does not come as articles"):
         writer_of(state="article").batches(Text([[["a"]]]))
     with pytest.raises(ValueError, match="too short for 2 streams"):
@@ -173,10 +191,12 @@ def test_refused(rng):
 
 
 def test_the_output_begins_with_the_words_frequencies():
-    counts = {"a": 4, "b": 3, "c": 2, "d": 2}                       # </s>: 6 sentences and the one before the text
+    counts = {"a": 4, "b": 3, "c": 2, "d": 2}
     plain, started = (writer_of(frequencies=flag) for flag in (False, True))
     assert not plain.model.output.b.any()
-    wanted = np.array([0, 0, 7, 0] + [counts[token] for token in started.vocabulary.tokens]) + 0.5
+    ends = 7                                        # 6 sentences, and the one before the text
+    words = [counts[token] for token in started.vocabulary.tokens]
+    wanted = np.array([0, 0, ends, 0] + words) + 0.5
     np.testing.assert_allclose(np.exp(started.model.output.b), wanted / wanted.sum(), rtol=1e-6)
     started.model.output.b[...] = 0
     assert np.array_equal(plain.model.vector, started.model.vector)

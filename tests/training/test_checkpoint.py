@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from small import translator_model
 
+from numpy_attention import __version__
 from numpy_attention.training import checkpoint
 
 
@@ -95,9 +96,23 @@ def test_not_a_checkpoint(tmp_path):
     np.savez(tmp_path / "garbled.npz", about=np.frombuffer(b"{not json", np.uint8))
     with pytest.raises(ValueError, match="no checkpoint"):
         checkpoint.load(tmp_path / "garbled.npz")
-    np.savez(tmp_path / "future.npz", about=np.frombuffer(json.dumps({"format": 99}).encode(), np.uint8))
-    with pytest.raises(ValueError, match="format 99, expected 1"):
-        checkpoint.load(tmp_path / "future.npz")
+    np.savez(tmp_path / "listed.npz", about=np.frombuffer(b"[1]", np.uint8))
+    with pytest.raises(ValueError, match=r"no checkpoint: its 'about' entry is \[1\]"):
+        checkpoint.load(tmp_path / "listed.npz")
+
+
+def test_the_version_that_wrote_it_is_kept(path):
+    assert checkpoint.load_about(path)["version"] == __version__
+
+
+@pytest.mark.parametrize("said, wrote", [({}, "before 0.2.0"), ({"version": "9.1"}, "9.1")])
+def test_another_format_is_refused_by_the_names_of_both_versions(tmp_path, said, wrote):
+    about = json.dumps({"format": 99} | said).encode()
+    np.savez(tmp_path / "future.npz", about=np.frombuffer(about, np.uint8))
+    message = f"format 99, expected 1; written by numpy_attention {wrote}, this is {__version__}: "
+    for load in (checkpoint.load, checkpoint.load_about):
+        with pytest.raises(ValueError, match=message):
+            load(tmp_path / "future.npz")
 
 
 def test_values_that_are_not_finite(tmp_path):
@@ -123,7 +138,8 @@ def test_a_best_vector_is_read_in_the_order_of_its_own_file(tmp_path):
     checkpoint.save(tmp_path / "old.npz", parameters | {"best": np.arange(8.0)}, {})
     arrays, _ = checkpoint.load(tmp_path / "old.npz")
     assert arrays.keys() == parameters.keys() | {"best/b", "best/part.W"}
-    assert arrays["best/b"].tolist() == [0, 1] and arrays["best/part.W"].tolist() == [[2, 3, 4], [5, 6, 7]]
+    assert arrays["best/b"].tolist() == [0, 1]
+    assert arrays["best/part.W"].tolist() == [[2, 3, 4], [5, 6, 7]]
 
 
 def test_arrays_are_stored_plainly(path):

@@ -1,9 +1,9 @@
-"""Batches: padding, shares, the order of an epoch, and streams of text."""
+"""Batches of pairs: padding, shares, the order of an epoch."""
 
 import numpy as np
 import pytest
 
-from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch, padded
+from numpy_attention.data.batching import PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, Vocabulary
 
@@ -18,7 +18,6 @@ def test_a_pair_batch_by_hand():
     assert ((batch.target_in != PAD) == batch.target_mask).all()
     reversed_ = pair_batch([[4, 5, 6], [7]], [[8], [9, 4]], reverse_source=True)
     assert reversed_.source.T.tolist() == [[6, 5, 4, EOS], [7, EOS, PAD, PAD]]
-    assert padded([[1], [2, 3]]).tolist() == [[1, 2], [PAD, 3]]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
@@ -83,28 +82,3 @@ def test_pair_batches_encode_and_refuse():
                           (([[4]], [[4]], 0), "batch_size 0")):
         with pytest.raises(ValueError, match=message):
             PairBatches(*args)
-
-
-@pytest.mark.parametrize("length, batch_size, steps", [(50, 4, 5), (41, 4, 5), (11, 3, 20), (5, 4, 1)])
-def test_streams_predict_every_token_but_the_first_once(length, batch_size, steps):
-    ids = np.arange(4, 4 + length)
-    data = TextBatches(ids, batch_size, steps)
-    seen = []
-    for position, start in enumerate(data.order()):
-        batch = data.batch(start)
-        assert batch.size == batch_size and len(batch.inputs) <= steps and batch.inputs.flags.c_contiguous
-        real = batch.targets != PAD
-        assert (batch.targets[real] == batch.inputs[real] + 1).all() and batch.tokens == real.sum()
-        assert data.carried(start) is (position > 0)
-        seen += batch.targets[real].tolist()
-    assert sorted(seen) == ids[1:].tolist() and len(data) == len(data.order())
-    streams = np.concatenate([data.batch(start).inputs for start in data.order()])
-    assert streams[:, 0].tolist() == ids[:len(streams)].tolist()        # a stream goes on from window to window
-    share = data.batch(0).share(1, 2)
-    assert share.rows.tolist() == list(range(batch_size // 2, batch_size))
-    assert (share.targets == data.batch(0).targets[:, share.rows]).all()
-
-
-def test_a_text_that_is_too_short_is_refused():
-    with pytest.raises(ValueError, match="a text of 4 tokens is too short for 4 streams: expected at least 5"):
-        TextBatches([4, 5, 6, 7], batch_size=4)

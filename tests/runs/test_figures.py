@@ -1,0 +1,43 @@
+"""A translator's figures, each beside its metric, by hand where that is short."""
+
+import math
+
+import numpy as np
+import pytest
+
+from numpy_attention import metrics
+from numpy_attention.data.pairs import Pair
+from numpy_attention.runs import figures
+from numpy_attention.training.evaluation import Evaluation
+
+PAIRS = [
+    Pair(("a", "b"), ("x", "y", "z", "u"), {(0, 0), (1, 3)}, {(1, 1)}),
+    Pair(("c",), ("x", "y", "z", "v")),
+]
+RIGHT = [["x", "y", "z", "u"], ["x", "y", "z", "v"]]
+HALF = [["x", "y", "z", "u"], ["x", "y", "z", "w"]]
+
+
+def test_likelihood_of_tokens_and_of_words():
+    found = figures.of_likelihood(Evaluation(loss=30.0, tokens=15), PAIRS)
+    assert found == {
+        "perplexity": math.exp(2), "tokens": 15, "perplexity_word": math.exp(3)}    # 4 + 1 + 4 + 1
+
+
+def test_text_of_a_beam_and_of_greedy_search():
+    found = figures.of_text(RIGHT, HALF, PAIRS)
+    assert found["bleu"] == pytest.approx(100) and found["chrf"] == pytest.approx(100)
+    assert found["bleu_13a"] == pytest.approx(100)
+    assert found["exact"] == 0.5
+    assert found["bleu_greedy"] == metrics.bleu(HALF, [pair.target for pair in PAIRS]).score < 100
+
+
+def test_pointing():
+    weights = [np.full((5, 3), 0.1), np.ones((5, 2)) / 2]
+    weights[0][0, 0] = 0.8              # the first link is found
+    weights[0][3, 0] = 0.8              # the second is not, but its neighbour
+    found = figures.of_pointing(weights, PAIRS)
+    assert list(found) == ["pointing", "near", "diagonal", "aer"]
+    assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 1.0)
+    links = metrics.links_from_weights(weights, PAIRS)
+    assert found["aer"] == metrics.alignment_error_rate(links, PAIRS) > 0

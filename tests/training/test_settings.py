@@ -1,0 +1,118 @@
+"""Training's options: each checked by what it may be, read from text, and said without NumPy."""
+
+import math
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+
+from numpy_attention import names
+from numpy_attention.training.settings import (
+    DIVISOR, FLAG, NORM, POSITIVE, Training, TranslatorTraining, WriterTraining, choice, whole)
+
+KINDS = Training, TranslatorTraining, WriterTraining
+
+
+@pytest.mark.parametrize("values, inside, outside", [
+    (whole(1), [1, 10**9], [0, -1, 1.0, True, "1", None]),
+    (whole(0), [0, 1], [-1]),
+    (POSITIVE, [1, 1e-300], [0, -1.0, math.inf, math.nan, True, "1"]),
+    (NORM, [5, math.inf], [0.0, -math.inf, math.nan]),
+    (DIVISOR, [1, 1.2], [0.99, math.inf, math.nan]),
+    (FLAG, [True, False], [0, 1, "True", None]),
+    (choice("a", "b"), ["a", "b"], ["c", "", "ab", None, 0]),
+])
+def test_what_a_setting_may_be(values, inside, outside):
+    assert all(value in values for value in inside)
+    assert not any(value in values for value in outside)
+
+
+@pytest.mark.parametrize("values, text, value", [
+    (whole(1), "12", 12),
+    (POSITIVE, "1e-3", 1e-3),
+    (NORM, "inf", math.inf),
+    (choice("a"), "a", "a"),
+])
+def test_read_from_text(values, text, value):
+    assert values.read(text) == value
+
+
+@pytest.mark.parametrize("values, text, expected", [
+    (whole(5), "4", "a whole number of at least 5"),
+    (whole(5), "6.0", "a whole number of at least 5"),
+    (POSITIVE, "nan", "a positive number"),
+    (POSITIVE, "much", "a positive number"),
+    (choice("a", "b"), "c", "one of a, b"),
+])
+def test_a_text_that_is_none_of_them(values, text, expected):
+    with pytest.raises(ValueError, match=f"^'{text}': expected {expected}$"):
+        values.read(text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_is_an_option_and_its_default_is_one_of_its_values(kind):
+    for one in fields(kind):
+        about = one.metadata
+        assert one.default is None or one.default in about["values"], one.name
+        assert about["help"] and "--" not in about["help"] and isinstance(about["offered"], bool)
+        for setting, choices in about["of"].items():
+            known = {other.name: other.metadata["values"].choices for other in fields(kind)}
+            assert set(choices) < set(known[setting]), one.name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name, value, message", [
+    ("epochs", 0, "epochs 0: expected a whole number of at least 1"),
+    ("minutes", 0.0, "minutes 0.0: expected a positive number"),
+    ("batch_size", 2.5, "batch_size 2.5: expected a whole number"),
+    ("batch_size", None, "batch_size None: expected a whole number"),
+    ("optimizer", "lion", "optimizer 'lion': expected one of adam, adadelta, sgd"),
+    ("learning_rate", math.nan, "learning_rate nan: expected a positive number"),
+    ("schedule", "cosine", "schedule 'cosine': expected one of constant, decay, linear, warmup"),
+    ("full_epochs", -1, "full_epochs -1: expected a whole number of at least 0"),
+    ("divisor", 0.5, "divisor 0.5: expected a number of at least 1"),
+    ("warmup", 0, "warmup 0: expected"),
+    ("clip", 0, "clip 0: expected a positive number, or inf to clip nothing"),
+    ("average", "word", "average 'word': expected one of sentence, token"),
+    ("patience", 0, "patience 0: expected"),
+    ("keep", "first", "keep 'first': expected one of best, last"),
+    ("save_steps", 0, "save_steps 0: expected"),
+    ("min_count", 0, "min_count 0: expected"),
+    ("seed", -1, "seed -1: expected a whole number of at least 0"),
+])
+def test_a_setting_that_may_not_be_is_refused(kind, name, value, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize("kind, name, value", [
+    (TranslatorTraining, "subwords", 4), (TranslatorTraining, "reverse_source", 1),
+    (WriterTraining, "steps", 0), (WriterTraining, "state", "chapter"),
+    (WriterTraining, "max_vocabulary", 4), (WriterTraining, "unit", "lines"),
+    (WriterTraining, "frequencies", None),
+])
+def test_settings_of_one_kind_are_refused_too(kind, name, value):
+    with pytest.raises(ValueError, match=f"^{name} {value!r}: expected"):
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_need_be_given(kind):
+    unset = {one.name for one in fields(kind) if one.default is None}
+    assert {"minutes", "patience", "save_steps"} <= unset
+    assert kind(**{name: None for name in unset}) == kind()
+
+
+def test_choices_stand_in_names():
+    values = {one.name: one.metadata["values"] for one in fields(WriterTraining)}
+    for name, table in (("optimizer", names.OPTIMIZERS), ("schedule", names.SCHEDULES),
+                        ("state", names.STATES), ("keep", names.KEPT), ("average", names.AVERAGES)):
+        assert values[name].choices == tuple(table)
+
+
+def test_numpy_is_not_imported():
+    """So that `--help`, which prints these options, costs nothing."""
+    code = ("import sys, numpy_attention.training.settings; "
+            "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
