@@ -1,25 +1,28 @@
-"""The gradient checks of the package: every layer, cell, attention and model, at tiny sizes that all differ.
+"""The gradient checks: every layer, cell, attention and model, at tiny sizes that all differ.
 
     report = CHECKS["GRU before new"](np.random.default_rng(0))
 
-A transpose cannot hide behind equal sizes, nor a forgotten bias behind a zero one: parameters, inputs and what flows
-back are random, lengths ragged, words repeated. A case in float32 holds the same numbers, rounded.
+A transpose cannot hide behind equal sizes, nor a forgotten bias behind a zero one: parameters,
+inputs and what flows back are random, lengths ragged, words repeated. A case in float32 holds the
+same numbers, rounded.
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from numpy_attention.checks import attention, cells, layers, models
-from numpy_attention.gradcheck import gradcheck
+from numpy_attention.gradcheck import Report, gradcheck
 
-CASES = layers.CASES | cells.CASES | attention.CASES | models.CASES
+CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CASES
 
 
-def check(name, rng):
-    """Build the case `name` in float64 and check its gradients; → Report. Raises GradientError."""
+def check(name: str, rng: np.random.Generator) -> Report:
+    """Build the case `name` in float64 and check its gradients. Raises GradientError."""
     case = CASES[name](rng, np.float64)
-    return gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward, backward=case.backward, title=name)
+    return gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
+                     backward=case.backward, title=name)
 
 
 CHECKS = {name: partial(check, name) for name in CASES}

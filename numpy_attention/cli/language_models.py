@@ -16,7 +16,6 @@ from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
     say_next, say_where, training_of, warn_of_unknown_words)
 from numpy_attention.data import running_text
-from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.own_text import OwnText
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
@@ -152,11 +151,11 @@ def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, s
         text = running_text.read(options.text, selected(own).form())
         return replace(text, whole=True), Path(options.text).name, None     # a file is one article
     if options.corpus and options.corpus != own.get("name"):
-        find_corpus(options.corpus, "text")
         characters = {"characters": True} if writer.training.unit == "characters" else {}
         own = {"name": options.corpus} | characters
-    text, split = part_of(selected(own), options.split)
-    return text, selected(own).label, split
+    selection = selected(own, "text")
+    text, split = part_of(selection, options.split)
+    return text, selection.label, split
 
 
 def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:

@@ -13,11 +13,10 @@ from numpy_attention.cli.options import BEAM, LIMITS, TRANSLATOR
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, say_next,
     say_where, training_of, warn_of_unknown_words)
-from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.selection import Selection, selected
-from numpy_attention.names import MODERN
+from numpy_attention.names import MODERN, SCORES, asked_for, find
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.translator import (
     Translation, Translator, TranslatorTraining, vocabularies_of)
@@ -87,8 +86,10 @@ def settings_of(options: Namespace, longest: Callable[[], int]) -> dict[str, Any
              for option in TRANSLATOR if option.name in options.given and option.name != "model"}
     settings = MODERN[options.model] | given
     check_heads(options.model, settings)
-    if settings.get("attention") == "location":
-        settings["longest"] = longest() + 1         # and its </s>
+    if "attention" in settings:
+        score = find("attention", settings["attention"], SCORES)
+        if asked_for(score.create, longest=None):
+            settings["longest"] = longest() + 1         # and its </s>
     if settings.get("window") == "local-m" and options.reverse_source:
         settings["backwards"] = True
     return settings
@@ -197,7 +198,7 @@ def evaluate(options: Namespace) -> None:
     if options.source or options.target:
         pairs, name, split = pairs_of_files(options, translator), Path(options.source).name, None
     else:
-        selection = selected(text_to_measure_on(options, translator.corpus))
+        selection = selected(text_to_measure_on(options, translator.corpus), "parallel")
         pairs, split = part_of(selection, options.split)
         name = selection.label
     about = {"run": str(options.run), "corpus": name, "split": split}
@@ -220,7 +221,6 @@ def text_to_measure_on(options: Namespace, own: dict[str, Any]) -> dict[str, Any
     given = limits_of(options)
     part = {"part": options.part} if options.part else {}
     if options.corpus and options.corpus != own.get("name"):
-        find_corpus(options.corpus, "parallel")
         return {"name": options.corpus} | part | given
     if options.part and options.part != own.get("part"):
         if "source" in own:

@@ -100,8 +100,8 @@ REFUSED = [
     (COPY + "--lowercase", "prepared already"),
     (COPY + "--tokenize", "--tokenize is given"),
     ("train --text novel.txt",
-     "unrecognized arguments: --text novel.txt; see numpy-attention train --help, or for a language "
-     "model numpy-attention train lm --help"),
+     "unrecognized arguments: --text novel.txt; see numpy-attention train --help, or for a "
+     "language model numpy-attention train lm --help"),
     ("train --attention combined", "numpy-attention train lm --help"),
     ("train lm --beam 3", "see numpy-attention train lm --help"),
     ("train --corpus bible-en", "it is for numpy-attention train lm"),

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
-from functools import wraps
 from inspect import signature
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 from cli_runs import given
 
 from numpy_attention import names
+from numpy_attention.attention.choice import AttentionChoice
 from numpy_attention.cli.entry import By, default_text
 from numpy_attention.cli.language_models import model_of, training_for
 from numpy_attention.cli.main import COMMANDS, main, parser
@@ -35,9 +35,6 @@ TABLES = {
     "reset": names.RESETS, "update": names.UPDATES, "optimizer": names.OPTIMIZERS,
     "schedule": names.SCHEDULES, "state": names.STATES,
 }
-# what the models' rebuild brings: remove a pair when its `create` takes the setting
-WAITING = {("rnnsearch", "layers"), ("encoder-decoder", "layers"), ("luong", "width"),
-           ("transformer", "pre_norm")}
 
 
 def help_of(command):
@@ -75,13 +72,14 @@ OFFERED = [(model, option.name, option.called.get(model, option.name))
 
 
 def parameters_of(model):
-    """What a model's `create` takes, and the attention that it makes."""
-    taken = set(signature(find("model", model, TRANSLATORS).create).parameters)
-    try:
-        from numpy_attention.attention.choice import AttentionChoice
-    except ImportError:
-        return taken
-    return taken | {one.name for one in fields(AttentionChoice)} if "attention" in taken else taken
+    """{name: default} of what a model's `create` takes: its own, its base's, its attention's."""
+    taken = {}
+    for kind in reversed(find("model", model, TRANSLATORS).mro()):
+        if "create" in vars(kind):
+            taken |= {name: one.default for name, one in signature(kind.create).parameters.items()}
+    if "attention" in taken:
+        taken |= {one.name: one.default for one in fields(AttentionChoice)}
+    return taken
 
 
 def test_every_model_is_offered():
@@ -98,9 +96,6 @@ def test_every_setting_is_an_option_or_fixed(model):
 @pytest.mark.parametrize("model, setting", [(model, setting) for model, _, setting in OFFERED] + [
     ("transformer", "pre_norm")])
 def test_create_takes_every_option(model, setting):
-    if (model, setting) in WAITING:
-        assert setting not in parameters_of(model), "it has arrived: remove it from WAITING"
-        pytest.skip("arrives with the models' rebuild")
     assert setting in parameters_of(model)
 
 
@@ -119,20 +114,18 @@ def test_choices_are_those_of_names(command):
 def test_help_prints_what_create_gets(model, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     got = {}
-    kind = find("model", model, TRANSLATORS)
+    defaults = parameters_of(model)
 
-    @wraps(kind.create)
     def create(rng, source, target, **settings):
         got.update(settings)
         raise ValueError("seen")
 
-    defaults = {name: one.default for name, one in signature(kind.create).parameters.items()}
-    monkeypatch.setattr(kind, "create", create)
+    monkeypatch.setattr(find("model", model, TRANSLATORS), "create", create)
     assert main(["train", "--corpus", "copy", "--pairs", "9", "--model", model]) == 2
     assert capsys.readouterr().err == "numpy-attention: error: seen\n"
     for name, option, setting in OFFERED:
-        if name == model and (model, setting) not in WAITING:
-            value = got.get(setting, defaults.get(setting))
+        if name == model:
+            value = got.get(setting, defaults[setting])
             assert printed("train", option, model) == default_text(value), option
 
 

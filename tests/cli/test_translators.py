@@ -41,7 +41,7 @@ def meant(words):
 
 @pytest.mark.parametrize("model", TRANSLATORS)
 def test_every_translator_can_be_built(model, rng):
-    build(model, rng, range(9), range(9), **meant(f"--model {model}"))
+    build(model, rng, range(9), range(9), **meant(f"--model {model} --hidden 16"))
 
 
 LUONG = {
@@ -97,7 +97,7 @@ def test_options_reach_the_training(tmp_path, monkeypatch):
         patience=4, save_steps=8, min_count=3, reverse_source=True, seed=6)
     built = vocabularies_of(seen["pairs"], training)
     assert [one.saved() for one in vocabularies] == [one.saved() for one in built]
-    assert main("train --corpus copy --schedule decay".split()) == 2
+    assert main("train --corpus copy --pairs 9 --schedule decay".split()) == 2
     assert seen["create"][2] == TranslatorTraining(
         schedule="decay", full_epochs=4, divisor=2.0, clip=1.0, patience=2, min_count=2)
     (tmp_path / "a").write_text("a a\nb b\n")
