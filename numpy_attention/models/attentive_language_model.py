@@ -34,6 +34,8 @@ class AttentiveLanguageModel(LanguageModel):
 
     reader: Module
 
+    passes_on = ReaderChoice
+
     @classmethod
     def create(cls, rng, vocabulary, attention="combined", hidden=200, layers=2, cell="lstm",
                embedding=None, tied=True, dropout=0.0, init=0.1, forget_bias=1.0, dtype=np.float32,

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.models.rnnsearch import RNNSearch
 
@@ -17,8 +19,13 @@ class EncoderDecoder(RNNSearch):
     Reversing the source (Sutskever et al. 2014) is an option of the batches.
     """
 
+    passes_on = None
+
     @classmethod
-    def create(cls, rng, source_vocabulary, target_vocabulary, bidirectional=False, **settings):
-        """A new model; settings and errors as RNNSearch.create has them, without an attention."""
-        return super().create(rng, source_vocabulary, target_vocabulary, attention=FixedVector(),
-                              bidirectional=bidirectional, **settings)
+    def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, layers=1,
+               bidirectional=False, maxout=None, readout="previous", reset="before", update="new",
+               dropout=0.0, init="paper", dtype=np.float32):
+        """A new model; arguments and errors as RNNSearch.create has them, without an attention."""
+        return super().create(rng, source_vocabulary, target_vocabulary, embedding, hidden, layers,
+                              bidirectional, maxout, readout, reset, update, dropout, init, dtype,
+                              attention=FixedVector())

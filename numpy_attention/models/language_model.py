@@ -1,7 +1,7 @@
 """A recurrent language model (Mikolov et al. 2010; Zaremba, Sutskever & Vinyals 2014)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,9 @@ class LanguageModel(Module):
     cells: Stacked
     output: Output
     dropout: Dropout
+
+    # the choice whose settings `create` takes besides its own arguments
+    passes_on: ClassVar[type | None] = None
 
     @classmethod
     def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False,

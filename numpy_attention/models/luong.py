@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.choice import attention_of
+from numpy_attention.attention.choice import AttentionChoice, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.stacked import Stacked
@@ -82,6 +82,8 @@ class LuongTranslator(TeacherForced):
     b: Array | None  # (K,)
     output: Output
     dropout: Dropout
+
+    passes_on = AttentionChoice
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.choice import attention_of
+from numpy_attention.attention.choice import AttentionChoice, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
@@ -91,6 +91,8 @@ class RNNSearch(TeacherForced):
     output: Output
     dropout: Dropout
     readout: str = "previous"
+
+    passes_on = AttentionChoice
 
     def __post_init__(self):
         if self.readout not in ("previous", "current"):

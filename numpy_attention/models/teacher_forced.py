@@ -1,6 +1,6 @@
 """What all translators share: loss, gradient and weights of a teacher-forced pass."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from numpy_attention.layers.dropout import position_names
 from numpy_attention.module import Module
@@ -26,6 +26,8 @@ class TeacherForced(Module):
     """
 
     smoothing = 0.0     # of the labels, in training
+    # the choice whose settings `create` takes besides its own arguments
+    passes_on: ClassVar[type | None] = None
 
     def loss_and_grad(self, batch, state, scale, grad, rng=None):
         """Σ −log p(y_t) over the batch's target words, smoothed if so set, and None for the state.

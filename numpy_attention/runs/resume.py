@@ -2,12 +2,11 @@
 
 import dataclasses
 import json
-from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from numpy_attention.attention.choice import AttentionChoice
-from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
+from numpy_attention.models.registry import settings_of
+from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
 from numpy_attention.training.settings import Training
@@ -65,24 +64,11 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
     """
     rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
     model = rest.pop("name")
-    settings = defaults_of(model) | configuration["settings"]
+    known = settings_of(model) if model in TRANSLATORS | LANGUAGE_MODELS else {}
+    settings = known | configuration["settings"]
     how = dataclasses.asdict(training(**configuration["training"]))
     corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
     return {"model": model, **rest, **settings, **how, **corpus}
-
-
-def defaults_of(model: str) -> dict[str, Any]:
-    """The settings that a model has unless they are given, those that JSON can hold.
-
-    Its attention's too, which a decoder's `create` passes on.
-    """
-    models = TRANSLATORS | LANGUAGE_MODELS
-    if model not in models:
-        return {}
-    create = find("model", model, models).create
-    asked = {**signature(AttentionChoice).parameters, **signature(create).parameters}
-    return {name: one.default for name, one in asked.items()
-            if one.default is None or isinstance(one.default, (bool, int, float, str))}
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
