@@ -1,7 +1,7 @@
 """RNNsearch: learning to align and translate jointly (Bahdanau, Cho & Bengio, ICLR 2015)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class RNNSearch(TeacherForced):
     dropout: Dropout
     readout: str = "previous"
 
-    passes_on = AttentionChoice
+    passes_on: ClassVar[type | None] = AttentionChoice
 
     def __post_init__(self):
         if self.readout not in ("previous", "current"):
