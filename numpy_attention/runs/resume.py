@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from numpy_attention.attention.choice import AttentionChoice
+from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
 from numpy_attention.training import checkpoint
@@ -74,15 +75,20 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 def defaults_of(model: str) -> dict[str, Any]:
     """The settings that a model has unless they are given, those that JSON can hold.
 
-    Its attention's too, which a decoder's `create` passes on.
+    Also those that its `create` passes on, to its base's or to the choice of an attention.
     """
     models = TRANSLATORS | LANGUAGE_MODELS
     if model not in models:
         return {}
-    create = find("model", model, models).create
-    asked = {**signature(AttentionChoice).parameters, **signature(create).parameters}
-    return {name: one.default for name, one in asked.items()
-            if one.default is None or isinstance(one.default, (bool, int, float, str))}
+    kinds = find("model", model, models).__mro__
+    makers = [kind.create for kind in kinds if hasattr(kind, "create")]
+    makers.append(ReaderChoice if model in LANGUAGE_MODELS else AttentionChoice)
+    defaults = {}
+    for maker in reversed(makers):
+        for name, one in signature(maker).parameters.items():
+            if one.default is None or isinstance(one.default, (bool, int, float, str)):
+                defaults[name] = one.default
+    return defaults
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
