@@ -65,6 +65,22 @@ def test_a_run_older_than_a_setting_of_the_model_has_its_default(saved, tmp_path
         check_same(tmp_path, Trained(model="language-model", hidden=3, cell="gru"))
 
 
+def test_a_setting_that_is_passed_on_to_the_models_base_has_its_default_too(saved, tmp_path):
+    saved(Trained(model="encoder-decoder", hidden=4))
+    assert check_same(tmp_path, Trained(model="encoder-decoder", hidden=4, layers=1))
+    with pytest.raises(ValueError, match="bidirectional False there, True now"):
+        check_same(tmp_path, Trained(model="encoder-decoder", hidden=4, bidirectional=True))
+
+
+def test_a_setting_of_a_readers_choice_has_its_default_too(saved, tmp_path):
+    saved(Trained(model="attentive-language-model", hidden=4, attention="combined"))
+    given = dict(attention="combined", window=None, carried=0, order=4)
+    assert check_same(tmp_path, Trained(model="attentive-language-model", hidden=4, **given))
+    with pytest.raises(ValueError, match="window None there, 3 now"):
+        other = given | {"window": 3}
+        check_same(tmp_path, Trained(model="attentive-language-model", hidden=4, **other))
+
+
 def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
     saved(Trained(model="luong", hidden=4, attention="general"))
     given = dict(attention="general", window="global", width=10, heads=4)
