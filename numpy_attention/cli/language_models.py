@@ -23,6 +23,7 @@ from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
+from numpy_attention.names import asked_for
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.writer import Word, Writer, WriterTraining
 from numpy_attention.training.threads import Threads, available
@@ -93,12 +94,17 @@ def model_of(options: Namespace, text: Text,
         words = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         sizes, _ = within_budget(options.parameters, len(words), attention, **settings)
     else:
-        order = 4 if options.order is None else options.order
-        parts = ReaderChoice(attention, order=order).roles if attention else 1
-        sizes = sizes_of(options, parts)
+        sizes = sizes_of(options, parts_of(attention, settings))
     if attention is None:
         return "language-model", settings | sizes
     return "attentive-language-model", settings | sizes | {"attention": attention}
+
+
+def parts_of(attention: str | None, settings: Mapping[str, Any]) -> int:
+    """Into how many parts a state is divided."""
+    if attention is None:
+        return 1
+    return ReaderChoice(attention, **asked_for(ReaderChoice, **settings)).roles
 
 
 def sizes_of(options: Namespace, parts: int) -> dict[str, int]:

@@ -18,6 +18,7 @@ from cli_runs import given
 
 from numpy_attention import names
 from numpy_attention.attention.choice import AttentionChoice
+from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.entry import By, default_text
 from numpy_attention.cli.language_models import model_of, training_for
 from numpy_attention.cli.main import COMMANDS, main, parser
@@ -71,15 +72,23 @@ OFFERED = [(model, option.name, option.called.get(model, option.name))
            for model in option.default.values]
 
 
-def parameters_of(model):
+def parameters_of(model, table, choice):
     """{name: default} of what a model's `create` takes: its own, its base's, its attention's."""
     taken = {}
-    for kind in reversed(find("model", model, TRANSLATORS).mro()):
+    for kind in reversed(find("model", model, table).mro()):
         if "create" in vars(kind):
             taken |= {name: one.default for name, one in signature(kind.create).parameters.items()}
     if "attention" in taken:
-        taken |= {one.name: one.default for one in fields(AttentionChoice)}
+        taken |= {one.name: one.default for one in fields(choice)}
     return taken
+
+
+def translators(model):
+    return parameters_of(model, TRANSLATORS, AttentionChoice)
+
+
+def language_models(model):
+    return parameters_of(model, LANGUAGE_MODELS, ReaderChoice)
 
 
 def test_every_model_is_offered():
@@ -96,7 +105,7 @@ def test_every_setting_is_an_option_or_fixed(model):
 @pytest.mark.parametrize("model, setting", [(model, setting) for model, _, setting in OFFERED] + [
     ("transformer", "pre_norm")])
 def test_create_takes_every_option(model, setting):
-    assert setting in parameters_of(model)
+    assert setting in translators(model)
 
 
 @pytest.mark.parametrize("command", ["train", "train lm"])
@@ -114,7 +123,7 @@ def test_choices_are_those_of_names(command):
 def test_help_prints_what_create_gets(model, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     got = {}
-    defaults = parameters_of(model)
+    defaults = translators(model)
 
     def create(rng, source, target, **settings):
         got.update(settings)
@@ -137,8 +146,7 @@ def test_help_prints_what_create_gets(model, monkeypatch, tmp_path, capsys):
 def test_help_prints_what_a_language_model_gets(attention, name):
     options = given(f"train lm --corpus x --attention {attention}")
     found, settings = model_of(options, TEXT, training_for(options, TEXT))
-    taken = signature(find("model", name, LANGUAGE_MODELS).create).parameters
-    assert found == name and settings.keys() <= taken.keys()
+    assert found == name and settings.keys() <= language_models(name).keys()
     for option in LANGUAGE_MODEL:
         if option.name in settings and option.name not in ("attention", "hidden"):
             default = printed("train lm", option.name)
@@ -148,8 +156,7 @@ def test_help_prints_what_a_language_model_gets(attention, name):
 
 
 def test_every_option_of_a_language_model_is_one_of_create():
-    taken = {parameter for name in LANGUAGE_MODELS
-             for parameter in signature(find("model", name, LANGUAGE_MODELS).create).parameters}
+    taken = {name for model in LANGUAGE_MODELS for name in language_models(model)}
     assert {option.name for option in LANGUAGE_MODEL} - taken == {"parameters"}
 
 
