@@ -34,14 +34,16 @@ def test_bleu_by_hand():
 
 
 def test_bleu_brevity_penalty_and_strings():
-    hypothesis, reference = "a b c d e", "a b c d e f g"
+    hypothesis = "a b c d e"
+    reference = "a b c d e f g"
     expected = 100 * math.exp(1 - 7 / 5)
     assert metrics.bleu([hypothesis], [reference]).score == pytest.approx(expected)
     assert metrics.bleu([hypothesis.split()], [reference.split()]).score == pytest.approx(expected)
 
 
 def test_bleu_tokenizer_matters_and_is_named():
-    hypothesis, reference = ["a b c d e, f."], ["a b c d e , f ."]
+    hypothesis = ["a b c d e, f."]
+    reference = ["a b c d e , f ."]
     assert metrics.bleu(hypothesis, reference).score < 100
     score = metrics.bleu(hypothesis, reference, tokenize="13a")
     assert score.score == pytest.approx(100) and "tok:13a" in score.signature

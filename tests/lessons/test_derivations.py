@@ -51,14 +51,17 @@ def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path)
 
 
 def test_lesson_10_derives_what_the_attention_computes(tmp_path):
-    lesson, rng = derivation("10_scaled_dot_product.py", tmp_path), np.random.default_rng(5)
+    lesson = derivation("10_scaled_dot_product.py", tmp_path)
+    rng = np.random.default_rng(5)
     package = randomize(MultiHeadAttention.create(rng, 3, 5, 8, 4, heads=4, dtype=np.float64), rng)
     plain = lesson["PlainMultiHead"](*[array for _, array in package.named_parameters()], 4)
     X = rng.standard_normal((2, 3, 3))
     M = rng.standard_normal((2, 4, 5))
     visible = np.ones((2, 3, 4), bool)
     visible[0, 1, 2:] = False
-    dy, dweights, results = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 3, 4)), []
+    dy = rng.standard_normal((2, 3, 4))
+    dweights = rng.standard_normal((2, 3, 4))
+    results = []
     for layer in (plain, package):
         y, weights, cache = layer.forward(X, M, visible)
         grad = layer.zeros_like()
@@ -74,7 +77,8 @@ def test_the_plain_beam_of_lesson_11_finds_what_the_library_finds_on_its_table()
     assert len(taken) == 2
     space = {"np": np, "BOS": BOS, "EOS": EOS, "PAD": PAD}
     exec(compile(ast.Module(taken, []), "11_decoding.py", "exec"), space)
-    table, source = space["Table"](), pair_batch([[4]], [[4]]).source
+    table = space["Table"]()
+    source = pair_batch([[4]], [[4]]).source
     for beam in (1, 2, 3, 9):
         found = beam_search(table, source, source > 0, beam)[0]
         wanted = [(tuple(h.ids), h.log_probability) for h in found]

@@ -5,7 +5,8 @@ import pytest
 
 from numpy_attention.plotting import heatmap_grid, save
 
-SOURCE, TARGET = ["a", "b", "</s>"], ["x", "yy", "z", "</s>"]
+SOURCE = ["a", "b", "</s>"]
+TARGET = ["x", "yy", "z", "</s>"]
 
 
 def weights_of(rng, count):
@@ -21,7 +22,8 @@ def weights_of(rng, count):
 def test_a_panel_for_each(rng, tmp_path, count, columns, shape):
     weights = weights_of(rng, count)
     figure = heatmap_grid(weights, SOURCE, TARGET, gold={(0, 1)}, columns=columns)
-    panels, bar = figure.axes[:-1], figure.axes[-1]
+    panels = figure.axes[:-1]
+    bar = figure.axes[-1]
     assert len(panels) == shape[0] * shape[1] and bar.get_ylabel() == "attention weight"
     for ax, (name, matrix) in zip(panels, weights.items()):
         assert ax.get_title() == name and np.array_equal(ax.images[0].get_array(), matrix)

@@ -86,7 +86,8 @@ def test_all_visible_needs_no_legend_and_more_rows_than_tokens_are_allowed():
 
 def test_given_axes_scale_and_arguments_stay():
     left, right = Figure(layout="constrained").subplots(1, 2)
-    weights, visible = np.array([[np.nan, 0], [0.2, 0]]), np.array([[False, False], [True, False]])
+    weights = np.array([[np.nan, 0], [0.2, 0]])
+    visible = np.array([[False, False], [True, False]])
     before = weights.copy(), visible.copy()
     assert plotting.history_heatmap(weights, "ab", visible=visible, ax=right, vmax=0.2) is right
     assert right.images[0].get_clim() == (0, 0.2) and not left.images
