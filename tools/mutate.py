@@ -1,208 +1,43 @@
-"""Checks the gradient checks: deletes or negates every statement of every backward pass, one at a time.
+"""Checks the gradient checks: deletes or negates every statement of every backward pass, in turn.
 
-    python tools/mutate.py                              all modules of numpy_attention
-    python tools/mutate.py --only layers/linear.py      one of them
-    python tools/mutate.py --workers 2
+    python tools/mutate.py                              all of numpy_attention
+    python tools/mutate.py --only layers/linear.py      a file of it, or any other
+    python tools/mutate.py --workers 2 --resume FILE    in two processes; FILE keeps the outcomes
 
-A mutant is caught when a check of `numpy_attention.checks` that reaches the mutated function fails. Exit status 1 when
-one survives that EQUIVALENT does not explain. Nothing is compiled but the unmutated kernels, once: mutants run as plain
-Python, in which np.empty gives NaN (so that what is never written shows), and central differences, which no backward
-pass enters, are taken once from the unmutated package.
+A mutant is caught when a check of `numpy_attention.checks` that reaches the mutated function fails.
+Exit status 1 when one survives that equivalent.py does not explain, or when what stands there, or
+in mutants.py, names nothing any more. What may be mutated, and how, is said in mutants.py.
+
+A file of your own, given by its path, is imported before the checks are: an entry that it makes in
+a table of `numpy_attention.names` is checked like those that are there.
+
+Nothing is compiled but the unmutated kernels, once: mutants run as plain Python, in which np.empty
+gives NaN (so that what is never written shows), and central differences, which no backward pass
+enters, are taken once from the unmutated package. With --resume, what FILE says of the same code is
+not tried again.
 """
 
 import argparse
-import ast
 import contextlib
-import copy
-import importlib
+import hashlib
+import json
 import multiprocessing
 import signal
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+from equivalent import EQUIVALENT
+from exchange import PACKAGE, exchange, import_all, module_of, plain_python, replaced, shown
+from mutants import ALSO, ALSO_FORWARD, functions, mutants, plain
 
-import numpy_attention
 from numpy_attention import gradcheck
 
-PACKAGE = Path(numpy_attention.__file__).parent
-# carry gradients under another name; those that forward passes enter too get fresh central differences
-ALSO = {"input_gradient", "stacked", "push", "sum_over_steps", "scatter_add"}
-ALSO_FORWARD = {"_blocks", "cross_entropy", "dot_scores"}
-EMPTY = {"empty", "empty_like", "zeros", "zeros_like"}
-SECONDS = 60        # for one mutant; one that takes longer hangs, and counts as caught
+# of processor time, for a check of a mutant; one that takes longer hangs, and counts as caught
+SECONDS = 60
 
-# (file, function, mutation): why no gradient changes
-EQUIVALENT = {
-    ("kernels/gates.py", "elman_backward",
-     "negate element 3 of: dyb, dnb, hb, dab, dhb = (dy[b], dh_next[b], h_next[b], da[b], dh[b])"):
-    "h' occurs in 1 − h'² alone",
-    ("kernels/softmax.py", "cross_entropy",
-     "negate element 1 of: top, z_target = (row_max(z), z[target])"):
-    "any shift gives the same softmax while nothing overflows; the tests of large logits see it",
-}
-
-
-@dataclass
-class Mutant:
-    """One function of one module with one statement changed."""
-
-    path: str           # relative to the package
-    function: str       # "GRU.end_backward"
-    line: int
-    what: str           # "delete: grad.b += da.sum(0)"
-    node: ast.FunctionDef
-    key: tuple          # (file, first line): what a trace of the function's calls shows
-
-    def __str__(self):
-        return f"{PACKAGE.name}/{self.path}:{self.line} {self.function}: {self.what}"
-
-
-# ---- making mutants -----------------------------------------------------------------------------------------
-
-
-def mutants(path):
-    """Every mutant of the functions of a file that carry gradients."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for owner in [tree] + [node for node in tree.body if isinstance(node, ast.ClassDef)]:
-        for function in owner.body:
-            if isinstance(function, ast.FunctionDef) and carries_gradients(function.name):
-                name = function.name if owner is tree else f"{owner.name}.{function.name}"
-                first = min([function.lineno] + [d.lineno for d in function.decorator_list])
-                count = len(list(statements(function)))
-                for i in range(count):
-                    for k, (line, what) in enumerate(mutations(list(statements(function))[i])):
-                        mutated = copy.deepcopy(function)
-                        mutated.decorator_list = []
-                        mutations(list(statements(mutated))[i])[k].apply()
-                        yield Mutant(str(path.relative_to(PACKAGE)), name, line, what, mutated, (str(path), first))
-
-
-def carries_gradients(name):
-    return name.endswith("backward") or name == "loss_and_grad" or name in ALSO | ALSO_FORWARD
-
-
-def statements(function):
-    """Every statement of a function that may be mutated: no docstring, no check of arguments, no error."""
-    for node in ast.walk(function):
-        for body in (getattr(node, name, None) for name in ("body", "orelse")):
-            for i, statement in enumerate(body if isinstance(body, list) else ()):
-                if not (isinstance(statement, (ast.FunctionDef, ast.Raise, ast.Pass)) or checks_arguments(statement)):
-                    yield body, i
-
-
-def checks_arguments(statement):
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(value, ast.Constant):
-        return True
-    return isinstance(value, ast.Call) and getattr(value.func, "id", "").startswith("expect")
-
-
-@dataclass
-class Mutation:
-    """One change to the statement body[i]; iterates as (line, description)."""
-
-    body: list
-    i: int
-    kind: str           # "delete", "negate" or "negate element n of"
-    element: int = 0
-
-    def __iter__(self):
-        text = ast.unparse(self.body[self.i])
-        kind = f"{self.kind} {self.element + 1} of" if self.kind == "negate element" else self.kind
-        return iter((self.body[self.i].lineno, f"{kind}: " + " ".join(text.split())[:90]))
-
-    def apply(self):
-        statement = self.body[self.i]
-        if self.kind == "delete":
-            self.body[self.i] = ast.Pass()
-        elif isinstance(statement, (ast.If, ast.While)):
-            statement.test = ast.UnaryOp(ast.Not(), statement.test)
-        elif isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
-            statement.op = ast.Sub() if isinstance(statement.op, ast.Add) else ast.Add()
-        elif self.kind == "negate element":
-            statement.value.elts[self.element] = ast.UnaryOp(ast.USub(), statement.value.elts[self.element])
-        else:
-            statement.value = ast.UnaryOp(ast.USub(), statement.value)
-
-
-def mutations(place):
-    """The mutations of one statement: it is deleted, and what it computes is negated, element by element of a tuple."""
-    (body, i), statement = place, place[0][place[1]]
-    found = [Mutation(body, i, "delete")]
-    if isinstance(statement, (ast.If, ast.While, ast.AugAssign)):
-        found.append(Mutation(body, i, "negate"))
-    elif isinstance(statement, (ast.Assign, ast.Return)) and isinstance(statement.value, ast.Tuple):
-        found += [Mutation(body, i, "negate element", n) for n, element in enumerate(statement.value.elts)
-                  if not has_no_sign(element)]
-    elif isinstance(statement, (ast.Assign, ast.Return)) and not has_no_sign(statement.value):
-        if isinstance(statement, ast.Return) or not isinstance(statement.targets[0], ast.Tuple):
-            found.append(Mutation(body, i, "negate"))
-    return found
-
-
-def has_no_sign(value):
-    """True for nothing, a zero, or an array that is not yet written: negated, it is what it was."""
-    if isinstance(value, ast.Call):
-        zero = isinstance(value.func, ast.Attribute) and value.func.attr == "type" and ast.unparse(value.args[0]) == "0"
-        return zero or getattr(value.func, "attr", "") in EMPTY
-    return value is None or ast.unparse(value) in ("0", "0.0", "zero")
-
-
-# ---- running them -------------------------------------------------------------------------------------------
-
-
-def loaded():
-    return [module for name, module in list(sys.modules.items()) if name.split(".")[0] == PACKAGE.name]
-
-
-@contextlib.contextmanager
-def replaced(pairs):
-    """For a while, setattr(owner, name, value) for each of the pairs ((owner, name), value)."""
-    kept = [(owner, name, getattr(owner, name)) for (owner, name), _ in pairs]
-    for (owner, name), value in pairs:
-        setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for owner, name, value in reversed(kept):
-            setattr(owner, name, value)
-
-
-def everywhere(original, value):
-    """Pairs for `replaced`: every module's name for one function."""
-    return [((module, name), value) for module in loaded() for name, held in vars(module).items() if held is original]
-
-
-def plain_python():
-    """Kernels as their Python source, and np.empty full of NaN."""
-    def poisoned(make):
-        def empty(*args, **kwargs):
-            array = make(*args, **kwargs)
-            if array.dtype.kind == "f":
-                array.fill(np.nan)
-            return array
-        return empty
-
-    kernels = [((module, name), held.py_func) for module in loaded() for name, held in vars(module).items()
-               if isinstance(held, Dispatcher)]
-    return replaced(kernels + [((np, name), poisoned(getattr(np, name))) for name in ("empty", "empty_like")])
-
-
-def mutated(mutant):
-    """The package with the mutant in place of its function."""
-    module = importlib.import_module(".".join((PACKAGE.name,) + Path(mutant.path).with_suffix("").parts))
-    owner, _, name = mutant.function.rpartition(".")
-    made = {}
-    wrapper = ast.parse("def make(__class__):\n    return None")        # gives super() its class
-    wrapper.body[0].body = [mutant.node, ast.Return(ast.Name(name, ast.Load()))]
-    exec(compile(ast.fix_missing_locations(wrapper), mutant.path, "exec"), vars(module), made)
-    if owner:
-        return replaced([((getattr(module, owner), name), made["make"](getattr(module, owner)))])
-    return replaced(everywhere(getattr(module, name), made["make"](None)))
+# ---- checks ------------------------------------------------------------------------------------
 
 
 class Numerics:
@@ -212,12 +47,12 @@ class Numerics:
         self.taken = {}
 
     def record(self, name):
-        self.taken[name] = []
         take = gradcheck.numeric_gradient
+        taken = self.taken[name] = []
 
         def recorded(*args):
-            self.taken[name].append(take(*args))
-            return self.taken[name][-1]
+            taken.append(take(*args))
+            return taken[-1]
         return replaced([((gradcheck, "numeric_gradient"), recorded)])
 
     def replay(self, name):
@@ -232,8 +67,10 @@ def reached(check):
     def profile(frame, event, _):
         if event == "call":
             found.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
-    with replaced([((gradcheck, "numeric_gradient"), lambda loss, array, _: np.zeros_like(array)),
-                   ((gradcheck, "_compare"), lambda *_: 0.0)]):
+
+    no_numerics = ((gradcheck, "numeric_gradient"), lambda loss, array, _: np.zeros_like(array))
+    no_verdict = ((gradcheck, "_compare"), lambda *_: 0.0)
+    with replaced([no_numerics, no_verdict]):
         sys.setprofile(profile)
         try:
             check(np.random.default_rng(0))
@@ -242,51 +79,90 @@ def reached(check):
     return found
 
 
+def prepared(checks, wanted):
+    """→ ({name of a check: the functions of `wanted` that it calls}, their central differences).
+
+    The wanted functions are compiled anew, unchanged, and must pass: else every mutant would be
+    caught, for nothing.
+    """
+    with plain_python():
+        calls = {name: reached(check) for name, check in checks.items()}
+    firsts = {function.first for function in wanted}
+    numerics = Numerics()
+    for name, check in checks.items():
+        if calls[name] & firsts:
+            with numerics.record(name):
+                check(np.random.default_rng(0))
+    with plain_python():
+        unchanged = []
+        for function in wanted:
+            unchanged += exchange(function, plain(function.node))
+        with replaced(unchanged):
+            for name in numerics.taken:
+                with numerics.replay(name):
+                    checks[name](np.random.default_rng(0))
+    return calls, numerics
+
+
+# ---- the campaign ------------------------------------------------------------------------------
+
+
+class Log:
+    """Outcomes in a file, a JSON line each; those of other code than this do not count."""
+
+    def __init__(self, path, files):
+        self.path = path
+        self.outcomes = {}
+        digest = hashlib.sha256()
+        for file in sorted({*PACKAGE.rglob("*.py"), *files}):
+            digest.update(file.read_bytes())
+        self.code = digest.hexdigest()
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                outcome = json.loads(line)
+                if outcome["code"] == self.code:
+                    self.outcomes[outcome["mutant"]] = outcome["survives"]
+
+    def add(self, mutant, survives):
+        self.outcomes[str(mutant)] = survives
+        if self.path is not None:
+            line = {"mutant": str(mutant), "survives": survives, "code": self.code}
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
 def out_of_time(*_):
     raise TimeoutError("the mutant hangs")
 
 
 def survives(mutant, checks, numerics):
     """True when no check fails."""
-    forward_too = mutant.function.rpartition(".")[2] in ALSO_FORWARD
-    signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(SECONDS)
+    function = mutant.function
+    signal.signal(signal.SIGVTALRM, out_of_time)
     try:
-        with warnings.catch_warnings(), plain_python(), mutated(mutant):
+        with (warnings.catch_warnings(), plain_python(),
+              replaced(exchange(function, mutant.node))):
             warnings.simplefilter("ignore")
             for name, check in checks.items():
-                with contextlib.nullcontext() if forward_too else numerics.replay(name):
+                fixed = contextlib.nullcontext() if function.forward_too else numerics.replay(name)
+                signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+                with fixed:
                     check(np.random.default_rng(0))
         return True
     except Exception:                                   # whatever it is, a test would fail
         return False
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def run(paths, checks, workers=1):
-    """Make and try all mutants of the files; → (mutants made, those that survive)."""
-    made = [mutant for path in paths for mutant in mutants(path)]
-    for mutant in made:
-        importlib.import_module(".".join((PACKAGE.name,) + Path(mutant.path).with_suffix("").parts))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with plain_python():
-            calls = {name: reached(check) for name, check in checks.items()}
-        keys, numerics = {mutant.key for mutant in made}, Numerics()
-        for name in [name for name in checks if calls[name] & keys]:
-            with numerics.record(name):
-                checks[name](np.random.default_rng(0))
-            with plain_python(), numerics.replay(name):
-                checks[name](np.random.default_rng(0))
-
-    jobs = [(mutant, {name: checks[name] for name in checks if mutant.key in calls[name]}, numerics) for mutant in made]
-    if workers > 1:
-        with multiprocessing.get_context("fork").Pool(workers, _adopt, (jobs,)) as pool:
-            outcomes = pool.map(_try, range(len(jobs)), chunksize=1)
-    else:
-        outcomes = [survives(*job) for job in jobs]
-    return made, [mutant for mutant, survived in zip(made, outcomes) if survived]
+def tried(jobs, workers):
+    """(place, whether it survives) of each job, in the order in which they end."""
+    if workers == 1:
+        for i, job in enumerate(jobs):
+            yield i, survives(*job)
+        return
+    with multiprocessing.get_context("fork").Pool(workers, _adopt, (jobs,)) as pool:
+        yield from pool.imap_unordered(_try, range(len(jobs)))
 
 
 def _adopt(jobs):
@@ -295,31 +171,96 @@ def _adopt(jobs):
 
 
 def _try(i):
-    return survives(*_jobs[i])
+    return i, survives(*_jobs[i])
+
+
+def run(paths, checks, workers=1, log=None):
+    """Make and try all mutants of the files; → (mutants made, those that survive)."""
+    import_all()
+    log = log or Log(None, paths)
+    made = []
+    for path in paths:
+        for function in functions(path, shown(path)):
+            module_of(path)
+            made += mutants(function)
+    waiting = [mutant for mutant in made if str(mutant) not in log.outcomes]
+    wanted = {mutant.function.first: mutant.function for mutant in waiting}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calls, numerics = prepared(checks, wanted.values()) if waiting else ({}, None)
+    jobs = []
+    for mutant in waiting:
+        its_checks = {name: check for name, check in checks.items()
+                      if mutant.function.first in calls[name]}
+        jobs.append((mutant, its_checks, numerics))
+    for i, survived in tried(jobs, workers):
+        log.add(waiting[i], survived)
+    return made, [mutant for mutant in made if log.outcomes[str(mutant)]]
+
+
+def stale(made, paths, everything):
+    """What equivalent.py names that is not there any more, and mutants.py if this is all."""
+    files = {shown(path) for path in paths}
+    keys = {mutant.key for mutant in made}
+    found = [f"{key}: there is no such mutant, see equivalent.py" for key in EQUIVALENT
+             if key.partition(" ")[0] in files and key not in keys]
+    if everything:
+        there = {mutant.function.node.name for mutant in made}
+        found += [f"{name}: there is no such function, see mutants.py"
+                  for name in sorted((ALSO | ALSO_FORWARD) - there)]
+    return found
+
+
+def report(made, survivors, out_of_date):
+    """Print it all; → the exit status."""
+    explained = [mutant for mutant in survivors if mutant.key in EQUIVALENT]
+    alive = [mutant for mutant in survivors if mutant.key not in EQUIVALENT]
+    for mutant in explained:
+        print(f"equivalent  {mutant}\n            {EQUIVALENT[mutant.key]}")
+    for mutant in alive:
+        print(f"SURVIVED    {mutant}")
+    for text in out_of_date:
+        print(f"STALE       {text}")
+    mutated = {mutant.function.first for mutant in made}
+    files = {file for file, _ in mutated}
+    print(f"{len(made)} mutants of {len(mutated)} functions in {len(files)} files: "
+          f"{len(made) - len(survivors)} caught, {len(explained)} change no gradient, "
+          f"{len(alive)} survived")
+    return 1 if alive or out_of_date else 0
+
+
+def files_of(given, error):
+    """Paths of what --only names, or of all of the package but its checks."""
+    if not given:
+        return [path for path in sorted(PACKAGE.rglob("*.py"))
+                if PACKAGE / "checks" not in path.parents]
+    paths = []
+    for text in given:
+        inside = PACKAGE / text
+        path = inside if inside.is_file() else Path(text).resolve()
+        if not path.is_file():
+            error(f"{text} is no file: name it relative to {PACKAGE}, or give its path")
+        paths.append(path)
+    return paths
 
 
 def main(arguments=None, checks=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="PATH", help="files, relative to the package: layers/linear.py")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="PATH",
+                        help="files, relative to the package (layers/linear.py), or any others")
     parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--resume", type=Path, metavar="FILE",
+                        help="keep outcomes in FILE, and try only what it does not hold")
     options = parser.parse_args(arguments)
+    paths = files_of(options.only, parser.error)
+    for path in paths:
+        if not path.is_relative_to(PACKAGE):
+            module_of(path)
     if checks is None:
         from numpy_attention.checks import CHECKS as checks
-    paths = [PACKAGE / path for path in options.only or sorted(PACKAGE.rglob("*.py"))
-             if PACKAGE / "checks" not in (PACKAGE / path).parents]
-    for path in paths:
-        if not path.is_file():
-            parser.error(f"{path} is no file: name it relative to {PACKAGE}")
-    made, survivors = run(paths, checks, options.workers)
-    explained = [m for m in survivors if (m.path, m.function, m.what) in EQUIVALENT]
-    alive = [m for m in survivors if m not in explained]
-    for mutant in explained:
-        print(f"equivalent  {mutant}\n            {EQUIVALENT[mutant.path, mutant.function, mutant.what]}")
-    for mutant in alive:
-        print(f"SURVIVED    {mutant}")
-    print(f"{len(made)} mutants of {len({m.key for m in made})} functions in {len({m.path for m in made})} files: "
-          f"{len(made) - len(survivors)} caught, {len(explained)} change no gradient, {len(alive)} survived")
-    return 1 if alive else 0
+    made, survivors = run(paths, checks, options.workers, Log(options.resume, paths))
+    return report(made, survivors, stale(made, paths, everything=not options.only))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def test_model1_learns_a_dictionary_and_points_nowhere_for_words_it_never_saw(se
     assert not weights[3].any()
 
 
-# ---- attention once it is told the word ---------------------------------------------------------
+# ---- attention once it is told the word --------------------------------------------------------
 
 
 @pytest.mark.parametrize("score", ["dot", "concat", "multi-head"])
@@ -93,7 +93,7 @@ def test_which_runs_can_be_told(rng):
         assert can_be_told(translator_of(model, "luong")) == expected
 
 
-# ---- heads, and the table ------------------------------------------------------------------------
+# ---- heads, and the table ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["luong", "transformer"])
