@@ -1,4 +1,4 @@
-"""Count what is in the shipped corpora: prints the two tables of numpy_attention/data/shipped/README.md.
+"""Count what is in the shipped corpora: prints the tables of the README that stands beside them.
 
     python tools/count_corpora.py
 """
@@ -7,9 +7,12 @@ from numpy_attention.data.bible import LENGTHS, SPLITS, load_bible_en, load_bibl
 
 
 def crosses(links):
-    """Whether two of the links stand in another order on the target side than on the source side."""
+    """Whether two of the links stand in another order on the target side than on the source's."""
     links = sorted(links)
-    return any(b > d for k, (a, b) in enumerate(links) for c, d in links[k + 1:] if a < c)
+    for k, (a, b) in enumerate(links):
+        if any(a < c and b > d for c, d in links[k + 1:]):
+            return True
+    return False
 
 
 def parallel_row(part, split, pairs):
@@ -17,19 +20,27 @@ def parallel_row(part, split, pairs):
     english = [token for pair in pairs for token in pair.source]
     spanish = [token for pair in pairs for token in pair.target]
     sure = [link for pair in pairs for link in pair.sure]
+    possible = sum(len(pair.possible) for pair in pairs)
+    numbers = (len(pairs), len(english), len(spanish), len(set(english)), len(set(spanish)),
+               len(sure), possible)
+    monotone = sum(i == j for i, j in sure) / len(sure)
     several = [pair.sure for pair in pairs if len(pair.sure) > 1]
-    numbers = len(pairs), len(english), len(spanish), len(set(english)), len(set(spanish)), len(sure)
-    numbers += (sum(len(pair.possible) for pair in pairs),)
-    shares = sum(i == j for i, j in sure) / len(sure), sum(map(crosses, several)) / len(several)
-    cells = [part, split] + [f"{number:,}" for number in numbers] + [f"{share:.1%}" for share in shares]
-    return f"| {' | '.join(cells)} |"
+    crossing = sum(map(crosses, several)) / len(several)
+    cells = [part, split, *(f"{number:,}" for number in numbers)]
+    cells += [f"{monotone:.1%}", f"{crossing:.1%}"]
+    return row(cells)
 
 
 def running_row(split, chapters):
     """A row of the table on bible-en, for a list of chapters."""
     tokens = [token for chapter in chapters for verse in chapter for token in verse]
-    numbers = len(chapters), sum(map(len, chapters)), len(tokens), len(set(tokens))
-    return f"| {split} | {' | '.join(f'{number:,}' for number in numbers)} |"
+    verses = sum(map(len, chapters))
+    numbers = (len(chapters), verses, len(tokens), len(set(tokens)))
+    return row([split, *(f"{number:,}" for number in numbers)])
+
+
+def row(cells):
+    return f"| {' | '.join(cells)} |"
 
 
 def readme_rows():
@@ -41,7 +52,8 @@ def readme_rows():
         rows += [parallel_row(part, split, pairs) for split, pairs in loaded.items()]
     loaded = {split: load_bible_en(split) for split in SPLITS}
     loaded["all"] = sum(loaded.values(), [])
-    return rows + [running_row(split, chapters) for split, chapters in loaded.items()]
+    rows += [running_row(split, chapters) for split, chapters in loaded.items()]
+    return rows
 
 
 if __name__ == "__main__":

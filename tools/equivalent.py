@@ -6,7 +6,7 @@ the same mutant survives in its new words, put those in its place; else drop the
 """
 
 EQUIVALENT = {
-    "numpy_attention/kernels/gates.py elman_backward: negate: hb = h_next[b]":
+    "numpy_attention/kernels/gates.py elman_backward: negate: hn = h_next[b]":
     "h' occurs in 1 − h'² alone",
     "numpy_attention/kernels/softmax.py cross_entropy: negate element 1 of: "
     "top, z_target = (row_max(z), z[target])":

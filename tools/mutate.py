@@ -34,7 +34,8 @@ from mutants import ALSO, ALSO_FORWARD, functions, mutants, plain
 
 from numpy_attention import gradcheck
 
-SECONDS = 60        # for one mutant; one that takes longer hangs, and counts as caught
+# of processor time, for a check of a mutant; one that takes longer hangs, and counts as caught
+SECONDS = 60
 
 # ---- checks ------------------------------------------------------------------------------------
 
@@ -137,21 +138,21 @@ def out_of_time(*_):
 def survives(mutant, checks, numerics):
     """True when no check fails."""
     function = mutant.function
-    signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(SECONDS)
+    signal.signal(signal.SIGVTALRM, out_of_time)
     try:
         with (warnings.catch_warnings(), plain_python(),
               replaced(exchange(function, mutant.node))):
             warnings.simplefilter("ignore")
             for name, check in checks.items():
                 fixed = contextlib.nullcontext() if function.forward_too else numerics.replay(name)
+                signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
                 with fixed:
                     check(np.random.default_rng(0))
         return True
     except Exception:                                   # whatever it is, a test would fail
         return False
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def tried(jobs, workers):

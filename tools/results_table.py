@@ -12,18 +12,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from numpy_attention.recipes import results  # noqa: E402
-from numpy_attention.recipes import RECIPES  # noqa: E402
+from numpy_attention.recipes import RECIPES, results  # noqa: E402
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Write README's tables of results from results/*.jsonl.")
-    parser.add_argument("--check", action="store_true", help="only say whether the tables are up to date")
+    parser = argparse.ArgumentParser(
+        description="Write README's tables of results from results/*.jsonl.")
+    parser.add_argument("--check", action="store_true",
+                        help="only say whether the tables are up to date")
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args(arguments)
     if not options.readme.is_file():
-        print(f"results_table: {options.readme} is missing, so there are no tables to compare", file=sys.stderr)
+        print(f"results_table: {options.readme} is missing, so there are no tables to compare",
+              file=sys.stderr)
         return 2
     text = options.readme.read_text("utf-8")
     try:
@@ -35,8 +37,8 @@ def main(arguments=None):
         print(f"{options.readme.name} is up to date")
         return 0
     if options.check:
-        print(f"results_table: the tables in {options.readme.name} differ from {options.results}: run "
-              "python tools/results_table.py", file=sys.stderr)
+        print(f"results_table: the tables in {options.readme.name} differ from {options.results}: "
+              "run python tools/results_table.py", file=sys.stderr)
         return 1
     partial = options.readme.with_name(options.readme.name + ".partial")
     partial.write_text(new, "utf-8")
