@@ -1,4 +1,4 @@
-"""What the letters of shapes stand for in one call, found from arrays said to have the shapes."""
+"""What letters of shapes stand for in one call, found from arrays said to have the shapes."""
 
 import functools
 import re
