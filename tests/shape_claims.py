@@ -151,10 +151,10 @@ class Reader(ast.NodeTransformer):
     # ---- comments
 
     def commented(self, node, kind, targets):
-        """Claims from the comment behind a statement, if it has as many shapes as targets."""
+        """Claims from the comment behind a statement, about its targets in their order."""
         comment = self.comments.get(node.end_lineno, "")
         shapes = shapes_in(comment)
-        if not shapes or len(shapes) != len(targets):
+        if not shapes or len(shapes) > len(targets):
             return []
         del self.comments[node.end_lineno]
         place = self.place(node.end_lineno)
@@ -176,6 +176,7 @@ class Reader(ast.NodeTransformer):
             return node
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         targets = [ast.unparse(part) for part in getattr(target, "elts", [target])]
+        targets = [] if any(target.startswith("*") for target in targets) else targets
         return [node] + self.probes(self.commented(node, "assignment", targets), targets, node)
 
     visit_AugAssign = visit_Assign

@@ -10,22 +10,22 @@ Within one call a letter has one size: in the arguments, the results, the assign
 of `self` and those of every cache among the arguments and results. So has `…`, any number of axes,
 and a size of several letters, `gates · H`, which also gives the last of them that is not known
 yet. A whole number among the arguments, in `self` or, for capitals, among the local variables is
-the size of its name. Another module than `self` has letters of its own. None is passed over: it
-has no shape. Kernels run as plain Python.
+the size of its name. Only what assignments alone call by a name in lower case, `rows`, may change
+where a loop begins again. Another module than `self` has letters of its own. None is passed over:
+it has no shape. Kernels run as plain Python.
 """
 
 import builtins
 import contextlib
-import functools
 import gc
-import re
 import sys
 from collections import Counter
 from types import CodeType, FunctionType
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from shape_claims import LETTER, Function, Promises, Reader
+from shape_claims import Function, Promises, Reader
+from shape_letters import Letters
 
 from numpy_attention.module import Module
 
@@ -115,6 +115,7 @@ class Call:
         self.function = function
         self.arguments = dict(names)
         self.locals = {}
+        self.passed = set()             # claims of statements that ran in this pass of a loop
         self.owner = self.arguments.get("self")
         self.letters = Letters(self.arguments.get, self.held, self.locals.get)
         self.check_fields(self.owner, self.letters)
@@ -132,7 +133,12 @@ class Call:
     def probe(self, number, value, names):
         """What stands behind a statement with a comment."""
         self.locals.update((name, held) for name, held in names.items() if name[0].isupper())
-        self.check(self.watch.claims[number], value, self.letters)
+        claim = self.watch.claims[number]
+        if claim in self.passed:
+            self.letters.next_pass()
+            self.passed.clear()
+        self.passed.add(claim)
+        self.check(claim, value, self.letters)
 
     def leave(self, value):
         """What stands around a result."""
@@ -212,87 +218,3 @@ def speaker(owner, names):
         return "forward"
     code = owner.forward.__code__ if hasattr(owner, "forward") else None
     return "forward" if code and set(names) & set(code.co_varnames[:code.co_argcount]) else "step"
-
-
-# ---- letters ------------------------------------------------------------------------------------
-
-
-class Letters:
-    """The sizes of letters within one call; numbers: functions from a name to its value there."""
-
-    def __init__(self, *numbers):
-        self.sizes = {}
-        self.numbers = numbers
-        self.whole = set()              # letters of which such a number is the size
-        self.waiting = []               # (claim, shape, size, length) where two letters are unknown
-
-    def disagreements(self, claim, shape):
-        """Hold a claim against a shape; yield (claim, shape, why) of what is now seen wrong."""
-        sizes, lengths = claim.shape, shape
-        if "…" in sizes:
-            before = sizes.index("…")
-            after = max(before, len(shape) - (len(sizes) - 1 - before))
-            lengths = shape[:before] + (shape[before:after],) + shape[after:]
-        if len(sizes) != len(lengths):
-            yield claim, shape, f"{len(sizes)} axes are said"
-            return
-        self.waiting += [(claim, shape, size, length) for size, length in zip(sizes, lengths)]
-        known, wrong = -1, set()
-        while known < len(self.sizes):                      # another letter may have become known
-            known, waiting, self.waiting = len(self.sizes), self.waiting, []
-            for claim, shape, size, length in waiting:
-                if claim not in wrong and not self._agrees(claim, shape, size, length):
-                    wrong.add(claim)
-                    said = self._value(size)
-                    why = f"{size} cannot be {length}" if said is None else f"{size} is {said}"
-                    yield claim, shape, why
-
-    def _agrees(self, claim, shape, size, length):
-        if size == "…":
-            return self.sizes.setdefault(size, length) == length
-        unknown = [name for name in formula(size)[0] if self._number(name) is None]
-        if not unknown:
-            return self._value(size) == length
-        if self.sizes.setdefault(size, length) != length:   # gates · H, of which only this is known
-            return False
-        if len(unknown) > 1:
-            self.waiting.append((claim, shape, size, length))
-        elif size != unknown[0]:
-            for n in range("/" in size, 10 * length + 10):
-                if self._value(size, {unknown[0]: n}) == length:
-                    self.sizes[unknown[0]] = n
-                    return True
-            del self.sizes[size]
-            return False
-        return True
-
-    def _number(self, name):
-        """A letter's size; that of a whole number of this name where no shape has given one."""
-        if name not in self.sizes:
-            for number in self.numbers:
-                value = number(name)
-                if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-                    self.whole.add(name)
-                    self.sizes.setdefault(name, int(value))
-        return self.sizes.get(name)
-
-    def _value(self, size, also={}):
-        """A size's length, as far as it is known."""
-        known = self.sizes | also
-        names, code = formula(size)
-        if size == "…" or not names <= known.keys():
-            return known.get(size)
-        return eval(code, {}, known)
-
-    def __str__(self):
-        return ", ".join(f"{size} = {length}{' (a number)' * (size in self.whole)}"
-                         for size, length in self.sizes.items())
-
-
-@functools.cache
-def formula(size):
-    """The letters of a size, and it as Python: "2A" → 2*A, "B S" → B*S."""
-    code = size.replace("·", "*").replace("−", "-").replace("…", "...")
-    code = re.sub(r"(?<=\w) (?=[A-Z])", "*", code)
-    code = re.sub(r"\b(\d+)(?=[A-Za-z])", r"\1*", code)
-    return frozenset(re.findall(LETTER, size)), compile(code, size, "eval")
