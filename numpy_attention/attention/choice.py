@@ -77,7 +77,8 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
     """What a decoder asks: an attention of these settings, or one that is made already.
 
     attention: a name of `names.SCORES`, or a Module on the protocol; settings: what else an
-    AttentionChoice takes; initial: initial values by the names that a score's `create` has for them.
+    AttentionChoice takes; initial: initial values, by the names that a score's `create` has for
+    them.
 
     ValueError: a name, sizes or settings that do not fit.
     """

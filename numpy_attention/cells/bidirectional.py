@@ -33,7 +33,7 @@ class Bidirectional(Module):
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
     def forward(self, xs, state=None, mask=None, rng=None, names=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, 2H), (→h_T, ←h_1), cache (rng, names: a stack's)."""
+        """xs (T, B, I), mask (T, B) → ys (T, B, 2H), (→h_T, ←h_1), cache; rng, names: a stack's."""
         before, after = (None, None) if state is None else state
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]

@@ -64,7 +64,7 @@ class Stacked(Module):
 
     @classmethod
     def create(cls, make, sizes, dropout=0.0):
-        """Layers make(below, above) of neighbouring sizes: what the first reads, then each state."""
+        """Layers make(below, above) of neighbouring sizes: what the first reads, each state."""
         layers = [make(below, above) for below, above in zip(sizes, sizes[1:])]
         return cls(layers, Dropout(dropout))
 

@@ -38,7 +38,7 @@ def dropout(x, names, key, threshold, scale, y):
 
 @kernel
 def mix(h):
-    """A bijection of the 32-bit integers: each bit of the input moves about half of the output's."""
+    """A bijection of the 32-bit integers: each bit that goes in moves about half of those out."""
     h = np.uint32(h ^ np.uint32(h >> np.uint32(16)))
     # a product of 64 bits, cut: one of 32 bits overflows, of which plain Python warns
     h = np.uint32(np.uint64(h) * np.uint64(0x85EBCA6B) & np.uint64(0xFFFFFFFF))

@@ -87,8 +87,8 @@ def test_attentive_language_model(name, dtype, tolerance):
 def pair(rng, dtype=np.float64, attention="combined", layers=1, cell="gru", tied=True, dropout=0.0,
          **settings):
     """The same AttentiveLanguageModel here and in PyTorch, sizes differing where they may."""
-    model = AttentiveLanguageModel.create(rng, V, attention, H, layers, cell, embedding=5, tied=tied,
-                                          dropout=dropout, dtype=dtype, **settings)
+    model = AttentiveLanguageModel.create(rng, V, attention, H, layers, cell, embedding=5,
+                                          tied=tied, dropout=dropout, dtype=dtype, **settings)
     outputs = model.reader.output_size
     if attention == "ngram":
         order = settings.get("order", 4)

@@ -131,8 +131,8 @@ def check_rest(theirs, grad, norms, tolerance):
 @pytest.mark.parametrize("pre_norm", [False, True])
 @PRECISIONS
 def test_encoder_layer(rng, dtype, tolerance, pre_norm):
-    ours = randomize(EncoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm,
-                                          dtype=dtype), rng)
+    ours = EncoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm, dtype=dtype)
+    randomize(ours, rng)
     theirs = nn.TransformerEncoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=pre_norm,
                                         dtype=torch.from_numpy(ours.attention.W_q).dtype)
     fill(theirs.self_attn, ours.attention)
@@ -155,8 +155,8 @@ def test_encoder_layer(rng, dtype, tolerance, pre_norm):
 @pytest.mark.parametrize("pre_norm", [False, True])
 @PRECISIONS
 def test_decoder_layer(rng, dtype, tolerance, pre_norm):
-    ours = randomize(DecoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm,
-                                          dtype=dtype), rng)
+    ours = DecoderLayer.create(rng, D, HEADS, INNER, pre_norm=pre_norm, dtype=dtype)
+    randomize(ours, rng)
     theirs = nn.TransformerDecoderLayer(D, HEADS, INNER, 0.0, batch_first=True, norm_first=pre_norm,
                                         dtype=torch.from_numpy(ours.attention.W_q).dtype)
     fill(theirs.self_attn, ours.attention)
