@@ -14,7 +14,7 @@ from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.options import LANGUAGE_MODEL, SIZE
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
-    say_next, say_where, training_of, warn_of_unknown_words)
+    say_next, training_of, warn_of_unknown_words)
 from numpy_attention.data import running_text
 from numpy_attention.data.own_text import OwnText
 from numpy_attention.data.running_text import Text
@@ -39,12 +39,12 @@ def train(options: Namespace) -> None:
     writer = Writer.create(learn, name, settings, training, selection.saved())
     check_lengths(writer, learn, valid)
     default = options.cell if options.attention == "none" else options.attention
-    folder, resumes = run_folder(options, writer, f"{selection.label}-{default}")
     size = sum(map(len, learn.sentences))
-    print(f"{what_it_is(writer)}; {size:,} {learn.unit} of {selection.label}, "
-          f"{len(writer.vocabulary):,} in the vocabulary")
-    print(how_state_goes(writer, options.batch_size))
-    say_where(folder, resumes)
+    folder = run_folder(
+        options, writer, f"{selection.label}-{default}",
+        f"{what_it_is(writer)}; {size:,} {learn.unit} of {selection.label}, "
+        f"{len(writer.vocabulary):,} in the vocabulary",
+        how_state_goes(writer, options.batch_size))
     fit(writer, learn, valid, folder, options.threads, how_state_goes(writer, 1))
     for split in selection.splits[1:]:
         text = valid if split == "valid" else part_of(selection, split)[0]

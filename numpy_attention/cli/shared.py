@@ -81,18 +81,16 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
     return kind(**{name: value for name, value in given.items() if value is not None})
 
 
-def run_folder(options: Namespace, trained: Any, name: str) -> tuple[Path, bool]:
-    """→ (the folder of --run, or runs/name, made if need be; whether a run in it goes on)."""
+def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
+    """The folder of --run, or runs/name, made if need be; says what trains, and where."""
     folder = Path(options.run or Path("runs") / name)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: name a folder with --run")
     resumes = check_same(folder, trained, options.threads)
     folder.mkdir(parents=True, exist_ok=True)
-    return folder, resumes
-
-
-def say_where(folder: Path, resumes: bool) -> None:
-    print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
+    where = "resumes the run in" if resumes else "saves to"
+    print(*about, f"{where} {folder}", sep="\n", flush=True)
+    return folder
 
 
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:

@@ -12,7 +12,7 @@ from numpy_attention import metrics, plotting
 from numpy_attention.cli.options import BEAM, LIMITS, TRANSLATOR
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, say_next,
-    say_where, training_of, warn_of_unknown_words)
+    training_of, warn_of_unknown_words)
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.selection import Selection, selected
@@ -44,11 +44,11 @@ def train(options: Namespace) -> None:
     translator = Translator.create(learn, options.model, settings, training, selection.saved(),
                                    vocabularies)
     name = name_of(options.model, settings)
-    folder, resumes = run_folder(options, translator, f"{selection.label.split()[0]}-{name}")
-    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of "
-          f"{selection.label}, {len(translator.source_vocabulary):,} source and "
-          f"{len(translator.target_vocabulary):,} target {unit_of(translator)}")
-    say_where(folder, resumes)
+    folder = run_folder(
+        options, translator, f"{selection.label.split()[0]}-{name}",
+        f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of {selection.label}, "
+        f"{len(translator.source_vocabulary):,} source and "
+        f"{len(translator.target_vocabulary):,} target {unit_of(translator)}")
     split, pairs = selection.splits[-1], parts[-1]
     fit(translator, learn, valid, folder, options.threads,
         f"measures {len(pairs):,} pairs ({split})")

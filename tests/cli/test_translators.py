@@ -16,6 +16,8 @@ from numpy_attention.runs.translator import Translator, TranslatorTraining, voca
 RUN = ("train --corpus copy --max-length 4 --pairs 60 --epochs 1 --batch-size 16 "
        "--threads 1").split()
 SIZES = {
+    "rnnsearch": "--hidden 8 --embedding 6",
+    "encoder": "--hidden 8 --embedding 6",
     "luong": "--hidden 8 --embedding 6",
     "transformer": "--hidden 8 --inner 12 --layers 2 --heads 2",
 }
@@ -165,6 +167,8 @@ def test_train_says_what_it_does(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("words, name", [
+    ("--layers 2", "rnnsearch"),
+    ("--layers 2 --model encoder-decoder", "encoder-decoder"),
     ("--model luong --attention concat --window local-p --width 2", "luong-concat-local-p"),
     ("--model luong --attention multi-head --heads 2 --cell gru", "luong-multi-head"),
     ("--model transformer --schedule warmup --warmup 5", "transformer"),
@@ -179,7 +183,10 @@ def test_runs(words, name, capsys, tmp_path, monkeypatch):
     assert re.search(rf"^{name}, [\d,]+ parameters; 60 pairs of copy", out)
     run = f"runs/copy-{name}"
     assert f"saves to {run}\n" in out
-    assert Translator.load(run).training.warmup == (5 if "warmup" in words else 400)
+    translator = Translator.load(run)
+    assert translator.training.warmup == (5 if "warmup" in words else 400)
+    sizes = SIZES[name.split("-")[0]]
+    assert translator.settings["layers"] == (2 if "--layers 2" in words + sizes else 1)
     assert main(["translate", run, "4 5 6", "--heatmap", "a.png"]) == 0
     assert (tmp_path / "a.png").exists()
 
