@@ -6,7 +6,6 @@ import numpy as np
 
 from numpy_attention import metrics
 from numpy_attention.recipes import results
-from numpy_attention.runs import resume as runs
 from numpy_attention.checks import CHECKS
 from numpy_attention.data import corpora, downloads
 from numpy_attention.gradcheck import TOLERANCE, GradientError
@@ -78,7 +77,7 @@ def show_corpus(corpus, examples=3):
         if not parallel:
             print("  " + (item if isinstance(item, str) else " ".join(item)))
             continue
-        form = runs.text_form({"name": corpus.name})
+        form = corpus.form
         print(f"  {form.text(item.source)}\n  {form.text(item.target)}")
         for kind, links in (("sure", item.sure), ("possible", item.possible - item.sure)):
             if links:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention import metrics, plotting
+from numpy_attention.data.selection import selected
 from numpy_attention.recipes import RECIPES
 from numpy_attention.recipes.recipe import LanguageRecipe, untrained
-from numpy_attention.runs.resume import label
 
 EOS = ["</s>"]
 COLUMNS = {"parameters": ",", "minutes": ".1f", "perplexity": ".2f", "bleu": ".2f", "chrf": ".2f", "aer": ".3f",
@@ -25,7 +25,8 @@ def compare(options):
     models = [untrained(recipe, train, options.seed, options.threads, run)      # what cannot be resumed is said at once
               for recipe, run in zip(recipes, folders)]
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"{len(recipes)} recipes on {label(recipes[0].corpus)}: {budget_of(recipes[0].training)} each, seed {options.seed}; "
+    print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: "
+          f"{budget_of(recipes[0].training)} each, seed {options.seed}; "
           f"measured on {len(pairs):,} pairs (test)", flush=True)
     lines, found, weights = {}, {}, {}
     for recipe, trained, run in zip(recipes, models, folders):

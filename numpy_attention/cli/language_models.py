@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.data import own_running_text as running_text
-from numpy_attention.runs import resume as runs
 from numpy_attention.cli.shared import refuse, run_folder, save_curves, training_settings, warn_of_unknown_words
 from numpy_attention.data.corpora import find_corpus
+from numpy_attention.data.own_text import OwnText
+from numpy_attention.data.running_text import read
+from numpy_attention.data.selection import selected
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.attentive_language_model import roles_of
 from numpy_attention.models.budget import within_budget
@@ -28,7 +29,8 @@ SIZE = 200      # of word vectors, unless an option says otherwise
 
 def train(options):
     corpus = corpus_to_train_on(options)
-    learn, valid = running_text.load(corpus, "train", "valid")
+    selection = selected(corpus)
+    learn, valid = selection.load("train", "valid")
     training = training_of(options, learn)
     name, settings = model_of(options, learn, training)
     writer = Writer.create(learn, name, settings, training, corpus)
@@ -38,8 +40,8 @@ def train(options):
     except ValueError as error:
         raise ValueError(f"the text to validate on: {error}") from None
     default = options.cell if options.attention == "none" else options.attention
-    folder, resumes = run_folder(options, writer, f"{runs.label(corpus)}-{default}")
-    print(f"{what_it_is(writer)}; {sum(map(len, learn.sentences)):,} {learn.unit} of {runs.label(corpus)}, "
+    folder, resumes = run_folder(options, writer, f"{selection.label}-{default}")
+    print(f"{what_it_is(writer)}; {sum(map(len, learn.sentences)):,} {learn.unit} of {selection.label}, "
           f"{len(writer.vocabulary):,} in the vocabulary")
     print(how_state_goes(writer, options.batch_size))
     print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
@@ -47,10 +49,10 @@ def train(options):
     save_curves(writer.history, folder)
     print(f"trained for {len(writer.history)} epochs, {writer.history[-1]['seconds'] / 60:.1f} minutes; "
           f"{how_state_goes(writer, 1)}", flush=True)
-    for split in runs.splits_of(corpus)[1:]:
-        text = valid if split == "valid" else running_text.load(corpus, split)[0]
+    for split in selection.splits[1:]:
+        text = valid if split == "valid" else selection.load(split)[0]
         show_figures(split, measure(writer, text, writer.threads))
-    form, first = runs.text_form(corpus), next((sentence for sentence in valid.sentences if sentence), [])
+    form, first = selection.form(), next((sentence for sentence in valid.sentences if sentence), [])
     prompt = form.text(first[:20]).split("\n")[0] if form.cut == "characters" else form.text(first[:3])
     print(f"next: numpy-attention generate {shlex.quote(str(folder))} --prompt {shlex.quote(prompt)}")
 
@@ -65,7 +67,8 @@ def corpus_to_train_on(options):
         return {"name": options.corpus} | ({"characters": True} if options.characters else {})
     if not options.text:
         raise ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), or --text FILE")
-    return running_text.own_text(options.text, options.valid_text, options.characters, options.lowercase, options.tokenize)
+    return OwnText(options.text, options.valid_text, options.characters, lowercase=options.lowercase,
+                   tokenize=options.tokenize).saved()
 
 
 def training_of(options, text):
@@ -132,14 +135,14 @@ def evaluate(options):
     if options.text:
         if options.corpus or options.split:
             raise ValueError("--text is given: leave --corpus and --split out")
-        text, split, name = running_text.read(options.text, runs.text_form(writer.corpus)), None, Path(options.text).name
+        text, split, name = read(options.text, selected(writer.corpus).form()), None, Path(options.text).name
         text = replace(text, whole=True)            # a file is one article
     else:
         corpus = writer.corpus
         if options.corpus and options.corpus != corpus.get("name"):
             corpus = {"name": options.corpus} | ({"characters": True} if writer.training.unit == "characters" else {})
         text, split = text_of(corpus, options.split)
-        name = runs.label(corpus)
+        name = selected(corpus).label
     if text.unit != writer.training.unit:
         raise ValueError(f"{name} is a text of {text.unit}, and this run's model reads {writer.training.unit}: choose another")
     how = writer.training
@@ -158,8 +161,9 @@ def text_of(corpus, split=None):
     """→ (Text, split) of a run's corpus; None: test, or valid where there is no test split."""
     if not corpus:
         raise ValueError("the run does not say what it learnt from: name a text with --corpus or --text")
-    split = split or runs.splits_of(corpus)[-1]
-    return running_text.load(corpus, split)[0], split
+    selection = selected(corpus, "text")
+    split = split or selection.splits[-1]
+    return selection.load(split)[0], split
 
 
 def measure(writer, text, threads):
@@ -213,7 +217,7 @@ def generate(options):
         writer.check_attention()
     if writer.training.unit == "characters":
         refuse(options, "a model of characters writes no ends of sentences, --length alone ends its text", "sentences")
-    form = runs.text_form(writer.corpus, options.lowercase)
+    form = selected(writer.corpus).form(options.lowercase)
     prompt, between = form.tokens(options.prompt or ""), "" if form.cut == "characters" else " "
     warn_of_unknown_words(writer.vocabulary, [prompt])
     print(form.text(prompt), end="", flush=True)
@@ -250,7 +254,7 @@ def history(weights, tokens, predicted):
 def heatmap(options):
     writer = Writer.load(options.run)
     writer.check_attention()
-    form = runs.text_form(writer.corpus)
+    form = selected(writer.corpus).form()
     if options.sentences:
         if len(options.sentences) != 1 or options.index is not None or options.split:
             raise ValueError(f"{len(options.sentences)} sentence(s) given: a language model looks at one, without --index "

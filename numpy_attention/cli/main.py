@@ -7,6 +7,18 @@ import sys
 from numpy_attention.cli import options as cli_options
 from numpy_attention.cli import language_model_options as cli_writing
 
+IN_FLAGS = {         # what the library's errors say → what the command line says
+    "it is for language models": "it is for numpy-attention train lm",
+    "it is for translators": "it is for numpy-attention train",
+    "allow more with max_length": "allow more with --max-length",
+    "give valid_source and valid_target": "give --valid-source and --valid-target",
+    "give valid_text": "give --valid-text",
+    "files as source and target": "files as --source and --target",
+    "files as text": "files as --text",
+    "train anew in another folder": "train anew in another folder with --run",
+    "tokenize cuts text into words, and characters into letters": "--tokenize cuts text into words, and --characters into "
+                                                                  "letters",
+}
 EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)        # the library's own: told in one line
 
 
@@ -105,6 +117,8 @@ def main(arguments=None):
 
 
 def _tell(message):
+    for ours, flags in IN_FLAGS.items():
+        message = message.replace(ours, flags)
     print(f"numpy-attention: error: {' '.join(message.split())}", file=sys.stderr)
     return 2
 

@@ -14,11 +14,12 @@ from numpy_attention import metrics, plotting
 from numpy_attention.cli import catalogue
 from numpy_attention.cli import language_models as commands_text
 from numpy_attention.cli import compare as comparison
-from numpy_attention.runs import resume as runs
 from numpy_attention.cli.translator_options import settings_of
 from numpy_attention.cli.shared import refuse, run_folder, save_curves, training_settings, warn_of_unknown_words
 from numpy_attention.data.corpora import find_corpus
-from numpy_attention.data.pairs import Pair
+from numpy_attention.data.own_text import OwnPairs
+from numpy_attention.data.pairs import Pair, limited
+from numpy_attention.data.selection import selected
 from numpy_attention.training.threads import Threads
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.translator import Translator, TranslatorTraining, vocabularies_of
@@ -32,21 +33,22 @@ LIMITS = {"max_length": "max_length", "pairs": "count"}        # option → argu
 
 def train(options):
     corpus = corpus_to_train_on(options)
+    selection = selected(corpus)
     if options.subwords:
         refuse(options, "subwords spell every word", "min_count")
-        if runs.text_form(corpus).cut == "characters":
+        if selection.form().cut == "characters":
             raise ValueError(f"--subwords cuts words, and {corpus['name']} consists of characters: leave it out")
     training = TranslatorTraining(**training_settings(options), min_count=options.min_count or 2,
                                   reverse_source=options.reverse_source, subwords=options.subwords)
-    splits = runs.splits_of(corpus)
-    learn, valid, *_ = parts = runs.load(corpus, *splits)
+    splits = selection.splits
+    learn, valid, *_ = parts = selection.load(*splits)
     vocabularies = vocabularies_of(learn, training)
     settings = settings_of(options, lambda: max(len(vocabularies[0].encode(pair.source)) for pairs in parts for pair in pairs))
     translator = Translator.create(learn, options.model, settings, training, corpus, vocabularies)
     mechanism = [settings[key] for key in ("attention", "window") if settings.get(key, "global") != "global"]
     name = "-".join([options.model] + mechanism)
-    folder, resumes = run_folder(options, translator, f"{runs.label(corpus).split()[0]}-{name}")
-    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of {runs.label(corpus)}, "
+    folder, resumes = run_folder(options, translator, f"{selection.label.split()[0]}-{name}")
+    print(f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of {selection.label}, "
           f"{len(translator.source_vocabulary):,} source and {len(translator.target_vocabulary):,} target "
           f"{unit_of(translator)}")
     print(f"{'resumes the run in' if resumes else 'saves to'} {folder}", flush=True)
@@ -56,7 +58,7 @@ def train(options):
     print(f"trained for {len(translator.history)} epochs, {translator.history[-1]['seconds'] / 60:.1f} minutes; "
           f"measures {len(pairs):,} pairs ({split})", flush=True)
     show_figures(measure(translator, pairs, 5, translator.threads))
-    example = runs.text_form(corpus).text(pairs[0].source)
+    example = selection.form().text(pairs[0].source)
     print(f"next: numpy-attention translate {shlex.quote(str(folder))} {shlex.quote(example)}")
 
 
@@ -77,7 +79,7 @@ def corpus_to_train_on(options):
                          "and --target FILE")
     if options.part:
         raise ValueError("--part belongs to --corpus, and files are given: leave it out")
-    return runs.own_text(*files, options.lowercase, options.tokenize, options.seed, **limits)
+    return OwnPairs(*files, options.seed, **limits, lowercase=options.lowercase, tokenize=options.tokenize).saved()
 
 
 # ---- translate ------------------------------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ def translate(options):
         raise ValueError(f'{options.run} holds a language model, which does not translate: numpy-attention generate '
                          f'{options.run} --prompt "…"')
     translator = Translator.load(options.run)
-    form = runs.text_form(translator.corpus, options.lowercase)
+    form = selected(translator.corpus).form(options.lowercase)
     lines = [form.tokens(text) for text in options.sentence or lines_of_input()]
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
@@ -155,16 +157,16 @@ def evaluate(options):
         return commands_text.evaluate(options)
     refuse(options, "a translator's run is measured on sentence pairs, give --source and --target", "text")
     translator = Translator.load(options.run)
-    form = runs.text_form(translator.corpus)
+    form = selected(translator.corpus).form()
     if options.source or options.target:
         if not (options.source and options.target) or options.corpus or options.part or options.split:
             raise ValueError("give --source and --target, both and without --corpus, --part or --split")
         split, name = None, Path(options.source).name
-        pairs = runs.limited(form.pairs(options.source, options.target), name, options.max_length, options.pairs)
+        pairs = limited(form.pairs(options.source, options.target), name, None, options.max_length, options.pairs)
     else:
         corpus = corpus_to_measure_on(options, translator.corpus)
         pairs, split = pairs_of(corpus, options.split)
-        name = runs.label(corpus)
+        name = selected(corpus).label
     figures = {"run": str(options.run), "corpus": name, "split": split,
                **measure(translator, pairs, options.beam or 5, options.threads)}
     if options.json:
@@ -193,8 +195,9 @@ def pairs_of(corpus, split=None):
     if not corpus:
         raise ValueError("the run does not say what it learnt from: name a text with --corpus, or --source and "
                          "--target")
-    split = split or runs.splits_of(corpus)[-1]
-    return runs.load(corpus, split)[0], split
+    selection = selected(corpus, "parallel")
+    split = split or selection.splits[-1]
+    return selection.load(split)[0], split
 
 
 def measure(translator, pairs, beam, threads):
@@ -233,7 +236,7 @@ def heatmap(options):
     if kind_of(options.run) == "writer":
         return commands_text.heatmap(options)
     translator = Translator.load(options.run)
-    form = runs.text_form(translator.corpus)
+    form = selected(translator.corpus).form()
     if options.sentences:
         if len(options.sentences) != 2 or options.index is not None or options.split:
             raise ValueError(f"{len(options.sentences)} sentence(s) given: expected a source and a target sentence "

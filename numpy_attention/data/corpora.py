@@ -1,200 +1,229 @@
-"""All corpora by name: what they are, and one loader for parallel text and one for running text."""
+"""All corpora by name: one entry each, which says what it is, how it is loaded and how it is cut.
 
-import inspect
-from dataclasses import dataclass
+A new corpus is an entry of `CORPORA` and what it is read by: a function of `generators`, or for a
+public file its address and reader in `public`.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
-from numpy_attention.data import bible, downloads, generators
-from numpy_attention.data.pairs import read_pairs, read_tab_pairs, read_text
-from numpy_attention.data.splits import check_split, split_of
+from numpy_attention.data import bible, generators, public
+from numpy_attention.data.corpus import Corpus, GeneratedCorpus, ParallelCorpus, TextCorpus
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.splits import SPLITS
 
-GENERATED_SIZES = {"train": 20_000, "valid": 1_000, "test": 1_000}
-MULTI30K_NAMES = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """What is known of a corpus.
-
-    kind: "parallel" or "text". origin: "shipped" with the package, "generated" on demand, or "downloaded".
-    files: paths of a downloaded corpus in the data folder (see `numpy_attention.data.downloads`).
-    """
-
-    name: str
-    description: str
-    kind: str
-    languages: str
-    licence: str
-    origin: str
-    files: tuple = ()
+LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
+USED_BY = {"text": "language models", "parallel": "translators"}
 
 
-def _multi30k(source, target):
-    names = {"en": "English", "de": "German", "fr": "French"}
-    return Corpus(
-        f"multi30k-{source}-{target}",
-        "Multi30k captions of pictures, lowercased and tokenised; 29,000 / 1,014 / 1,000 pairs (test_2016_flickr)",
-        "parallel", f"{names[source]} → {names[target]}", "none stated: not to be passed on", "downloaded",
-        tuple(f"multi30k/{name}.lc.norm.tok.{x}" for name in MULTI30K_NAMES.values() for x in (source, target)),
-    )  # fmt: skip
+def _multi30k(source: str, target: str) -> ParallelCorpus:
+    return ParallelCorpus(
+        name=f"multi30k-{source}-{target}",
+        description="Multi30k captions of pictures, lowercased and tokenised; "
+        "29,000 / 1,014 / 1,000 pairs (test_2016_flickr)",
+        languages=f"{LANGUAGES[source]} → {LANGUAGES[target]}",
+        licence="none stated: not to be passed on",
+        origin="downloaded",
+        read=partial(public.multi30k, (source, target)),
+        split_names={"test_2016_flickr": "test"},
+        parts={"raw": {"read": partial(public.multi30k_raw, (source, target)), "lowercase": False}},
+        files=tuple(
+            f"multi30k/{name}.lc.norm.tok.{language}"
+            for name in public.MULTI30K_SPLITS.values()
+            for language in (source, target)
+        ),
+    )
 
 
-_NONE_NEEDED = "none needed: made up on the spot"
-_ALL = (
-    Corpus(
-        "bible-en-es",
-        "King James Version and Reina-Valera 1909, gold word links: clauses of 3 to 12 tokens, or whole verses",
-        "parallel", "English → Spanish", "public domain (letters patent in the United Kingdom)", "shipped",
+_ALL: tuple[Corpus, ...] = (
+    ParallelCorpus(
+        name="bible-en-es",
+        description="King James Version and Reina-Valera 1909, gold word links: "
+        "clauses of 3 to 12 tokens, or whole verses",
+        languages="English → Spanish",
+        licence="public domain (letters patent in the United Kingdom)",
+        origin="shipped",
+        read=partial(bible.load_bible_en_es, "clauses"),
+        reads_lengths=True,
+        parts={"clauses": {}, "verses": {"read": partial(bible.load_bible_en_es, "verses")}},
     ),
-    Corpus(
-        "bible-en",
-        "modern English derived from the World English Bible, one verse a line, split by chapter",
-        "text", "English", "public domain", "shipped",
+    TextCorpus(
+        name="bible-en",
+        description="modern English derived from the World English Bible, one verse a line, "
+        "split by chapter",
+        languages="English",
+        licence="public domain",
+        origin="shipped",
+        read=bible.load_bible_en,
+        whole=True,
     ),
-    Corpus("copy", "random numbers, to be copied; links known", "parallel", "numbers", _NONE_NEEDED, "generated"),
-    Corpus("reverse", "random numbers, to be reversed; links known", "parallel", "numbers", _NONE_NEEDED, "generated"),
-    Corpus(
-        "dates",
-        "dates in 18 human spellings → YYYY-MM-DD, by characters; links known",
-        "parallel", "English → ISO 8601", _NONE_NEEDED, "generated",
+    GeneratedCorpus(
+        name="copy",
+        description="random numbers, to be copied; links known",
+        languages="numbers",
+        read=generators.copy,
+        cut="spaces",
     ),
-    Corpus(
-        "grammar-en-fr",
-        "a small grammar: agreement, adjectives after nouns, negation around the verb; links known",
-        "parallel", "English → French", _NONE_NEEDED, "generated",
+    GeneratedCorpus(
+        name="reverse",
+        description="random numbers, to be reversed; links known",
+        languages="numbers",
+        read=generators.reverse,
+        cut="spaces",
     ),
-    Corpus(
-        "ptb",
-        "Penn Treebank as prepared by Mikolov: 42,068 / 3,370 / 3,761 sentences, 9,999 words",
-        "text", "English", "research use (LDC): not to be passed on", "downloaded",
-        tuple(f"ptb/ptb.{split}.txt" for split in GENERATED_SIZES),
+    GeneratedCorpus(
+        name="dates",
+        description="dates in 18 human spellings → YYYY-MM-DD, by characters; links known",
+        languages="English → ISO 8601",
+        read=generators.dates,
+        split_by="target",
+        cut="characters",
+        lowercase=False,
     ),
-    Corpus(
-        "wikitext-2",
-        "Wikipedia articles, word level: 36,718 / 3,760 / 4,358 lines, blank ones included, 33,277 words",
-        "text", "English", "CC BY-SA", "downloaded", tuple(f"wikitext-2/{split}.txt" for split in GENERATED_SIZES),
+    GeneratedCorpus(
+        name="grammar-en-fr",
+        description="a small grammar: agreement, adjectives after nouns, negation around the verb; "
+        "links known",
+        languages="English → French",
+        read=generators.grammar_en_fr,
     ),
-    *(_multi30k(*languages) for languages in (("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en"))),
-    Corpus(
-        "tatoeba-en-fr",
-        "sentence pairs of learners (manythings.org), tokenised, lowercased, split by English sentence",
-        "parallel", "English → French", "CC BY 2.0 FR; attribution: tatoeba.org and manythings.org/anki", "downloaded",
-        ("tatoeba/fra-eng.txt",),
+    TextCorpus(
+        name="ptb",
+        description="Penn Treebank as prepared by Mikolov: 42,068 / 3,370 / 3,761 sentences, "
+        "9,999 words",
+        languages="English",
+        licence="research use (LDC): not to be passed on",
+        origin="downloaded",
+        read=public.penn_treebank,
+        cut="spaces",
+        lowercase=False,
+        files=tuple(f"ptb/ptb.{split}.txt" for split in SPLITS),
     ),
-    Corpus(
-        "tinyshakespeare",
-        "1,115,394 characters of Shakespeare's plays, for character models: 90, 5 and 5 % in order",
-        "text", "English", "public domain", "downloaded", ("tinyshakespeare/input.txt",),
+    TextCorpus(
+        name="wikitext-2",
+        description="Wikipedia articles, word level: 36,718 / 3,760 / 4,358 lines, "
+        "blank ones included, 33,277 words",
+        languages="English",
+        licence="CC BY-SA",
+        origin="downloaded",
+        read=public.wikitext_2,
+        whole=True,
+        cut="spaces",
+        lowercase=False,
+        files=tuple(f"wikitext-2/{split}.txt" for split in SPLITS),
     ),
-)  # fmt: skip
+    _multi30k("de", "en"),
+    _multi30k("en", "de"),
+    _multi30k("en", "fr"),
+    _multi30k("fr", "en"),
+    ParallelCorpus(
+        name="tatoeba-en-fr",
+        description="sentence pairs of learners (manythings.org), tokenised, lowercased, "
+        "split by English sentence",
+        languages="English → French",
+        licence="CC BY 2.0 FR; attribution: tatoeba.org and manythings.org/anki",
+        origin="downloaded",
+        read=public.tatoeba,
+        files=("tatoeba/fra-eng.txt",),
+    ),
+    TextCorpus(
+        name="tinyshakespeare",
+        description="1,115,394 characters of Shakespeare's plays, for character models: "
+        "90, 5 and 5 % in order",
+        languages="English",
+        licence="public domain",
+        origin="downloaded",
+        read=public.tinyshakespeare,
+        cut="characters",
+        lowercase=False,
+        files=("tinyshakespeare/input.txt",),
+    ),
+)
 CORPORA = {corpus.name: corpus for corpus in _ALL}
 
 
-USED_BY = {"text": "train lm", "parallel": "train"}
+def find_corpus(name: str, kind: str | None = None) -> Corpus:
+    """The `Corpus` of a name; kind: "parallel" or "text", where it must be of that kind.
 
-
-def find_corpus(name, kind=None):
-    """The `Corpus` of a name. Raises ValueError for an unknown name, or another kind, and lists those there are."""
+    ValueError: an unknown name, or another kind; lists those there are.
+    """
     corpus = CORPORA.get(name)
-    if corpus is None or kind not in (None, corpus.kind):
-        known = ", ".join(c.name for c in _ALL if kind in (None, c.kind))
-        wrong = ("is unknown" if corpus is None else
-                 f"is {corpus.kind}, not {kind}: it is for numpy-attention {USED_BY[corpus.kind]}")
-        raise ValueError(f"corpus {name!r} {wrong}; choose one of {known}")
-    return corpus
+    if corpus is None:
+        wrong = "is unknown"
+    elif kind not in (None, corpus.kind):
+        wrong = f"is {corpus.kind}, not {kind}: it is for {USED_BY[corpus.kind]}"
+    else:
+        return corpus
+    known = ", ".join(one.name for one in CORPORA.values() if kind in (None, one.kind))
+    raise ValueError(f"corpus {name!r} {wrong}; choose one of {known}")
 
 
-def describe(name):
+def describe(name: str) -> str:
     """A few lines of text about a corpus: what it is, languages, licence, origin."""
     corpus = find_corpus(name)
-    lines = [f"{corpus.name}: {corpus.description}", f"kind: {corpus.kind}", f"languages: {corpus.languages}"]
-    lines += [f"licence: {corpus.licence}", f"origin: {corpus.origin}"]
-    lines += [f"file: {path} from {downloads.FILES[path].url}" for path in corpus.files]
+    lines = [
+        f"{corpus.name}: {corpus.description}",
+        f"kind: {corpus.kind}",
+        f"languages: {corpus.languages}",
+        f"licence: {corpus.licence}",
+        f"origin: {corpus.origin}",
+    ]
+    lines += [f"file: {path} from {public.FILES[path].url}" for path in corpus.files]
     return "\n".join(lines)
 
 
-def fetch(name, progress=True):
-    """Downloads a corpus's files unless they are there → list of Paths (empty for what ships or is generated)."""
-    return [downloads.data_file(path, progress) for path in find_corpus(name).files]
+def fetch(name: str, progress: bool = True) -> list[Path]:
+    """Downloads a corpus's files unless they are there.
+
+    → a list of Paths, empty for what ships or is generated.
+    """
+    return [public.data_file(path, progress) for path in find_corpus(name).files]
 
 
-def load_parallel(name, split, rng=None, count=None, min_length=None, max_length=None, part=None, **options):
+def load_parallel(
+    name: str,
+    split: str,
+    rng: np.random.Generator | None = None,
+    count: int | None = None,
+    min_length: int | None = None,
+    max_length: int | None = None,
+    part: str | None = None,
+    **options: Any,
+) -> list[Pair]:
     """Sentence pairs of a corpus: list of `Pair`.
 
-    split: "train", "valid" or "test", which may be called "test_2016_flickr" of Multi30k. min_length, max_length: least and
-    largest number of tokens on both sides.
-    count: at most so many pairs, the first ones; for generated corpora exactly so many (else 20,000 / 1,000 / 1,000).
-    part: "clauses" (unless given) or "verses" of bible-en-es; "raw" for Multi30k's text as written, split by
-    `word_tokens`, in place of its own lowercased tokens.
-    rng, options: for generated corpora, a random generator (else one of seed 0) and arguments of the function in
-    `generators`. Their splits share no source, and those of `dates` no date, whatever the seeds: `split_of` decides.
-    Lengths are those of the sequences for copy and reverse; dates and grammar-en-fr do not take them.
+    split: "train", "valid" or "test", which may be called "test_2016_flickr" of Multi30k.
+    min_length, max_length: least and largest number of tokens on both sides.
+    count: at most so many pairs, the first ones; for generated corpora exactly so many (else
+    20,000 / 1,000 / 1,000).
+    part: "clauses" (unless given) or "verses" of bible-en-es; "raw" for Multi30k's text as written,
+    split by `word_tokens`, in place of its own lowercased tokens.
+    rng, options: for generated corpora, a random generator (else one of seed 0) and arguments of
+    the function in `generators`. Their splits share no source, and those of `dates` no date,
+    whatever the seeds: `split_of` decides. Lengths are those of the sequences for copy and reverse;
+    dates and grammar-en-fr do not take them.
     Raises ValueError for unknown names, splits and options, or when no pair is left.
     """
-    corpus = find_corpus(name, "parallel")
-    if name.startswith("multi30k") and split == MULTI30K_NAMES["test"]:
-        split = "test"
-    check_split(split)
-    parts = {"bible": (None, "clauses", "verses"), "multi30k": (None, "raw")}.get(name.split("-")[0], (None,))
-    if part not in parts:
-        raise ValueError(f"part = {part!r}; {name} has {', '.join(map(str, parts))}")
-    if corpus.origin == "generated":
-        return _generate(name, split, rng, count, min_length, max_length, options)
-    if options:
-        raise ValueError(f"{name} does not know the option(s) {', '.join(options)}; they belong to generated corpora")
-    if count is not None and count < 1:
-        raise ValueError(f"count = {count}; expected at least 1 pair")
-    if name == "bible-en-es":
-        pairs = bible.load_bible_en_es(part or "clauses", split, min_length, max_length)
-    elif name == "tatoeba-en-fr":
-        pairs = _tatoeba(split)
-    else:
-        form = "multi30k/{}.{}.gz" if part == "raw" else "multi30k/{}.lc.norm.tok.{}"
-        files = [downloads.data_file(form.format(MULTI30K_NAMES[split], x)) for x in name.split("-")[1:]]
-        pairs = read_pairs(*files, tokenize=part == "raw")
-    low, high = min_length or 1, max_length or float("inf")
-    pairs = [pair for pair in pairs if all(low <= len(side) <= high for side in (pair.source, pair.target))]
-    if not pairs:
-        raise ValueError(f"no pair of {name} ({split}) has {low} to {high} tokens on both sides; allow more lengths")
-    return pairs[:count]
+    corpus = cast(ParallelCorpus, find_corpus(name, "parallel")).part(part)
+    return corpus.pairs(split, rng, count, min_length, max_length, **options)
 
 
-def _generate(name, split, rng, count, min_length, max_length, options):
-    generate = getattr(generators, name.replace("-", "_"))
-    lengths = {"min_length": min_length, "max_length": max_length}
-    options.update((key, value) for key, value in lengths.items() if value is not None)
-    known = [option for option in inspect.signature(generate).parameters if option not in ("rng", "count", "keep")]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise ValueError(f"{name} does not know {', '.join(unknown)}; its options are: {', '.join(known) or 'none'}")
-
-    def keep(pair):
-        return split_of(pair.target if name == "dates" else pair.source) == split
-
-    rng = np.random.default_rng(0) if rng is None else rng
-    return generate(rng, GENERATED_SIZES[split] if count is None else count, keep=keep, **options)
+def text_corpus(name: str) -> TextCorpus:
+    """A corpus of running text; errors as `find_corpus` has them."""
+    return cast(TextCorpus, find_corpus(name, "text"))
 
 
-def _tatoeba(split):
-    pairs = read_tab_pairs(downloads.data_file("tatoeba/fra-eng.txt"), lowercase=True, elision=True)
-    return [pair for pair in pairs if split_of(pair.source, held_out=0.04) == split]
+def load_text(name: str, split: str) -> list[list[str]] | str:
+    """Running text: a list of token lists, one a sentence or line; characters are one string.
 
-
-def load_text(name, split):
-    """Running text: a list of token lists, one a sentence or line; for tinyshakespeare one string of characters.
-
-    wikitext-2 keeps blank lines as empty lists, since their ends count as tokens; bible-en has one verse a list, its
-    chapters joined (`bible.load_bible_en` keeps them apart). Raises ValueError for unknown names and splits.
+    wikitext-2 keeps blank lines as empty lists, since their ends count as tokens; bible-en has one
+    verse a list, its chapters joined. Raises ValueError for unknown names and splits.
     """
-    find_corpus(name, "text")
-    check_split(split)
-    if name == "bible-en":
-        return [verse for chapter in bible.load_bible_en(split) for verse in chapter]
-    if name == "ptb":
-        return read_text(downloads.data_file(f"ptb/ptb.{split}.txt"))
-    if name == "wikitext-2":
-        return read_text(downloads.data_file(f"wikitext-2/{split}.txt"), blank_lines="keep")
-    text = downloads.data_file("tinyshakespeare/input.txt").read_bytes().decode("utf-8")
-    first, second = len(text) * 90 // 100, len(text) * 95 // 100
-    return {"train": text[:first], "valid": text[first:second], "test": text[second:]}[split]
+    corpus = text_corpus(name)
+    sentences = [sentence for article in corpus.articles(split) for sentence in article]
+    if corpus.cut == "characters":
+        return "".join(letter for sentence in sentences for letter in sentence)
+    return sentences

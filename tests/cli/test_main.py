@@ -14,7 +14,7 @@ from numpy_attention.cli import catalogue
 from numpy_attention.cli import main as cli
 from numpy_attention.cli import translators as commands
 from numpy_attention.cli.main import main
-from numpy_attention.data import corpora, downloads
+from numpy_attention.data import corpus, downloads
 from numpy_attention.data.running_text import STATES
 from numpy_attention.gradcheck import GradientError, Report
 from numpy_attention.models.attentive_language_model import ATTENTION
@@ -172,7 +172,7 @@ def test_corpora_list(capsys):
 
 
 def test_corpora_show_pairs_with_links(capsys, monkeypatch):
-    monkeypatch.setattr(corpora, "GENERATED_SIZES", {"train": 12, "valid": 3, "test": 3})
+    monkeypatch.setattr(corpus, "GENERATED_SIZES", {"train": 12, "valid": 3, "test": 3})
     assert main(["corpora", "show", "grammar-en-fr"]) == 0
     out = capsys.readouterr().out
     assert "train: 12 pairs" in out and "tired–fatigués" in out

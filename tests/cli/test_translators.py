@@ -10,7 +10,7 @@ import pytest
 from cli_runs import COPY, SMALL, told
 
 from numpy_attention import plotting
-from numpy_attention.runs import resume as runs
+from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.cli.main import main, parser
 from numpy_attention.cli.translators import corpus_to_measure_on, pairs_of
 from numpy_attention.runs.translator import Translation, Translator
@@ -184,8 +184,9 @@ def test_what_is_measured():
 @pytest.mark.parametrize("words", ["--max-length 4", "--pairs 60"])
 def test_own_text_is_measured_on_what_was_held_out(words, tmp_path):
     (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
-    corpus = runs.own_text(tmp_path / "a", tmp_path / "a")
-    learnt, held_out = runs.load(corpus, "train", "valid")
+    own = OwnPairs(tmp_path / "a", tmp_path / "a")
+    corpus = own.saved()
+    learnt, held_out = own.load("train", "valid")
     measured, split = pairs_of(corpus_to_measure_on(parser().parse_args(["evaluate", "run", *words.split()]), corpus))
     assert split == "valid" and measured and set(measured) <= set(held_out)
     assert {pair.source for pair in learnt}.isdisjoint(pair.source for pair in measured)

@@ -7,25 +7,28 @@ import pytest
 
 from numpy_attention.data import downloads, running_text
 from numpy_attention.data.running_text import Text
+from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 
 TEXT = Text([[["a", "b"], []], [["b", "z"]]], whole=True)
 WORDS = Vocabulary(["a", "b"])
-DATA = Path(os.environ.get(downloads.ENVIRONMENT) or Path(__file__).resolve().parents[3] / "shared/data")
+BESIDE = Path(__file__).resolve().parents[3] / "shared/data"
+DATA = Path(os.environ.get(downloads.ENVIRONMENT) or BESIDE)
 
 
 def test_ids_by_hand():
     assert TEXT.sentences == [["a", "b"], [], ["b", "z"]]
-    assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]                 # a blank line's end is a token
+    assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]   # a blank line's end counts
     assert TEXT.documents(WORDS, "article") == [[EOS, 4, 5, EOS, EOS], [EOS, 5, UNK, EOS]]
     assert TEXT.documents(WORDS, "sentence") == [[EOS, 4, 5, EOS], [EOS, 5, UNK, EOS]]
     letters = Text([[list("ab"), list("b")]], "characters")
-    assert letters.stream(WORDS) == [EOS, 4, 5, 5]                                  # characters bring their line ends
+    assert letters.stream(WORDS) == [EOS, 4, 5, 5]          # characters bring their line ends
 
 
 @pytest.mark.parametrize("text, state, message", [
     (Text([[["a"]]]), "article", "does not come as articles, as bible-en and wikitext-2 do"),
-    (Text([[list("ab")]], "characters", True), "sentence", "no sentences of its own: choose state 'carried'"),
+    (Text([[list("ab")]], "characters", True), "sentence",
+     "no sentences of its own: choose state 'carried'"),
     (TEXT, "carried", "expected one of"), (TEXT, "chapter", "state 'chapter'"),
 ])
 def test_refused(text, state, message):
@@ -33,16 +36,29 @@ def test_refused(text, state, message):
         text.documents(WORDS, state)
 
 
-def test_articles_begin_with_a_heading_of_one_equals_sign():
-    lines = ["", "= A =", "", "= = B = =", "x", "= C =", "= y", "= ="]
-    assert running_text.articles_of([line.split() for line in lines]) == [
-        [[]], [line.split() for line in lines[1:5]], [line.split() for line in lines[5:]]]
-    assert running_text.articles_of([]) == []
+def test_words_as_characters():
+    letters = TEXT.as_characters()
+    assert letters == Text([[list("a b\n\n")], [list("b z\n")]], "characters", True)
+    assert letters.as_characters() is letters
+
+
+@pytest.mark.parametrize("form, text", [
+    (TextForm("spaces", False), Text([[["A.", "b"], ["C"]]])),
+    (TextForm("words", True), Text([[["a", ".", "b"], ["c"]]])),
+    (TextForm("characters", True), Text([[list("a. b\n\nc\n")]], "characters")),
+])
+def test_a_file_of_ones_own(form, text, tmp_path):
+    (tmp_path / "a").write_text("A. b\n\nC")
+    assert running_text.read(tmp_path / "a", form) == text
+    (tmp_path / "a").write_text(" \n")
+    with pytest.raises(ValueError, match="a holds no text"):
+        running_text.read(tmp_path / "a", form)
 
 
 def test_bible_comes_as_chapters():
     text = running_text.load("bible-en", "test")
-    assert text.whole and text.unit == "words" and len(text.articles) == 49      # shipped/README.md counts them
+    assert text.whole and text.unit == "words"
+    assert len(text.articles) == 49                         # shipped/README.md counts them
     assert sum(map(len, text.articles)) == len(text.sentences) and all(text.sentences)
 
 

@@ -1,0 +1,57 @@
+"""The share of a reader's own text that a run is measured on, and never learns from."""
+
+import numpy as np
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+
+SHARE = 0.05
+
+
+def hold_out_pairs(
+    pairs: list[Pair], rng: np.random.Generator, share: float = SHARE
+) -> tuple[list[Pair], list[Pair]]:
+    """→ (the rest, about `share` of the pairs, at least 1).
+
+    Pairs with the same source sentence stay together. ValueError: fewer than two different ones.
+    """
+    counts: dict[tuple[str, ...], int] = {}
+    for pair in pairs:
+        counts[pair.source] = counts.get(pair.source, 0) + 1
+    sources = list(counts)
+    if len(sources) < 2:
+        raise ValueError(
+            f"{len(pairs)} pair(s) with {len(sources)} different source sentence(s): expected at "
+            "least 2, one of them to be held out; bring more text, or give valid_source and "
+            "valid_target"
+        )
+    held = set()
+    number = 0
+    for i in rng.permutation(len(sources))[:-1]:
+        held.add(sources[i])
+        number += counts[sources[i]]
+        if number >= share * len(pairs):
+            break
+    kept = [pair for pair in pairs if pair.source not in held]
+    return kept, [pair for pair in pairs if pair.source in held]
+
+
+def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
+    """→ (the beginning, the end) of a Text: the last `share` of its sentences, or characters.
+
+    At least one is held out. ValueError: fewer than two.
+    """
+    characters = text.unit == "characters"
+    items = text.sentences[0] if characters else text.sentences
+    if len(items) < 2:
+        raise ValueError(
+            f"a text of {len(items)} {'character' if characters else 'sentence'}(s): expected at "
+            "least 2, one of them to be held out; bring more text, one sentence a line, or give "
+            "valid_text"
+        )
+    cut = len(items) - max(1, round(share * len(items)))
+
+    def part(some: list) -> Text:
+        return Text([[some]] if characters else [some], text.unit)
+
+    return part(items[:cut]), part(items[cut:])

@@ -1,0 +1,134 @@
+"""What a run learns from: a dict that JSON can hold, kept in its checkpoint, and its meaning.
+
+It is either a corpus by name, with arguments of `load_parallel`, or as words or letters,
+
+    {"name": "bible-en-es", "part": "clauses", "max_length": 7}       NamedPairs
+    {"name": "bible-en", "characters": true}                          NamedText
+
+or the reader's own text (see `own_text`):
+
+    {"source": "/…/en.txt", "target": "/…/es.txt", …}                 OwnPairs
+    {"text": "/…/novel.txt", …}                                       OwnText
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from numpy_attention.data import running_text
+from numpy_attention.data.corpora import find_corpus, load_parallel
+from numpy_attention.data.own_text import OwnPairs, OwnText
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.splits import SPLITS
+from numpy_attention.data.text_form import TextForm
+
+
+class Selection(Protocol):
+    """What a run learns from."""
+
+    @property
+    def label(self) -> str:
+        """It in a few words: the corpus and its part, or the name of the reader's file."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """What `load` knows: "train", "valid", and "test" where there is one."""
+
+    def saved(self) -> dict[str, Any]:
+        """The dict that a checkpoint keeps; `selected` is the way back."""
+
+    def form(self, lowercase: bool | None = None) -> TextForm:
+        """How its raw text is cut; lowercase None: as the text is."""
+
+    def load(self, *splits: str) -> list:
+        """A list of Pairs, or a Text, for each split named."""
+
+
+def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
+    """What a run's dict stands for.
+
+    kind: "parallel" or "text", where a corpus by name must be of that kind. ValueError: it is
+    of another, or unknown.
+    """
+    if "source" in saved:
+        return OwnPairs(**saved)
+    if "text" in saved:
+        return OwnText(**saved)
+    if "name" not in saved:
+        return Unknown()
+    if find_corpus(saved["name"], kind).kind == "text":
+        return NamedText(**saved)
+    return NamedPairs(saved)
+
+
+@dataclass
+class NamedPairs:
+    """A parallel corpus; arguments: those of `load_parallel` but the split."""
+
+    splits: ClassVar[tuple[str, ...]] = SPLITS
+
+    arguments: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        return " ".join(filter(None, (self.arguments["name"], self.arguments.get("part"))))
+
+    def saved(self) -> dict[str, Any]:
+        return dict(self.arguments)
+
+    def form(self, lowercase: bool | None = None) -> TextForm:
+        corpus = find_corpus(self.arguments["name"], "parallel")
+        return corpus.part(self.arguments.get("part")).form.in_case(lowercase)
+
+    def load(self, *splits: str) -> list[list[Pair]]:
+        """One list of Pairs for each split named; errors as `load_parallel` has them."""
+        return [load_parallel(split=split, **self.arguments) for split in splits]
+
+
+@dataclass
+class NamedText:
+    """A corpus of running text; characters: read as letters, whatever it is cut into."""
+
+    splits: ClassVar[tuple[str, ...]] = SPLITS
+
+    name: str
+    characters: bool = False
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    def saved(self) -> dict[str, Any]:
+        return {"name": self.name} | ({"characters": True} if self.characters else {})
+
+    def form(self, lowercase: bool | None = None) -> TextForm:
+        form = find_corpus(self.name, "text").form
+        if self.characters:
+            form = TextForm("characters", form.lowercase)
+        return form.in_case(lowercase)
+
+    def load(self, *splits: str) -> list[Text]:
+        """One Text for each split named. ValueError: an unknown name or split."""
+        texts = [running_text.load(self.name, split) for split in splits]
+        if self.characters:
+            texts = [text.as_characters() for text in texts]
+        return texts
+
+
+class Unknown:
+    """What a run learnt from that does not say so; raw text is cut as most corpora are."""
+
+    label = "unknown text"
+    splits = SPLITS
+
+    def saved(self) -> dict[str, Any]:
+        return {}
+
+    def form(self, lowercase: bool | None = None) -> TextForm:
+        return TextForm().in_case(lowercase)
+
+    def load(self, *splits: str) -> list:
+        """ValueError: always."""
+        raise ValueError(
+            "the run does not say what it learnt from: name a corpus, or give files of your own"
+        )

@@ -1,0 +1,38 @@
+"""How raw text is cut, and put together again."""
+
+import pytest
+
+from numpy_attention.data.text_form import TextForm
+
+
+@pytest.mark.parametrize("form, tokens, line", [
+    (TextForm("words", True), ["god's", "word", ",", "3,000"], "god's word , 3,000"),
+    (TextForm("words", False), ["God's", "Word", ",", "3,000"], "God's Word , 3,000"),
+    (TextForm("spaces", False), ["God's", "Word,", "3,000"], "God's Word, 3,000"),
+    (TextForm("characters", True), list("god's  word, 3,000"), "god's  word, 3,000"),
+])
+def test_text_becomes_tokens_and_tokens_text(form, tokens, line):
+    assert form.tokens("God's  Word, 3,000") == tokens
+    assert form.text(tokens) == line
+
+
+def test_case_can_be_chosen():
+    form = TextForm("characters", False)
+    assert form.in_case(None) is form
+    assert form.in_case(True) == TextForm("characters", True)
+
+
+@pytest.mark.parametrize("form, sources", [
+    (TextForm("words", True), [("a", "."), ("b", "c")]),
+    (TextForm("spaces", False), [("A.",), ("B", "c")]),
+    (TextForm("characters", False), [("A", "."), ("B", " ", "c")]),
+])
+def test_pairs_of_files(form, sources, tmp_path):
+    (tmp_path / "a").write_text("A.\nB c\n")
+    (tmp_path / "b").write_text("x\ny\n")
+    pairs = form.pairs(tmp_path / "a", tmp_path / "b")
+    assert [pair.source for pair in pairs] == sources
+    assert [pair.target for pair in pairs] == [("x",), ("y",)]
+    (tmp_path / "b").write_text("x\n")
+    with pytest.raises(ValueError, match="line 2 has no partner"):
+        form.pairs(tmp_path / "a", tmp_path / "b")
