@@ -5,8 +5,9 @@ from typing import Any, Iterator
 
 import numpy as np
 
+from numpy_attention.data.protocols import Batch
 from numpy_attention.module import Array
-from numpy_attention.training.protocols import Batch, Model
+from numpy_attention.training.protocols import Model
 
 
 class NonFiniteError(ArithmeticError):

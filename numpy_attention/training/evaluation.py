@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from numpy_attention.training.protocols import Batch, Batches, Model, State
+from numpy_attention.data.protocols import Batch, Batches
+from numpy_attention.training.protocols import Model, State
 from numpy_attention.training.shares import shared
 from numpy_attention.training.threads import Threads
 

@@ -1,44 +1,16 @@
-"""What training asks of a model, of batches, of an optimizer and of a schedule.
+"""What training asks of a model, of an optimizer and of a schedule.
 
-Whatever has these methods can be trained and evaluated; nothing here needs to be inherited.
+Whatever has these methods can be trained and evaluated; nothing here needs to be inherited. What it
+asks of batches is `numpy_attention.data.protocols.Batches`.
 """
 
-from typing import Any, Iterator, Mapping, Protocol, Sequence
+from typing import Any, Iterator, Mapping, Protocol
 
 import numpy as np
 
 from numpy_attention.module import Array
 
 State = Any     # what a model carries from batch to batch: arrays (B, …), tuples of them, or None
-Place = Any     # what batches call the place of one batch: `order` gives them, `batch` takes them
-
-
-class Batch(Protocol):
-    """Rows (sentences, or streams of a text) side by side."""
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-
-    @property
-    def tokens(self) -> int:
-        """Number of tokens to predict, padding left out."""
-
-    def share(self, k: int, n: int) -> "Batch":
-        """The k-th of n nearly equal parts of the rows: k · size // n to (k + 1) · size // n."""
-
-
-class Batches(Protocol):
-    """A corpus, batch by batch."""
-
-    def order(self, rng: np.random.Generator | None = None) -> Sequence[Place]:
-        """The places of an epoch's batches; rng None: in the same order each time."""
-
-    def batch(self, place: Place) -> Batch:
-        """The batch of a place."""
-
-    def carried(self, place: Place) -> bool:
-        """Whether the state after the batch before is the state to begin this one with."""
 
 
 class Model(Protocol):

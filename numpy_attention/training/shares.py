@@ -7,9 +7,10 @@ rows to a twin of its own, and the twins are added up, each thread a slice of th
 import math
 from typing import Callable, Mapping, Sequence
 
+from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
-from numpy_attention.training.protocols import Batch, Model, Optimizer, State
+from numpy_attention.training.protocols import Model, Optimizer, State
 from numpy_attention.training.threads import Threads
 from numpy_attention.trees import join_rows, rows_of
 

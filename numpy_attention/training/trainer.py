@@ -8,14 +8,14 @@ from typing import Any, NoReturn, Sequence
 
 import numpy as np
 
+from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
 from numpy_attention.training import checkpoint, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.interrupt import Interrupt
 from numpy_attention.training.progress import advance, bar_of, tell
-from numpy_attention.training.protocols import (Batch, Batches, Model, Optimizer, Place, Schedule,
-                                                State)
+from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
 from numpy_attention.training.shares import add_up, shared, update
 from numpy_attention.training.threads import Threads, available
@@ -125,7 +125,7 @@ class Trainer:
         """How many steps so many epochs make, from the first on."""
         return sum(len(self._order(epoch)) for epoch in range(epochs))
 
-    def _order(self, epoch: int) -> Sequence[Place]:
+    def _order(self, epoch: int) -> Sequence[Any]:
         """The places of an epoch's batches, shuffled by the run's seed."""
         return self.train.order(np.random.default_rng([self.seed, epoch]))
 
@@ -143,7 +143,7 @@ class Trainer:
             where = f"saved to {self.path}; the same command resumes it"
         raise KeyboardInterrupt(f"stopped {when} after {self.step} steps, {where}")
 
-    def _run_epoch(self, order: Sequence[Place], pool: Threads, twins: Sequence[Model],
+    def _run_epoch(self, order: Sequence[Any], pool: Threads, twins: Sequence[Model],
                    interrupt: Interrupt, minutes: float | None) -> None:
         with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress) as bar:
             while self.position < len(order):
