@@ -17,8 +17,9 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from numpy_attention import analysis, plotting
-from numpy_attention.attention.history import Combined, Single
+from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.single import Single
 from numpy_attention.data.batching import DocumentBatches, TextBatch
 from numpy_attention.data.running_text import load
 from numpy_attention.data.vocabulary import PAD, UNK, Vocabulary

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from numpy_attention import analysis, plotting
-from numpy_attention.attention.history import Combined
+from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.data.batching import TextBatches

@@ -110,7 +110,7 @@ class PlainAttention(Module):
     def read(self, values, mask):
         return Memory(values, values @ self.U_a, mask)                                  # keys (B, S, A)
 
-    def step(self, query, memory):
+    def step(self, query, memory, t):
         x = np.tanh((query @ self.W_a)[:, None] + memory.keys)                          # (B, S, A)
         e = np.where(memory.mask, x @ self.v_a, -np.inf)                                # (B, S): exp(−∞) = 0
         weights = np.exp(e - e.max(1, keepdims=True))

@@ -120,11 +120,11 @@ def look(t, h, M, attention):
     S, s = len(M), np.arange(len(M))
     near, g, x, p, inner = s >= 0, np.ones(S), None, None, getattr(attention, "attention", attention)
     if isinstance(attention, LocalMonotonic):
-        near = abs(s - min(t, S - 1)) <= attention.D
+        near = abs(s - min(t, S - 1)) <= attention.width
     elif isinstance(attention, LocalPredictive):
         x = np.tanh(h @ attention.W_p)
         p = S / (1 + np.exp(-x @ attention.v_p))
-        near, g = abs(s - p) <= attention.D, np.exp(-2 * ((s - p) / attention.D) ** 2)
+        near, g = abs(s - p) <= attention.width, np.exp(-2 * ((s - p) / attention.width) ** 2)
     a = softmax(score(h, M, inner), near)
     return a * g @ M, a * g, (h, M, a, g, x, p, inner)
 
@@ -136,7 +136,7 @@ def look_backward(dc, cache, attention, grad):
     da = dalpha * g
     dh, dM_score = score_backward(a * (da - a @ da), h, M, inner, grad if inner is attention else grad.attention)
     if p is not None:
-        dz = dalpha * a * g @ (s - p) * 4 / attention.D**2 * p * (1 - p / len(M))
+        dz = dalpha * a * g @ (s - p) * 4 / attention.width**2 * p * (1 - p / len(M))
         grad.v_p += dz * x
         dy = dz * attention.v_p * (1 - x**2)
         grad.W_p += np.outer(h, dy)

@@ -196,7 +196,7 @@ assert all(np.allclose(a, b, rtol=1e-10, atol=1e-12) for a, b in zip(ours, their
 assert np.allclose(attention(q, k + rng.standard_normal(d), v, visible, 1)[1], attention(q, k, v, visible, 1)[1])
 W_q, W_k = rng.standard_normal((Q, 2)), rng.standard_normal((D, 2))
 general = GeneralAttention(W_q @ W_k.T)
-assert np.allclose(general.step(X[:, 0], general.read(M, np.ones((B, S), bool)))[1],
+assert np.allclose(general.step(X[:, 0], general.read(M, np.ones((B, S), bool)), 0)[1],
                    softmax(np.einsum("bd,bsd->bs", X[:, 0] @ W_q, M @ W_k)))
 
 package = randomize(MultiHeadAttention.create(rng, Q, D, d, O, heads, dtype=np.float64), rng)

@@ -7,17 +7,19 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
-from numpy_attention.attention.history import Combined, Single, causal
+from numpy_attention.attention.history import causal
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
-from numpy_attention.attention.memory import Memory, attend
+from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
+from numpy_attention.attention.single import Single
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
@@ -54,6 +56,13 @@ three = np.zeros((2, 5, 3), F)
 local_p = LocalPredictive.create(rng, DotAttention(), 4)
 
 
+class Wide(DotAttention):
+    """A score that forgets how many positions there are."""
+
+    def score(self, query, memory):
+        return np.zeros((2, 9), F), None
+
+
 class Flat(Single):
     """A reader's own score that forgets the time steps."""
 
@@ -79,7 +88,7 @@ def look_back(attention, dcontext, query=np.zeros((2, 4), F)):
     """One step of an attention over `values`, and back."""
     def call():
         read = attention.read(values, np.ones((2, 6), bool))
-        _, _, cache = attention.step(query, read)
+        _, _, cache = attention.step(query, read, 0)
         attention.step_backward(dcontext, None, cache, read.gradient(), attention.zeros_like())
     return call
 
@@ -145,11 +154,11 @@ BAD = {
     "attention: time-major values": (lambda: additive.read(np.zeros((6, 2), F), mask), ValueError, "batch-major"),
     "attention: mask of another shape": (lambda: additive.read(values, np.ones((2, 5), bool)), ValueError, "mask"),
     "attention: integer mask": (lambda: FixedVector().read(values, np.ones((2, 6), int)), TypeError, "must be boolean"),
-    "attention: query of another batch": (lambda: additive.step(np.zeros((3, 3), F), memory), ValueError, "query"),
+    "attention: query of another batch": (lambda: additive.step(np.zeros((3, 3), F), memory, 0), ValueError, "query"),
     "attention: gradient of one context": (look_back(additive, np.zeros((1, 4), F), np.zeros((2, 3), F)), ValueError,
                                            r"dcontext \(B, D\) has shape \(1, 4\), expected \(2, 4\)"),
     "attention: gradient of a smaller context": (look_back(DotAttention(), np.zeros((2, 2), F)), ValueError, "dcontext"),
-    "attention: scores of more positions": (lambda: attend(np.zeros((2, 9), F), memory), ValueError,
+    "attention: scores of more positions": (lambda: Wide().step(np.zeros((2, 4), F), memory, 0), ValueError,
                                             r"scores \(B, S\) has shape \(2, 9\), expected \(2, 6\)"),
     "local-p: around several heads": (lambda: LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4), ValueError,
                                       "multi-head with local-p"),
@@ -206,7 +215,7 @@ single = double.astype(F)
 
 def asked(attention):
     """One step over float32 values with a float64 query."""
-    return lambda: attention.step(np.zeros((2, 4)), attention.read(single, read_mask))
+    return lambda: attention.step(np.zeros((2, 4)), attention.read(single, read_mask), 0)
 
 
 MIXED = {
@@ -250,7 +259,7 @@ def test_a_nan_in_the_input_is_not_hidden():
         assert np.isnan(ys[2:, 1]).all() and np.isfinite(ys[:, 0]).all() and np.isfinite(ys[:2]).all()
     wrong = values.copy()
     wrong[1, 2, 3] = np.nan
-    context, weights, _ = additive.step(np.zeros((2, 3), F), additive.read(wrong, np.ones((2, 6), bool)))
+    context, weights, _ = additive.step(np.zeros((2, 3), F), additive.read(wrong, np.ones((2, 6), bool)), 0)
     assert np.isnan(context[1]).any() and np.isnan(weights[1]).all() and np.isfinite(context[0]).all()
     loss = output.loss(np.full((1, 3), np.nan, F), np.array([4]))
     assert np.isnan(loss)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.general import GeneralAttention
-from numpy_attention.attention.history import Combined, Single
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.local import LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.single import Single
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
@@ -38,8 +39,8 @@ SIZES = {                                               # of each `create`, size
     LayerNorm: dict(size=4), FeedForward: dict(size=4, inner=5),
     DeepOutput: dict(hidden=4, embedding=3, context=5, size=2),
     AdditiveAttention: dict(query_size=3, value_size=4, size=5), GeneralAttention: dict(query_size=3, value_size=4),
-    LocationAttention: dict(query_size=3, longest=9), LocalPredictive: dict(query_size=3, size=4, D=2),
-    MultiHeadAttention: dict(query_size=4, memory_size=3, size=6, outputs=5, heads=2),
+    LocationAttention: dict(query_size=3, longest=9), LocalPredictive: dict(query_size=3, size=4, width=2),
+    MultiHeadAttention: dict(query_size=4, value_size=3, size=6, outputs=5, heads=2),
     Combined: dict(query_size=4, key_size=3, size=5), Single: dict(key_size=3, size=5),
     KeyValueReader: dict(hidden=4, outputs=3, window=2), NGramReader: dict(hidden=6, outputs=3, order=4),
     LanguageModel: dict(vocabulary=9, hidden=4, layers=2, embedding=3),

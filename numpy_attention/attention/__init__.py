@@ -1,11 +1,14 @@
 """Attention mechanisms.
 
-    memory                  = attention.read(values, mask)             once a sentence: projects the keys
-    context, weights, cache = attention.step(query, memory, t)         once a target word: score → softmax → weighted sum
+    memory                  = attention.read(values, mask)          once a sentence: projects keys
+    context, weights, cache = attention.step(query, memory, t)      once a target word: score,
+                                                                    softmax, weighted sum
     dquery                  = attention.step_backward(dcontext, dweights, cache, dmemory, grad)
-    dvalues                 = attention.read_backward(memory, dmemory, grad)    the large products, once
+    dvalues                 = attention.read_backward(memory, dmemory, grad)
+                                                                    the large products, once
 
-with dmemory = memory.gradient(): the protocol `Attention` of `numpy_attention.attention.protocol`. Most mechanisms are
-no more than a score, and have the rest from `SoftmaxAttention`; `AttentionChoice` makes one from its name. Attention of
-a language model over its own past asks all its questions at once: `HistoryAttention`, and the readers built on it.
+with dmemory = memory.gradient(): the protocol `Attention` of `numpy_attention.attention.protocol`.
+Most mechanisms are no more than a score, and have the rest from `SoftmaxAttention`;
+`AttentionChoice` makes one from its name. Attention of a language model over its own past asks all
+its questions at once: `HistoryAttention`, and the readers built on it.
 """

@@ -13,7 +13,7 @@ from numpy_attention.shapes import at_least, flat
 
 @dataclass(eq=False)
 class AdditiveAttention(SoftmaxAttention):
-    """Additive attention (Bahdanau et al. 2015, sections 3.1 and A.1.2; Luong et al. 2015 call it concat).
+    """Additive attention (Bahdanau et al. 2015, sections 3.1 and A.1.2); Luong's concat.
 
         e_j = v_a · tanh(W_a q + U_a h_j)      score of position j
         α   = softmax(e)                       over the unmasked positions
@@ -28,7 +28,7 @@ class AdditiveAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
-        """size: A; init_v: the initial v_a, by default one column of `init`, where the paper starts from 0.
+        """size: A; init_v: the initial v_a, one column of `init` unless given; the paper has 0.
 
         ValueError: sizes below 1.
         """
@@ -42,9 +42,13 @@ class AdditiveAttention(SoftmaxAttention):
         return len(self.W_a), len(self.U_a)
 
     def read(self, values, mask):
-        """Project the keys k_j = U_a h_j of all positions in one product.   values (B, S, D), mask (B, S) → Memory."""
+        """Project the keys k_j = U_a h_j of all positions in one product.
+
+        values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: of another size or dtype.
+        """
         memory = super().read(values, mask)
-        memory.keys = (flat(values) @ self.U_a).reshape(values.shape[:2] + self.v_a.shape)      # (B, S, A)
+        keys = flat(values) @ self.U_a
+        memory.keys = keys.reshape(values.shape[:2] + self.v_a.shape)           # (B, S, A)
         return memory
 
     def score(self, query, memory):
@@ -52,15 +56,17 @@ class AdditiveAttention(SoftmaxAttention):
         projected = query @ self.W_a                                            # (B, A)
         scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
         one_row = np.empty_like(self.v_a)
-        kernels.additive_scores(projected[None], memory.keys, self.v_a, memory.mask[None], one_row, scores[None])
+        kernels.additive_scores(projected[None], memory.keys, self.v_a, memory.mask[None], one_row,
+                                scores[None])
         return scores, (query, projected)
 
     def score_backward(self, dscores, cache, memory, dmemory, grad):
         query, projected = cache
         # e_j = v_a · tanh(projected + k_j)
         dprojected = np.empty_like(projected)                                   # (B, A)
-        kernels.additive_scores_backward(dscores[None], projected[None], memory.keys, self.v_a, memory.mask[None],
-                                         dprojected[None], dmemory.keys, grad.v_a)
+        kernels.additive_scores_backward(dscores[None], projected[None], memory.keys, self.v_a,
+                                         memory.mask[None], dprojected[None], dmemory.keys,
+                                         grad.v_a)
         # projected = W_a q
         dmemory.later("W_a", query, dprojected)
         return dprojected @ self.W_a.T

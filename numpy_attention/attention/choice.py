@@ -10,8 +10,9 @@ from numpy_attention.initializers import glorot
 from numpy_attention.names import SCORES, WINDOWS, find
 from numpy_attention.shapes import at_least
 
-NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing for a window to choose "
-             "from (Luong et al. 2015 pair local windows with dot and general): choose window 'global', or another score")
+NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
+             "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
+             "general): choose window 'global', or another score")
 # (score, window): why they do not go together
 REFUSED = {
     ("location", "local-m"): NO_CHOICE,
@@ -24,12 +25,13 @@ REFUSED = {
 class AttentionChoice:
     """What may be chosen of a decoder's attention; `create` makes it.
 
-    attention, window: names of `names.SCORES` and `names.WINDOWS`; width, backwards: of the window, 2 · width + 1
-    positions wide, over sources that are reversed; alignment: the size of hidden layers, of local-p's too (default:
-    the query's); longest: the source positions that location knows, </s> included; heads: of multi-head.
+    attention, window: names of `names.SCORES` and `names.WINDOWS`; width: a window has
+    2 · width + 1 positions; backwards: the sources are reversed, so local-m starts at their end;
+    alignment: the size of hidden layers, local-p's too, by default the query's; longest: the source
+    positions that location knows, </s> included; heads: multi-head's. A class gets what its own
+    `create` names.
 
-    Who needs what is said by the parameters of the classes' own `create`. ValueError: an unknown name, a score and a window
-    that do not go together, an alignment below 1.
+    ValueError: an unknown name, a score and a window that do not go together, an alignment below 1.
     """
 
     attention: str = "dot"
@@ -49,7 +51,7 @@ class AttentionChoice:
             raise ValueError(f"{self.attention} with {self.window}: {why}")
 
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """An attention on the protocol, whose queries (B, query_size) ask for values (B, S, value_size).
+        """An attention whose queries (B, query_size) ask for values (B, S, value_size).
 
         ValueError: sizes below 1, or that the score does not allow.
         """
@@ -61,7 +63,9 @@ class AttentionChoice:
             "width": self.width, "backwards": self.backwards, "init": init, "dtype": dtype,
         }
         attention = _created(score, rng, known)
-        return attention if window is None else _created(window, rng, known | {"attention": attention})
+        if window is None:
+            return attention
+        return _created(window, rng, known | {"attention": attention})
 
 
 def _created(kind, rng, known):

@@ -1,4 +1,4 @@
-"""The score `combined` of an attention over history: the query and each state through a small network."""
+"""The score `combined` over a history: the query and each state through a small network."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,9 +21,10 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Combined(HistoryAttention):
-    """e_ti = v · tanh(W_s k_i + W_q q_t): the score `combined` of Salton et al. 2017, without biases.
+    """e_ti = v · tanh(W_s k_i + W_q q_t): the score `combined` of Salton et al. 2017, no biases.
 
-    Daniluk et al. 2017, equations 2 and 3, have it too: M = tanh(W^Y Y + W^h h_t), α = softmax(wᵀ M).
+    Daniluk et al. 2017, equations 2 and 3, have it too: M = tanh(W^Y Y + W^h h_t),
+    α = softmax(wᵀ M).
     """
 
     W_s: Array  # (K, A)
@@ -44,8 +45,10 @@ class Combined(HistoryAttention):
         expect("queries", queries, (None, None, len(self.W_q)), "(T, B, Q)")
         expect_dtype("queries", queries, self.W_q)
         expect_dtype("keys", keys, self.W_s)
-        projected = (flat(queries) @ self.W_q).reshape(queries.shape[:2] + self.v.shape)        # (T, B, A)
-        projected_keys = (flat(keys) @ self.W_s).reshape(keys.shape[:2] + self.v.shape)         # (B, S, A)
+        projected = flat(queries) @ self.W_q
+        projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)
+        projected_keys = flat(keys) @ self.W_s
+        projected_keys = projected_keys.reshape(keys.shape[:2] + self.v.shape)  # (B, S, A)
         scores = np.empty(visible.shape, projected.dtype)                       # (T, B, S)
         one_row = np.empty_like(self.v)
         kernels.additive_scores(projected, projected_keys, self.v, visible, one_row, scores)

@@ -1,4 +1,4 @@
-"""Dot-product attention: the query's own coordinates pick the position (Luong et al. 2015, section 3.1)."""
+"""Dot-product attention: the query's own coordinates pick the position (Luong et al. 2015)."""
 
 from dataclasses import dataclass
 
@@ -19,15 +19,15 @@ class DotAttention(SoftmaxAttention):
         α   = softmax(e)        over the unmasked positions
         c   = Σ_j α_j h_j
 
-    Shapes: query q (B, D), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S). No parameters, so query
-    and values must have one size and agree on what each coordinate means.
+    Shapes: query q (B, D), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
+    No parameters, so query and values must have one size and agree on what each coordinate means.
     """
 
     @classmethod
     def create(cls, rng, query_size, value_size):
         """There is nothing to draw. ValueError: two sizes."""
         if query_size != value_size:
-            raise ValueError(f"query_size = {query_size} and value_size = {value_size} differ: {ADVICE}")
+            raise ValueError(f"query_size = {query_size}, value_size = {value_size}: {ADVICE}")
         return cls()
 
     def score(self, query, memory):

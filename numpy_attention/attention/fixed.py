@@ -8,11 +8,13 @@ from numpy_attention.module import Module
 
 @dataclass(eq=False)
 class FixedVector(Module):
-    """c_i = h_S, the last annotation, for every target word (RNNenc: Cho et al. 2014; the baseline of
-    Bahdanau et al. 2015, section 4.2).
+    """c_i = h_S, the last annotation, for every target word: RNNenc (Cho et al. 2014), the baseline
+    of Bahdanau et al. 2015, section 4.2.
 
-    The weights are 1 at each sentence's last token and 0 elsewhere, so that the baseline can be plotted beside
-    mechanisms that choose.  Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
+    The weights are 1 at each sentence's last token and 0 elsewhere, so that the baseline can be
+    plotted beside mechanisms that choose.
+
+    Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
     """
 
     def read(self, values, mask):
@@ -21,8 +23,8 @@ class FixedVector(Module):
 
     def step(self, query, memory, t):
         """→ context (B, D), weights (B, S), cache; the query is not looked at."""
-        ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]         # (B, S)   tokens from here to the end; the last one has 1
-        last = memory.mask & (ahead == 1)                       # (B, S)
+        ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
+        last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
         return sum_of_values(weights, memory), weights, weights
 

@@ -19,8 +19,8 @@ class GeneralAttention(SoftmaxAttention):
         α   = softmax(e)        over the unmasked positions
         c   = Σ_j α_j h_j
 
-    Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S). The query is projected,
-    not the values: one product a step instead of one a position.
+    Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
+    The query is projected, not the values: one product a step instead of one a position.
     """
 
     W_a: Array  # (Q, D)

@@ -1,8 +1,9 @@
-"""Attention over a sequence's own past, for all its steps at once (Salton et al. 2017; Daniluk et al. 2017).
+"""Attention over a sequence's own past, for all its steps at once (Salton et al. and Daniluk et al.
+2017).
 
-The decoder of a translator asks one question after another; a language model has all its states when the questions
-begin, because attention does not feed back into the recurrence. So the steps share every product, and a causal mask
-says what each may see.
+The decoder of a translator asks one question after another; a language model has all its states
+when the questions begin, because attention does not feed back into the recurrence. So the steps
+share every product, and a causal mask says what each may see.
 """
 
 from typing import Any, NamedTuple
@@ -15,15 +16,15 @@ from numpy_attention.shapes import expect
 
 
 def causal(mask, T, window=None):
-    """What each of the last T positions may look at: the unmasked ones before it, at most `window` of them.
+    """What each of the last T positions may look at: the unmasked ones before it, within `window`.
 
-    mask (B, S), S ≥ T → (T, B, S). The position itself is excluded, so the first of all sees nothing. ValueError: a
-    window below 1, or fewer than T positions.
+    mask (B, S), S ≥ T → (T, B, S). The position itself is excluded, so the first of all sees
+    nothing. ValueError: a window below 1, or fewer than T positions.
     """
     S = mask.shape[1]
     if T > S or (window is not None and window < 1):
-        raise ValueError(f"T = {T} steps over S = {S} positions with window = {window}: expected T ≤ S and a window of "
-                         "at least 1, or None for no limit")
+        raise ValueError(f"T = {T} steps over S = {S} positions with window = {window}: expected "
+                         "T ≤ S and a window of at least 1, or None for no limit")
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)
     near = distance > 0                                                         # (T, S)
     if window is not None:
@@ -45,13 +46,14 @@ class HistoryAttention(Module):
         α_t  = softmax(e_t)         over what step t may see
         r_t  = Σ_i α_ti v_i
 
-    Shapes: queries (T, B, Q), keys (B, S, K), values (B, S, D), visible (T, B, S) → r (T, B, D), α (T, B, S).
-    A step that sees nothing gets α = 0 and r = 0.
+    Shapes: queries (T, B, Q), keys (B, S, K), values (B, S, D), visible (T, B, S)
+    → r (T, B, D), α (T, B, S). A step that sees nothing gets α = 0 and r = 0.
 
     A subclass has two methods, and create(rng, query_size, key_size, size, init, dtype):
 
-        scores, cache   = score(queries, keys, visible)                         (T, B, S)
-        dqueries, dkeys = score_backward(dscores, visible, cache, grad)         dqueries None: it does not look at them
+        scores, cache   = score(queries, keys, visible)                     e (T, B, S)
+        dqueries, dkeys = score_backward(dscores, visible, cache, grad)     dqueries None: e does
+                                                                            not look at the queries
     """
 
     def forward(self, queries, keys, values, visible):
@@ -66,7 +68,7 @@ class HistoryAttention(Module):
         return contexts, weights, Cache(values, visible, weights, scored)
 
     def backward(self, dcontexts, dweights, cache, grad):
-        """From ∂L/∂r and ∂L/∂α (or None) → dqueries (or None), dkeys (B, S, K), dvalues (B, S, D)."""
+        """From ∂L/∂r, and ∂L/∂α or None → dqueries or None, dkeys (B, S, K), dvalues (B, S, D)."""
         values, visible, weights, scored = cache
         # r_t = Σ_i α_ti v_i
         by_row = dcontexts.transpose(1, 0, 2)                                   # (B, T, D)

@@ -13,7 +13,8 @@ from numpy_attention.module import Array
 from numpy_attention.names import HISTORY_SCORES, find
 from numpy_attention.shapes import at_least, flat
 
-UNLIMITED = 64      # states that a memory without a window keeps while a text is written word by word
+# states that a memory without a window keeps while a text is written word by word
+UNLIMITED = 64
 
 
 class Cache(NamedTuple):
@@ -27,16 +28,18 @@ class Cache(NamedTuple):
 class KeyValueReader(Reader):
     """What the state h_t and the states before it say of the next word.
 
-        h = [k; v; p]                                 three roles; two: h = [k; v] and p = v; one: k = v = p = h
-        r_t = Σ_i α_ti v_i,  α_t = softmax(score(k_i, k_t))   over the `window` positions before t (None: all)
+        h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
+        α_t = softmax(score(k_i, k_t))      over the `window` positions before t (None: all)
+        r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)
 
-    roles 1 is the attention model of Daniluk et al. 2017 (equations 2 to 6), 2 their key-value model (7 to 9), 3 their
-    key-value-predict model (10 to 12), all without b. With b, no window, and either score, roles 1 is the attentive
-    model of Salton et al. 2017: W_c [h_t; c_t] = W_x h_t + W_r c_t.
+    roles 1 is the attention model of Daniluk et al. 2017 (equations 2 to 6), 2 their key-value
+    model (7 to 9), 3 their key-value-predict model (10 to 12), all without b. With b, no window,
+    and either score, roles 1 is the attentive model of Salton et al. 2017, whose W_c [h_t; c_t] is
+    W_x h_t + W_r c_t.
 
-    The memory holds the states of this chunk of the text (one batch's steps) alone, or, with carried > 0, up to so many
-    from the chunks before.
+    The memory holds the states of this chunk of the text (one batch's steps) alone, or, with
+    carried > 0, up to so many from the chunks before.
     """
 
     attention: HistoryAttention
@@ -48,16 +51,18 @@ class KeyValueReader(Reader):
     carried: int = 0
 
     @classmethod
-    def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0, bias=False, init=glorot,
-               dtype=np.float32):
-        """A reader of states (T, B, hidden) that gives (T, B, outputs); the score's own size is a role's.
+    def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
+               bias=False, init=glorot, dtype=np.float32):
+        """A reader of states (T, B, hidden) that gives (T, B, outputs); a score of a role's size.
 
-        ValueError: hidden does not divide into roles, an unknown score, a window or memory that cannot be.
+        ValueError: hidden does not divide into roles, an unknown score, a window or memory that
+        cannot be.
         """
         at_least(1, hidden=hidden, outputs=outputs, window=window)
         at_least(0, carried=carried)
         if roles not in (1, 2, 3) or hidden % roles:
-            raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 that divide it evenly")
+            raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 "
+                             "that divide it evenly")
         n = hidden // roles
         attention = find("score", score, HISTORY_SCORES).create(rng, n, n, n, init, dtype)
         W_x = init(rng, (n, outputs), dtype)
@@ -83,7 +88,8 @@ class KeyValueReader(Reader):
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B), memory: (states (B, M, H), mask (B, M)) of before or None.
 
-        → y (T, B, O), the memory after, weights α (T, B, M + T), cache; keep: the memory's size, `carried` by default.
+        → y (T, B, O), the memory after, weights α (T, B, M + T), cache; keep: the memory's size,
+        `carried` by default.
         """
         states, known = self.remember(h, mask, memory)
         keys, values, _ = self._roles(states)
@@ -99,7 +105,7 @@ class KeyValueReader(Reader):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grad):
-        """From ∂L/∂y and ∂L/∂α (or None) → dh (T, B, H); what flows into carried states ends there."""
+        """From ∂L/∂y, and ∂L/∂α or None → dh (T, B, H); carried states get no gradient."""
         h, r, y, attended = cache
         T = len(h)
         _, _, p = self._roles(h)
@@ -123,7 +129,7 @@ class KeyValueReader(Reader):
         return dh
 
     def _roles(self, h):
-        """Views k, v, p of states (…, H).   One role: all of h; two: k = h[:n], v = p = h[n:]; three: thirds."""
+        """Views k, v, p of states (…, H).   Three roles: thirds; two: v = p; one: all are h."""
         n = len(self.W_x)
         key = h[..., :n]
         value = key if self.roles == 1 else h[..., n:2 * n]

@@ -1,24 +1,26 @@
-"""Local attention: a window of source positions, at a place that runs along or is predicted (Luong et al. 2015, section
-3.2). Both kinds wrap another attention on the same protocol, which then sees the window alone."""
+"""Local attention: a window of source positions, at a place that runs along or is predicted (Luong
+et al. 2015, section 3.2). Both kinds wrap another attention on the same protocol, which then sees
+the window alone."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import Memory, dot_scores, expect_dcontext, sum_of_values, sum_over_steps
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_dcontext, sum_of_values,
+                                              sum_over_steps)
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, flat
 
-SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head attention mixes several: choose window "
-                "'global' or 'local-m', or another score")
+SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head attention mixes "
+                "several: choose window 'global' or 'local-m', or another score")
 
 
 @dataclass(eq=False)
 class Window(Module):
-    """What the two kinds share: an attention, and the 2 · width + 1 positions that it may see of the source."""
+    """What the two kinds share: an attention that may see 2 · width + 1 positions."""
 
     attention: Module
 
@@ -30,7 +32,7 @@ class Window(Module):
         return self.attention.read(values, mask)
 
     def around(self, centre, memory):
-        """The memory with its mask cut to the positions s with |s − centre| ≤ width.   centre (B,)."""
+        """The memory with its mask cut to the positions s, |s − centre| ≤ width.   centre (B,)."""
         S = memory.mask.shape[1]
         near = np.abs(np.arange(S) - centre[:, None]) <= self.width             # (B, S)
         return Memory(memory.values, memory.keys, memory.mask & near)
@@ -38,10 +40,11 @@ class Window(Module):
 
 @dataclass(eq=False)
 class LocalMonotonic(Window):
-    """local-m: p_t = t, and attention within [p_t − width, p_t + width] (Luong et al. 2015, section 3.2).
+    """local-m: p_t = t, and attention within [p_t − width, p_t + width] (Luong et al. 2015).
 
-    Past the end of the source p_t stays at its last position, S − 1, where </s> stands; S is each sentence's own length.
-    backwards: the source was reversed but for its </s>, so the centre runs from its last word to its first.
+    Past the end of the source p_t stays at its last position, S − 1, where </s> stands; S is each
+    sentence's own length. backwards: the source was reversed but for its </s>, so the centre runs
+    from its last word to its first.
     """
 
     width: int = 10
@@ -85,15 +88,16 @@ class PredictiveCache(NamedTuple):
 class LocalPredictive(Window):
     """local-p: the model predicts where to look (Luong et al. 2015, equations 9 and 10).
 
-        p  = S σ(v_p · tanh(W_p q))                         a place in the sentence; S its own length
-        a  = the attention's weights over [p − width, p + width]
+        p   = S σ(v_p · tanh(W_p q))                    a place in the sentence; S its own length
+        a   = the attention's weights over [p − width, p + width]
         g_s = exp(−(s − p)² / 2σ²),  σ = width / 2
-        α_s = a_s g_s                                       not normalised again
-        c  = Σ_s α_s h_s
+        α_s = a_s g_s                                   not normalised again
+        c   = Σ_s α_s h_s
 
-    The inner attention gives its weights alone, so its context must be their sum of the values: multi-head attention,
-    which mixes several, is refused. The gradient reaches p through the Gaussian. Where p comes to stand just `width`
-    away from a position the window jumps, which no gradient sees.
+    The inner attention gives its weights alone, so its context must be their sum of the values:
+    multi-head attention, which mixes several, is refused. The gradient reaches p through the
+    Gaussian. Where p comes to stand just `width` away from a position the window jumps, which no
+    gradient sees.
     """
 
     W_p: Array  # (Q, P)
@@ -118,18 +122,20 @@ class LocalPredictive(Window):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
-        share = 0.5 + 0.5 * np.tanh(0.5 * (hidden @ self.v_p))                  # (B,)   σ(v_p · hidden)
+        # σ(v_p · hidden), as a tanh that cannot overflow
+        share = 0.5 + 0.5 * np.tanh(0.5 * (hidden @ self.v_p))                  # (B,)
         p = lengths * share                                                     # (B,)
         _, inner, looked = self.attention.step(query, self.around(p, memory), t)
         positions = np.arange(memory.mask.shape[1], dtype=query.dtype)          # (S,)
         distance = positions - p[:, None]                                       # (B, S)
-        gauss = np.exp(-2 * (distance / self.width) ** 2)                       # (B, S)   1 / 2σ² = 2 / width²
+        gauss = np.exp(-2 * (distance / self.width) ** 2)                       # (B, S)
         weights = inner * gauss                                                 # (B, S)
-        cache = PredictiveCache(memory, query, hidden, lengths, share, distance, gauss, weights, looked)
+        cache = PredictiveCache(memory, query, hidden, lengths, share, distance, gauss, weights,
+                                looked)
         return sum_of_values(weights, memory), weights, cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
-        """→ dquery (B, Q); adds to grad.v_p, what flows into the values and W_p waits in dmemory."""
+        """→ dquery (B, Q); adds to grad.v_p; what the values and W_p get waits in dmemory."""
         memory, query, hidden, lengths, share, distance, gauss, weights, looked = cache
         expect_dcontext(dcontext, memory)
         # c = Σ_s α_s h_s
@@ -139,9 +145,12 @@ class LocalPredictive(Window):
             dalpha += dweights
         # α_s = a_s g_s; the inner attention's own context is not used, so its gradient is 0
         nothing = np.zeros_like(dcontext)                                       # (B, D)
-        dquery = self.attention.step_backward(nothing, dalpha * gauss, looked, dmemory.inner, grad.attention)
+        dinner = dalpha * gauss                                                 # (B, S)
+        dquery = self.attention.step_backward(nothing, dinner, looked, dmemory.inner,
+                                              grad.attention)
         # g_s = exp(−2 (s − p)² / width²), so that ∂α_s/∂p = α_s 4 (s − p) / width²
-        dp = (dalpha * weights * distance).sum(1) * query.dtype.type(4 / self.width**2)         # (B,)
+        steepness = query.dtype.type(4 / self.width**2)
+        dp = (dalpha * weights * distance).sum(1) * steepness                   # (B,)
         # p = S σ(v_p · hidden)
         dinside = dp * lengths * share * (1 - share)                            # (B,)
         grad.v_p += dinside @ hidden

@@ -1,4 +1,4 @@
-"""Location-based attention: where to look, without looking at what stands there (Luong et al. 2015, section 3.1)."""
+"""Location-based attention: where to look, whatever stands there (Luong et al. 2015)."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,8 @@ class LocationAttention(SoftmaxAttention):
         α = softmax(e)          over the unmasked positions
         c = Σ_j α_j h_j
 
-    Shapes: query q (B, Q), values h (B, S, D), S ≤ S_max, mask (B, S) → context c (B, D), weights α (B, S).
+    Shapes: query q (B, Q), values h (B, S, D), S ≤ S_max, mask (B, S) → context c (B, D), weights α
+    (B, S).
     """
 
     W_a: Array  # (Q, S_max)
@@ -33,13 +34,14 @@ class LocationAttention(SoftmaxAttention):
         return len(self.W_a), None
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory without keys. ValueError: a source longer than S_max."""
+        """values (B, S, D), mask (B, S) → Memory. ValueError: a source longer than S_max."""
         memory = super().read(values, mask)
         S = values.shape[1]
         longest = self.W_a.shape[1]
         if S > longest:
-            raise ValueError(f"a source of {S} positions (</s> included), but location attention has columns for "
-                             f"{longest}: leave out longer sentences, or build the model for longer ones")
+            raise ValueError(f"a source of {S} positions (</s> included), but location attention "
+                             f"has columns for {longest}: leave out longer sentences, or build the "
+                             "model for longer ones")
         return memory
 
     def score(self, query, memory):

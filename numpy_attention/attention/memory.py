@@ -1,4 +1,4 @@
-"""What attention reads from, its gradient, and the sums that mechanisms share: of coordinates, positions and steps."""
+"""What attention reads from, its gradient, and the sums over coordinates, positions and steps."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +15,7 @@ class Memory:
     """Values h_j with their keys, batch-major, and a mask that is True where there is a token."""
 
     values: Array       # (B, S, D)
-    keys: Array | None  # (B, S, A)
+    keys: Array | None  # (B, S, …), whatever the mechanism makes of them
     mask: Array         # (B, S)
 
     def __post_init__(self):
@@ -23,7 +23,7 @@ class Memory:
         expect_mask(self.mask, self.values.shape[:2], "(B, S)")
 
     def gradient(self):
-        """Where the steps of one backward pass leave ∂L/∂values, ∂L/∂keys, and what waits for one product."""
+        """Where the steps of a backward pass leave ∂L/∂values, ∂L/∂keys, and what waits."""
         return zeros_like(self)
 
     def take(self, rows):
@@ -34,27 +34,27 @@ class Memory:
 
 @dataclass
 class MemoryGradient:
-    """∂L/∂values and ∂L/∂keys, and factors that wait by name until they can be multiplied for all steps at once.
+    """∂L/∂values, ∂L/∂keys, and factors that wait by name to be multiplied for all steps at once.
 
-    values and keys belong to the mechanism that reads them in its own `read_backward`. For those of this package what
-    the values get waits under "values", and the array `values` stays 0.
+    values and keys belong to the mechanism that reads them in its own `read_backward`. For those of
+    this package what the values get waits under "values", and the array `values` stays 0.
     """
 
     values: Array       # (B, S, D)
-    keys: Array | None  # (B, S, A)
+    keys: Array | None  # (B, S, …)
     waiting: dict = field(default_factory=dict)
 
     @cached_property
     def inner(self):
-        """The gradient of the same memory for an attention inside of another one, where its own factors wait."""
+        """The gradient of the same memory for an attention inside of another one."""
         return zeros_like(self)
 
     def later(self, name, *factors):
-        """Let one step's factors, each (B, …), wait under a name; a step may use a name more than once."""
+        """Let one step's factors, each (B, …), wait under a name; a step may use it twice."""
         self.waiting.setdefault(name, []).append(factors)
 
     def stacked(self, name):
-        """Each factor that waits under the name, one after another (N, B, …), in the order of the backward pass."""
+        """Each factor that waits under the name (N, B, …), in the order of the backward pass."""
         return tuple(np.stack(arrays) for arrays in zip(*self.waiting[name]))
 
 
@@ -94,7 +94,7 @@ def sum_of_values(weights, memory):
 def sum_over_steps(factors, rows):
     """Σ_n f_nj x_n, one product a sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
 
-    ∂L/∂h_j, n over the steps: of contexts c_t = Σ_j α_tj h_j with f = α, x = dc; of scores e_tj = q_t · h_j with f = de,
-    x = q. Where both wait under one name, n runs over both.
+    ∂L/∂h_j, n over the steps: of contexts c_t = Σ_j α_tj h_j with f = α, x = dc; of scores e_tj =
+    q_t · h_j with f = de, x = q. Where both wait under one name, n runs over both.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -1,4 +1,4 @@
-"""Multi-head attention: several small attentions side by side (Vaswani et al. 2017, section 3.2.2)."""
+"""Multi-head attention: several small attentions side by side (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,14 +26,17 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class MultiHeadAttention(Module):
-    """MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o,  head_i = Attention(Q W_q^i, K W_k^i, V W_v^i)   (3.2.2)
+    """Several attentions side by side (Vaswani et al. 2017, section 3.2.2), with K = V, the memory.
 
-    with K = V, the memory. The heads' matrices stand side by side in W_q, W_k and W_v. Queries, values and output have
-    biases; a bias of the keys would add the same number to all scores of a query, which the softmax takes out again. The
-    weights returned are the mean over the heads.
+        head_i             = Attention(Q W_q^i, K W_k^i, V W_v^i)
+        MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
 
-    Shapes: queries (B, T, Q), memory (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S). On the read/step
-    protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
+    The heads' matrices stand side by side in W_q, W_k and W_v. Queries, values and output have
+    biases; a bias of the keys would add the same number to all scores of a query, which the softmax
+    takes out again. The weights returned are the mean over the heads.
+
+    Shapes: queries (B, T, Q), memory (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
+    On the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
     """
 
     W_q: Array  # (Q, A)
@@ -47,18 +50,20 @@ class MultiHeadAttention(Module):
     heads: int = 4
 
     @classmethod
-    def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True, init=glorot,
-               dtype=np.float32):
+    def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
+               init=glorot, dtype=np.float32):
         """size: A, of all heads together, and outputs: O; both the query's unless given.
 
-        A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs = value_size.
-        ValueError: A does not divide, or a size below 1.
+        A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs =
+        value_size. ValueError: A does not divide, or a size below 1.
         """
-        at_least(1, query_size=query_size, value_size=value_size, size=size, outputs=outputs, heads=heads)
+        at_least(1, query_size=query_size, value_size=value_size, size=size, outputs=outputs,
+                 heads=heads)
         size = size or query_size
         outputs = outputs or query_size
         if size % heads:
-            raise ValueError(f"{heads} heads of {size} numbers in all: expected a number of heads that divides them")
+            raise ValueError(f"{heads} heads of {size} numbers in all: expected a number of heads "
+                             "that divides them")
         zero = lambda n: np.zeros(n, dtype)
         return cls(W_q=init(rng, (query_size, size), dtype), b_q=zero(size),
                    W_k=init(rng, (value_size, size), dtype),
@@ -66,7 +71,7 @@ class MultiHeadAttention(Module):
                    W_o=init(rng, (size, outputs), dtype), b_o=zero(outputs),
                    attention=ScaledDotProductAttention(scaled), heads=heads)
 
-    # ---- all queries at once ----------------------------------------------------------------------------
+    # ---- all queries at once ---------------------------------------------------------------------
 
     def forward(self, queries, memory, visible):
         """→ (B, T, O), weights (B, T, S), cache."""
@@ -81,8 +86,9 @@ class MultiHeadAttention(Module):
         return dqueries, self.keys_and_values_backward(dkeys_and_values, memory, grad)
 
     def keys_and_values(self, memory):
-        """What is computed once for all queries: keys and values of all heads, [K; V] side by side (B, S, 2A)."""
-        expect("memory", memory, (None, None, len(self.W_k)), "(B, S, D)", "memories are batch-major")
+        """What is computed once for all queries: [K; V] of all heads side by side (B, S, 2A)."""
+        expect("memory", memory, (None, None, len(self.W_k)), "(B, S, D)",
+               "memories are batch-major")
         expect_dtype("memory", memory, self.W_k)
         rows = flat(memory)
         k = rows @ self.W_k
@@ -102,15 +108,20 @@ class MultiHeadAttention(Module):
         return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(memory.shape)
 
     def look(self, queries, keys_and_values, visible):
-        """queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S) → (B, T, O), weights (B, T, S), cache."""
+        """queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
+
+        → (B, T, O), weights (B, T, S), cache.
+        """
         expect("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
         expect_dtype("queries", queries, self.W_q)
-        q = (flat(queries) @ self.W_q + self.b_q).reshape(queries.shape[:2] + self.b_q.shape)   # (B, T, A)
+        q = flat(queries) @ self.W_q + self.b_q
+        q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
         k, v = np.split(keys_and_values, 2, axis=2)
-        parts, weights, attended = self.attention.forward(self._apart(q), self._apart(k), self._apart(v),
-                                                          visible[:, None])
+        parts, weights, attended = self.attention.forward(
+            self._apart(q), self._apart(k), self._apart(v), visible[:, None])
         joined = self._together(parts)                                          # (B, T, A)
-        y = (flat(joined) @ self.W_o + self.b_o).reshape(q.shape[:2] + self.b_o.shape)          # (B, T, O)
+        y = flat(joined) @ self.W_o + self.b_o
+        y = y.reshape(queries.shape[:2] + self.b_o.shape)                       # (B, T, O)
         return y, weights.mean(1), LookCache(queries, joined, attended)
 
     def look_backward(self, dy, dweights, cache, grad):
@@ -128,20 +139,23 @@ class MultiHeadAttention(Module):
         dq = flat(self._together(dq))
         grad.W_q += flat(queries).T @ dq
         grad.b_q += dq.sum(0)
-        dkeys_and_values = np.concatenate([self._together(dk), self._together(dv)], axis=2)     # (B, S, 2A)
+        # [k; v] side by side
+        both = [self._together(dk), self._together(dv)]
+        dkeys_and_values = np.concatenate(both, axis=2)                         # (B, S, 2A)
         return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values
 
     def _apart(self, x):
         """(B, T, A) → (B, heads, T, A / heads)."""
         B, T, A = x.shape
-        return np.ascontiguousarray(x.reshape(B, T, self.heads, A // self.heads).transpose(0, 2, 1, 3))
+        parts = x.reshape(B, T, self.heads, A // self.heads)
+        return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
     def _together(self, parts):
         """(B, heads, T, A / heads) → (B, T, A)."""
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
 
-    # ---- one query after another, as a decoder asks -------------------------------------------------------
+    # ---- one query after another, as a decoder asks ----------------------------------------------
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory."""

@@ -1,4 +1,4 @@
-"""The N-gram RNN: the last N − 1 states speak for themselves, without attention (Daniluk et al. 2017, section 2.4)."""
+"""The N-gram RNN: the last N − 1 states speak for themselves (Daniluk et al. 2017, section 2.4)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,10 +19,11 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class NGramReader(Reader):
-    """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}]),  h = [h^1; …; h^{N−1}]   (equation 13).
+    """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}]),  h = [h^1; …; h^{N−1}]   (equation
+    13).
 
-    Part i of a state is written for the step i − 1 places later. Parts of states before the chunk of text are 0, or
-    with carried=True come from the chunk before.
+    Part i of a state is written for the step i − 1 places later. Parts of states before the chunk
+    of text are 0, or with carried=True come from the chunk before.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -31,12 +32,12 @@ class NGramReader(Reader):
 
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, init=glorot, dtype=np.float32):
-        """order: N. ValueError: an order below 2, or a state that does not divide into order − 1 parts."""
+        """order: N. ValueError: an order below 2, a state that does not divide into N − 1 parts."""
         at_least(2, order=order)
         at_least(1, hidden=hidden, outputs=outputs)
         if hidden % (order - 1):
-            raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden size that divides into "
-                             "order − 1 parts")
+            raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden "
+                             "size that divides into order − 1 parts")
         return cls(init(rng, (hidden, outputs), dtype), order, carried)
 
     @property
@@ -57,8 +58,8 @@ class NGramReader(Reader):
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B), memory: (states (B, N − 2, H), mask) of before or None.
 
-        → y (T, B, O), the memory after, None (there are no weights), cache; keep: give the memory after even where it
-        is not carried, as writing word by word needs.
+        → y (T, B, O), the memory after, None (there are no weights), cache; keep: give the memory
+        after even where it is not carried, as writing word by word needs.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)

@@ -1,4 +1,4 @@
-"""What a decoder asks of an attention; whoever has these four methods is one, wherever it is written."""
+"""What a decoder asks of an attention; a class with these four methods is one."""
 
 from typing import Any, Protocol
 
@@ -7,29 +7,31 @@ from numpy_attention.module import Array
 
 
 class Attention(Protocol):
-    """Values are read once, asked once a target word; in the same order reversed, their gradients come back.
+    """The values are read once and asked once a target word; gradients come back in reverse.
 
-        memory                  = attention.read(values, mask)
-        context, weights, cache = attention.step(query, memory, t)                      t = 0 … T − 1
-        dmemory                 = memory.gradient()
-        dquery                  = attention.step_backward(dcontext, dweights, cache, dmemory, grad)     t = T − 1 … 0
-        dvalues                 = attention.read_backward(memory, dmemory, grad)
+        memory = attention.read(values, mask)
+        for t = 0 … T − 1:
+            context, weights, cache = attention.step(query, memory, t)
+        dmemory = memory.gradient()
+        for t = T − 1 … 0:
+            dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grad)
+        dvalues = attention.read_backward(memory, dmemory, grad)
 
-    A mechanism is a Module, and `grad` its gradient twin: what its own parameters get is added there.
+    A mechanism is a Module, and `grad` its gradient twin, to which ∂L/∂(its weights) is added.
     """
 
     def read(self, values: Array, mask: Array) -> Memory:
-        """values (B, S, D), mask (B, S) → what the steps read; here the keys are projected, all in one product."""
+        """values (B, S, D), mask (B, S) → what the steps read; the place to project the keys."""
 
     def step(self, query: Array, memory: Memory, t: int) -> tuple[Array, Array, Any]:
         """Target word t, from 0, asks: query (B, Q) → context (B, D), weights (B, S), cache."""
 
-    def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any, dmemory: MemoryGradient,
-                      grad: Any) -> Array | None:
+    def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
+                      dmemory: MemoryGradient, grad: Any) -> Array | None:
         """From ∂L/∂context (B, D) and ∂L/∂weights (B, S), None where the loss does not read them.
 
-        → ∂L/∂query (B, Q), None where the weights do not depend on it. What flows into the memory is added to dmemory,
-        or waits there for one product over all steps.
+        → ∂L/∂query (B, Q), None where the weights do not depend on it. What flows into the memory
+        is added to dmemory, or waits there for one product over all steps.
         """
 
     def read_backward(self, memory: Memory, dmemory: MemoryGradient, grad: Any) -> Array:

@@ -1,4 +1,4 @@
-"""What the readers of a language model's history share: the states that they remember from one chunk of text to the next."""
+"""What the readers of a language model's history share: the states that they remember."""
 
 import numpy as np
 
@@ -12,18 +12,19 @@ class Reader(Module):
         y, memory, weights, cache = reader.forward(h, mask, memory, keep)
         dh                        = reader.backward(dy, dweights, cache, grad)
 
-    Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory, (states (B, M, H), known
-    (B, M)) or None, holds the last states of the chunks of text before this one; the gradient never leaves the chunk.
+    Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
+    (states (B, M, H), known (B, M)) or None, holds the last states of the chunks of text before
+    this one; the gradient never leaves the chunk.
 
-    A subclass has hidden_size H, output_size O, `carried`, whether or how many states go on by default, and `reach`, as
-    many as are enough to read on word by word.
+    A subclass has hidden_size H, output_size O, `carried`, whether or how many states go on by
+    default, and `reach`, as many as are enough to read on word by word.
     """
 
     def remember(self, h, mask, memory, size=None):
-        """All states that may be read, and where there is one: → states (B, M + T, H), known (B, M + T).
+        """All that may be read, and where it is known: → states (B, M + T, H), known (B, M + T).
 
-        size: M where it must be that; no memory is then one of so many states that are not known. ValueError,
-        TypeError: another shape or dtype.
+        size: M where it must be that; no memory is then one of so many states that are not known.
+        ValueError, TypeError: another shape or dtype.
         """
         expect("h", h, (None, None, self.hidden_size), "(T, B, H)", "sequences are time-major")
         expect_dtype("h", h, self)
@@ -43,5 +44,5 @@ class Reader(Module):
 
 
 def last(states, known, keep):
-    """The memory of the last `keep` of these states, fewer where there are not so many; None for none."""
+    """The memory of the last `keep` of these states, or as many as there are; None for none."""
     return (states[:, -keep:], known[:, -keep:]) if keep else None

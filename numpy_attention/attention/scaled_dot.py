@@ -1,4 +1,4 @@
-"""Scaled dot-product attention over queries, keys and values (Vaswani et al. 2017, section 3.2.1)."""
+"""Scaled dot-product attention over queries, keys and values (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,14 +19,16 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class ScaledDotProductAttention(Module):
-    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V   (equation 1), for all queries at once; it has no parameters.
+    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V for all queries at once (equation 1).
 
-    If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k: without the division
-    the softmax saturates as d_k grows, and its gradient vanishes (footnote 4); scaled=False leaves it out, to see that.
+    If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k:
+    without the division the softmax saturates as d_k grows, and its gradient vanishes (footnote 4);
+    scaled=False leaves it out, to see that.
 
-    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, what broadcasts to (B, …, T, S)
-    → (B, …, T, d_v), weights (B, …, T, S). A query that sees nothing gets weights and output 0. ValueError: shapes
-    that do not fit; TypeError: a mask that is not boolean, keys or values of another dtype than the queries.
+    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, what broadcasts
+    to (B, …, T, S) → (B, …, T, d_v), weights (B, …, T, S). There are no parameters. A query that
+    sees nothing gets weights and output 0. ValueError: shapes that do not fit; TypeError: a mask
+    that is not boolean, keys or values of another dtype than the queries.
     """
 
     scaled: bool = True
@@ -34,13 +36,13 @@ class ScaledDotProductAttention(Module):
     def forward(self, q, k, v, visible):
         """→ (B, …, T, d_v), weights (B, …, T, S), cache."""
         _expect_queries_keys_values(q, k, v)
-        shape = q.shape[:-1] + k.shape[-2:-1]                                   # (B, …, T, S)
+        shape = q.shape[:-1] + k.shape[-2:-1]
         _expect_visible(visible, shape)
-        scores = np.matmul(q, np.swapaxes(k, -1, -2))
+        scores = np.matmul(q, np.swapaxes(k, -1, -2))                           # (B, …, T, S)
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
         visible = np.ascontiguousarray(np.broadcast_to(visible, shape))
-        weights = masked_softmax(scores, visible)
+        weights = masked_softmax(scores, visible)                               # (B, …, T, S)
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grad=None):
@@ -63,15 +65,16 @@ class ScaledDotProductAttention(Module):
 
 def _expect_queries_keys_values(q, k, v):
     if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
-        raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: expected "
-                         "(B, …, T, d_k), (B, …, S, d_k) and (B, …, S, d_v)")
+        raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: "
+                         "expected (B, …, T, d_k), (B, …, S, d_k) and (B, …, S, d_v)")
     for name, x in (("k", k), ("v", v)):
         if x.dtype != q.dtype:
-            raise TypeError(f"{name} is {x.dtype}, the queries are {q.dtype}: convert one with astype")
+            raise TypeError(f"{name} is {x.dtype}, the queries are {q.dtype}: "
+                            "convert one with astype")
 
 
 def _expect_visible(visible, shape):
-    """Refuse what does not broadcast to the shape: each of its axes is as long as the shape's, or 1."""
+    """Refuse what does not broadcast to the shape: an axis must be as long as the shape's, or 1."""
     given = np.shape(visible)
     last = shape[len(shape) - len(given):]
     fitting = tuple(1 if length == 1 else wanted for length, wanted in zip(given, last))

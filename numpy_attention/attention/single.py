@@ -1,4 +1,4 @@
-"""The score `single` of an attention over history: each state through a small network, whoever asks."""
+"""The score `single` over a history: each state through a small network, whoever asks."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,17 @@ from numpy_attention.shapes import at_least, expect_dtype, flat
 
 @dataclass(eq=False)
 class Single(HistoryAttention):
-    """e_i = v · tanh(W_s k_i): the score `single` of Salton et al. 2017, the same whoever asks; no biases."""
+    """e_i = v · tanh(W_s k_i), whoever asks: `single` of Salton et al. 2017, without biases."""
 
     W_s: Array  # (K, A)
     v: Array    # (A,)
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
-        """size: A; query_size is not used, for the score does not look at the query. ValueError: sizes below 1."""
+        """size: A; query_size is not used, for the score does not look at the query.
+
+        ValueError: sizes below 1.
+        """
         at_least(1, key_size=key_size, size=size)
         W_s = init(rng, (key_size, size), dtype)
         v = init(rng, (size, 1), dtype)[:, 0].copy()

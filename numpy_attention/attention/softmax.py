@@ -7,14 +7,17 @@ from numpy_attention.shapes import flat
 
 
 def masked_softmax(scores, visible):
-    """α = softmax(e) over the last axis where it is visible, else 0.   scores, visible (…, S) → weights (…, S)."""
-    weights = np.empty_like(scores, order="C")      # scores may be a transposed product: flat would copy the weights
+    """α = softmax(e) over the last axis where it is visible, else 0.
+
+    scores, visible (…, S) → weights (…, S).
+    """
+    weights = np.empty_like(scores, order="C")      # of transposed weights `flat` would be a copy
     kernels.masked_softmax(flat(scores), flat(visible), flat(weights))
     return weights
 
 
 def masked_softmax_backward(dweights, weights):
-    """de_j = α_j (dα_j − Σ_k α_k dα_k); 0 where nothing is visible, because α is.   dweights, weights (…, S) → (…, S)."""
+    """de_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is.   dweights, weights (…, S) → (…, S)."""
     dscores = np.empty_like(weights)
     kernels.masked_softmax_backward(flat(dweights), flat(weights), flat(dscores))
     return dscores

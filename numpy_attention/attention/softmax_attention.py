@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from numpy_attention.attention.memory import Memory, dot_scores, expect_dcontext, sum_of_values, sum_over_steps
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_dcontext, sum_of_values,
+                                              sum_over_steps)
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect, expect_dtype, flat
@@ -26,13 +27,13 @@ class SoftmaxAttention(Module):
 
     A subclass has two methods, and extends `read` and `read_backward` where it projects keys:
 
-        scores, cache = score(query, memory)                                            e (B, S)
-        dquery        = score_backward(dscores, cache, memory, dmemory, grad)           (B, Q)
+        scores, cache = score(query, memory)                                    e (B, S)
+        dquery        = score_backward(dscores, cache, memory, dmemory, grad)   (B, Q)
 
     What is a sum over the steps waits for `read_backward`, which takes it in one product:
 
-        dmemory.later("values", f, x)       ∂L/∂h_j += f_j x,       f (B, S), x (B, D)
-        dmemory.later("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,       where y = x W_a, a field of the subclass
+        dmemory.later("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
+        dmemory.later("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   of y = x W_a, where W_a is a field
     """
 
     def sizes(self):
@@ -40,18 +41,26 @@ class SoftmaxAttention(Module):
         return None, None
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory without keys. ValueError, TypeError: of another size or dtype."""
-        expect("values", values, (None, None, self.sizes()[1]), "(B, S, D)", "memories are batch-major")
+        """values (B, S, D), mask (B, S) → Memory without keys.
+
+        ValueError, TypeError: of another size or dtype.
+        """
+        _, D = self.sizes()
+        expect("values", values, (None, None, D), "(B, S, D)", "memories are batch-major")
         for _, weights in self.named_parameters():
             expect_dtype("values", values, weights)
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """query (B, Q) → context (B, D), weights (B, S), cache. ValueError, TypeError: of another size or dtype."""
-        expect("query", query, (len(memory.values), self.sizes()[0]), "(B, Q)")
+        """query (B, Q) → context (B, D), weights (B, S), cache.
+
+        ValueError, TypeError: of another size or dtype.
+        """
+        Q, _ = self.sizes()
+        expect("query", query, (len(memory.values), Q), "(B, Q)")
         expect_dtype("query", query, memory.values)
         scores, scored = self.score(query, memory)
-        expect("scores", scores, memory.mask.shape, "(B, S)", "one score for each position of the memory")
+        expect("scores", scores, memory.mask.shape, "(B, S)", "one for each position of the memory")
         weights = masked_softmax(scores, memory.mask)                           # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
         return context, weights, Cache(memory, weights, scored)
@@ -72,9 +81,10 @@ class SoftmaxAttention(Module):
 
     def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D); adds to grad what waits by the name of a field."""
-        for name in dmemory.waiting.keys() - {"values"}:
-            # y_t = x_t W, or of location's W the first S columns
-            inputs, doutputs = dmemory.stacked(name)
-            columns = doutputs.shape[-1]
-            getattr(grad, name)[:, :columns] += flat(inputs).T @ flat(doutputs)
+        for name in dmemory.waiting:
+            if name != "values":
+                # y_t = x_t W; of location's W, the first S columns
+                x, dy = dmemory.stacked(name)
+                columns = dy.shape[-1]
+                getattr(grad, name)[:, :columns] += flat(x).T @ flat(dy)
         return sum_over_steps(*dmemory.stacked("values"))

@@ -1,4 +1,4 @@
-"""Attention scores whose inner loop NumPy would have to materialise: the additive score, forward and backward."""
+"""Scores whose inner loop NumPy would have to materialise: the additive one, forward and back."""
 
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh
 
@@ -7,12 +7,14 @@ from numpy_attention.kernels.elementary import kernel, row_dot, tanh
 def additive_scores(q, keys, v, visible, hidden, scores):
     """e_tbj = v · tanh(q_tb + k_bj) where step t of row b may look at position j, else 0.
 
-    q (T, B, A) projected queries, keys (B, S, A), v (A,), visible (T, B, S); hidden (A,) is room for one row; scores
-    (T, B, S). Nothing of T · S · A numbers is ever stored.
+    q (T, B, A) projected queries, keys (B, S, A), v (A,), visible (T, B, S); hidden (A,) is room
+    for one row; scores (T, B, S). Nothing of T · S · A numbers is ever stored.
     """
     for b in range(keys.shape[0]):
         for t in range(q.shape[0]):
-            qb, e, seen = q[t, b], scores[t, b], visible[t, b]
+            qb = q[t, b]
+            e = scores[t, b]
+            seen = visible[t, b]
             for j in range(keys.shape[1]):
                 if seen[j]:
                     k = keys[b, j]
@@ -25,21 +27,28 @@ def additive_scores(q, keys, v, visible, hidden, scores):
 
 @kernel
 def additive_scores_backward(dscores, q, keys, v, visible, dq, dkeys, dv):
-    """With x = tanh(q_tb + k_bj):  dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da.
+    """dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).
 
-    tanh is computed again: at 0.3 ns an element it costs less than fetching it from memory. Adds to dkeys and dv.
+    tanh is computed again: at 0.3 ns an element it costs less than fetching it from memory. Adds to
+    dkeys and dv.
     """
     one = v.dtype.type(1)
     for b in range(keys.shape[0]):
         for t in range(q.shape[0]):
-            qb, dqb, seen = q[t, b], dq[t, b], visible[t, b]
+            qb = q[t, b]
+            dqb = dq[t, b]
+            seen = visible[t, b]
             dqb[:] = 0
             for j in range(keys.shape[1]):
                 if seen[j]:
-                    k, dk, de = keys[b, j], dkeys[b, j], dscores[t, b, j]
+                    k = keys[b, j]
+                    dk = dkeys[b, j]
+                    de = dscores[t, b, j]
                     for a in range(v.shape[0]):
                         x = tanh(qb[a] + k[a])
-                        da = de * v[a] * (one - x * x)
+                        # e[j] = row_dot(hidden, v)
                         dv[a] += de * x
+                        # hidden[a] = tanh(qb[a] + k[a])
+                        da = de * v[a] * (one - x * x)
                         dk[a] += da
                         dqb[a] += da

@@ -1,4 +1,4 @@
-"""Softmax over the unmasked positions, weighted sums, and softmax with cross-entropy over a vocabulary."""
+"""Softmax over the unmasked positions, weighted sums, cross-entropy over a vocabulary."""
 
 import math
 
@@ -7,14 +7,18 @@ from numpy_attention.kernels.elementary import exp, kernel, row_dot, row_max, ro
 
 @kernel
 def masked_softmax(scores, mask, weights):
-    """α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj; 0 elsewhere, and 0 everywhere where none is.
+    """α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, else 0; all 0 where none is.
 
-    scores, weights (B, S); mask (B, S) boolean. A NaN among a row's unmasked scores makes its weights NaN.
+    scores, weights (B, S); mask (B, S) boolean. A NaN among a row's unmasked scores makes its
+    weights NaN.
     """
     zero = scores.dtype.type(0)
     for b in range(scores.shape[0]):
-        s, m, w = scores[b], mask[b], weights[b]
-        top, some = zero, False
+        s = scores[b]
+        m = mask[b]
+        w = weights[b]
+        top = zero
+        some = False
         for j in range(s.shape[0]):
             if m[j]:
                 top = s[j] if (not some or s[j] > top) else top
@@ -31,10 +35,13 @@ def masked_softmax(scores, mask, weights):
 def masked_softmax_backward(dweights, weights, dscores):
     """ds_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is 0."""
     for b in range(weights.shape[0]):
-        w, d, out = weights[b], dweights[b], dscores[b]
-        mean = row_dot(w, d)
+        w = weights[b]
+        dw = dweights[b]
+        ds = dscores[b]
+        # w[j] = exp(s[j] - top) / total
+        mean = row_dot(w, dw)
         for j in range(w.shape[0]):
-            out[j] = w[j] * (d[j] - mean)
+            ds[j] = w[j] * (dw[j] - mean)
 
 
 @kernel
@@ -44,7 +51,8 @@ def weighted_sum(weights, values, context):
         c = context[b]
         c[:] = 0
         for j in range(weights.shape[1]):
-            w, v = weights[b, j], values[b, j]
+            w = weights[b, j]
+            v = values[b, j]
             if w != 0:
                 for d in range(c.shape[0]):
                     c[d] += w * v[d]
@@ -52,7 +60,10 @@ def weighted_sum(weights, values, context):
 
 @kernel
 def dot_scores(query, values, mask, scores):
-    """e_bj = q_b · h_bj at the unmasked positions, else 0.   query (B, D), values (B, S, D) → scores (B, S)."""
+    """e_bj = q_b · h_bj at the unmasked positions, else 0.
+
+    query (B, D), values (B, S, D), mask (B, S) → scores (B, S).
+    """
     zero = values.dtype.type(0)
     for b in range(values.shape[0]):
         for j in range(values.shape[1]):
@@ -63,18 +74,23 @@ def dot_scores(query, values, mask, scores):
 def cross_entropy(logits, b, targets, scale, losses):
     """Loss and gradient of a softmax in one pass, in place.
 
-    z = logits + b, p = softmax(z):  losses_n = −log p_n[target_n], and logits becomes ∂/∂z of scale · Σ_n losses_n
-    = scale (p − onehot(target)).  logits (N, V), b (V,), targets (N,), losses (N,) float64.
+        z = logits + b,  p = softmax(z),  losses_n = −log p_n[target_n]
+        logits becomes ∂/∂z of scale · Σ_n losses_n, which is scale (p − onehot(target))
+
+    logits (N, V), b (V,), targets (N,), losses (N,) float64.
     """
     for n in range(logits.shape[0]):
-        z, target = logits[n], targets[n]
+        z = logits[n]
+        target = targets[n]
         for v in range(z.shape[0]):
             z[v] += b[v]
-        top, z_target = row_max(z), z[target]
+        top = row_max(z)
+        z_target = z[target]
         for v in range(z.shape[0]):
             z[v] = exp(z[v] - top)
         total = row_sum(z)
         losses[n] = math.log(total) + top - z_target
+        # losses[n] = log(total) + top - z_target,  total = Σ_v exp(z[v] - top)
         share = scale / total
         for v in range(z.shape[0]):
             z[v] *= share

@@ -4,9 +4,6 @@ import laws
 import numpy as np
 import pytest
 
-from numpy_attention.attention.dot import DotAttention
-from numpy_attention.attention.general import GeneralAttention
-from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.checks.case import V
 from numpy_attention.checks.models import PAIRS, luong
 from numpy_attention.decoding.beam import beam_search
@@ -40,40 +37,12 @@ def test_shares_and_padding(rng, settings):
     laws.shares_and_padding(luong(rng, np.float64, **settings), PAIRS)
 
 
-def test_local_m_runs_along_or_back(rng):
-    mask = np.arange(6) < np.array([[6], [4]])
-    values, query = rng.standard_normal((2, 6, 3)), rng.standard_normal((2, 3))
-    for backwards, centres in ((False, [[0, 0], [1, 1], [3, 3], [5, 3], [5, 3]]),
-                               (True, [[4, 2], [3, 1], [1, 3], [5, 3], [5, 3]])):        # </s> stays at the end
-        attention = LocalMonotonic(DotAttention(), 1, backwards)
-        memory = attention.read(values, mask)
-        for t, wanted in zip((0, 1, 3, 5, 9), centres):
-            _, weights, _ = attention.step(query, memory, t)
-            near = (np.abs(np.arange(6) - np.array(wanted)[:, None]) <= 1) & mask
-            assert ((weights > 0) == near).all() and np.allclose(weights.sum(1), 1)
-
-
-def test_local_p_by_its_equations(rng):
-    attention = LocalPredictive.create(rng, GeneralAttention.create(rng, 3, 4, dtype=np.float64), 3, 5, D=2, dtype=np.float64)
-    mask, values = np.arange(6) < np.array([[6], [4]]), rng.standard_normal((2, 6, 4))
-    query = rng.standard_normal((2, 3))
-    context, weights, _ = attention.step(query, attention.read(values, mask))
-    for b, S in enumerate((6, 4)):
-        p = S / (1 + np.exp(-attention.v_p @ np.tanh(query[b] @ attention.W_p)))
-        s = np.array([s for s in range(S) if abs(s - p) <= 2])
-        e = np.exp(values[b, s] @ (query[b] @ attention.attention.W_a))
-        alpha = np.zeros(6)
-        alpha[s] = e / e.sum() * np.exp(-(s - p) ** 2 / 2)                              # σ = D / 2 = 1
-        np.testing.assert_allclose(weights[b], alpha, atol=1e-14)
-        np.testing.assert_allclose(context[b], alpha @ values[b], atol=1e-14)
-
-
 def test_refusals(rng):
     for settings, message in ((dict(attention="cosine"), "expected one of dot"), (dict(window="wide"), "one of global"),
                               (dict(attention="location", window="local-p"), "nothing for a window to choose"),
                               (dict(attention="multi-head", window="local-p"), "the weights of one sum"),
                               (dict(cell="elman"), "expected one of rnn"), (dict(bidirectional=True, hidden=5), "even number"),
-                              (dict(window="local-m", D=0), "D = 0")):
+                              (dict(window="local-m", D=0), "width = 0")):
         with pytest.raises(ValueError, match=message):
             LuongTranslator.create(rng, 8, V, **dict(embedding=3, hidden=4, layers=1) | settings)
     short = luong(rng, np.float64, attention="location", longest=3)

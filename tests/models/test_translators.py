@@ -64,7 +64,7 @@ def test_decoding_gives_what_teacher_forcing_gives(rng, model, settings):
 def test_a_window_that_runs_along_is_told_where_it_is(rng):
     """local-m around RNNsearch's own attention: word i looks at positions i − 1 to i + 1, in training and decoding."""
     model = translator(rng, np.float64, RNNSearch, **(MODERN | {"dropout": 0.0}))
-    model.attention = LocalMonotonic(model.attention, D=1)
+    model.attention = LocalMonotonic(model.attention, width=1)
     weights = walks_alike(model)
     S, T = len(PAIRS.source), int(PAIRS.target_mask[:, 0].sum())
     for i in range(T):

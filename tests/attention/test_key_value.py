@@ -1,0 +1,112 @@
+"""The key-value reader: the plain form of its equations, memory, extremes.
+
+Gradients and laws: tests/test_checks.py; PyTorch: tests/parity/test_torch_language_models.py.
+"""
+
+import histories
+import laws
+import numpy as np
+import pytest
+from histories import MASK, READERS, B, P, T
+
+from numpy_attention.attention.key_value import KeyValueReader
+
+each = pytest.mark.parametrize("name", READERS)
+
+
+def plain_reader(reader, h, mask, memory=None):
+    """y (T, B, K) and α (T, B, M + T) of a KeyValueReader."""
+    states, known = h.swapaxes(0, 1), mask.T
+    if memory is not None:
+        states = np.concatenate([memory[0], states], 1)
+        known = np.concatenate([memory[1], known], 1)
+    parts = np.split(states, reader.roles, 2)
+    key, value = parts[0], parts[min(1, reader.roles - 1)]
+    steps = np.split(h, reader.roles, 2)
+    query, predict = steps[0], steps[-1]
+    scores = histories.plain_scores(reader.attention, query, key)
+    visible = histories.plain_visible(known, len(h), reader.window)
+    weights = histories.plain_softmax(scores, visible)
+    r = (weights[..., None] * value).sum(2)
+    b = 0 if reader.b is None else reader.b
+    return np.tanh(predict @ reader.W_x + r @ reader.W_r + b), weights
+
+
+@pytest.mark.parametrize("remembered", [0, 2])
+@each
+def test_the_plain_form_gives_the_same(rng, name, remembered):
+    reader = histories.key_value(rng, name)
+    h = rng.standard_normal((T, B, P))
+    memory = histories.memory_of(rng, remembered) if remembered else None
+    y, _, weights, _ = reader.forward(h, MASK, memory)
+    wanted_y, wanted_weights = plain_reader(reader, h, MASK, memory)
+    np.testing.assert_allclose(weights, wanted_weights, atol=1e-14)
+    np.testing.assert_allclose(y, wanted_y, atol=1e-14)
+
+
+@each
+def test_the_future_never_matters(rng, name):
+    histories.future_never_matters(histories.key_value(rng, name), rng)
+
+
+@each
+def test_a_step_that_sees_nothing_gets_zero_and_no_gradient(rng, name):
+    reader = histories.key_value(rng, name)
+    h = rng.standard_normal((1, B, P))
+    unknown = rng.standard_normal((B, 3, P)), np.zeros((B, 3), bool)
+    predict = np.split(h, reader.roles, 2)[-1]
+    b = 0 if reader.b is None else reader.b
+    for memory in (None, unknown):
+        y, _, weights, cache = reader.forward(h, np.ones((1, B), bool), memory)
+        assert not weights.any()
+        np.testing.assert_allclose(y, np.tanh(predict @ reader.W_x + b), atol=1e-14)
+        grad = reader.zeros_like()
+        dh = reader.backward(np.ones_like(y), np.ones_like(weights), cache, grad)
+        assert not any(array.any() for _, array in grad.attention.named_parameters())
+        assert not grad.W_r.any()
+        dpredict = np.split(dh, reader.roles, 2)[-1]
+        np.testing.assert_allclose(dpredict, (1 - y * y) @ reader.W_x.T, atol=1e-14)
+
+
+@pytest.mark.parametrize("settings", [
+    dict(carried=9), dict(roles=3, carried=9), dict(window=3, carried=3, roles=2),
+    dict(score="single", window=2, carried=5)])
+@pytest.mark.parametrize("cut", [1, 2, 4])
+def test_chunks_with_memory_are_one_long_text(rng, settings, cut):
+    reader = histories.key_value(rng, **settings)
+    y, weights, memory, part, forgetful = histories.chunks_with_memory_are_one_long_text(
+        reader, cut, rng)
+    S = part.shape[2]
+    np.testing.assert_allclose(part, weights[cut:, :, -S:], atol=1e-14)
+    assert not weights[cut:, :, :-S].any(), "what is no longer remembered was out of reach"
+    assert memory[0].shape == (B, min(reader.carried, len(y)), P)
+    assert np.abs(forgetful - y[cut:]).max() > 1e-3
+
+
+@pytest.mark.parametrize("steps", [1, 2, 500])
+@each
+def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, name, steps):
+    h = rng.standard_normal((steps, B, P))
+    double, single = histories.both_precisions(histories.key_value(rng, name), h)
+    laws.assert_close(single, double, 2e-5)
+
+
+@pytest.mark.parametrize("steps", [2, 500])
+@each
+def test_huge_scores_in_float32_are_what_float64_gives(rng, name, steps):
+    reader = histories.key_value(rng, name)
+    reader.attention.v *= 1e4 / np.abs(reader.attention.v).sum()                # scores up to ±1e4
+    double, single = histories.both_precisions(reader, rng.standard_normal((steps, B, P)))
+    weights = double[3]
+    assert np.abs(weights[1:].sum(2) - 1).max() < 1e-12
+    assert not weights[0].any()
+    laws.assert_close(single, double, 2e-2)                         # 1e4 itself is rounded to 1e-3
+
+
+def test_what_is_refused(rng):
+    for settings, message in (
+            (dict(hidden=5, roles=2), "2 roles in a state of 5 numbers: expected 1, 2 or 3"),
+            (dict(hidden=8, roles=4), "4 roles in a state of 8 numbers"),
+            (dict(hidden=6, score="cosine"), "score 'cosine': expected one of single, combined")):
+        with pytest.raises(ValueError, match=message):
+            KeyValueReader.create(rng, outputs=3, **settings)

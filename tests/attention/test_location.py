@@ -1,0 +1,36 @@
+"""Location-based attention: its equation taken literally, and sentences that are too long."""
+
+import equations
+import numpy as np
+import pytest
+
+from numpy_attention.attention.location import LocationAttention
+from numpy_attention.gradcheck import protocol, randomize
+
+Q, D, LONGEST = 3, 4, 9
+
+
+def test_by_the_equations(rng):
+    attention = randomize(LocationAttention.create(rng, Q, LONGEST, dtype=np.float64), rng)
+    equations.follows(attention, lambda q, h: (q @ attention.W_a)[:len(h)], rng, Q, D)
+
+
+def test_columns_beyond_the_sentence_get_no_gradient(rng):
+    attention = randomize(LocationAttention.create(rng, Q, LONGEST, dtype=np.float64), rng)
+    forward, backward = protocol(attention, np.ones((2, 6), bool))
+    queries = rng.standard_normal((3, 2, Q))
+    values = rng.standard_normal((2, 6, D))
+    contexts, weights, cache = forward(queries, values)
+    grad = attention.zeros_like()
+    backward(np.ones_like(contexts), rng.standard_normal(weights.shape), cache, grad)
+    assert (np.abs(grad.W_a[:, :6]).max(0) > 0).all()
+    assert not grad.W_a[:, 6:].any()
+
+
+def test_a_sentence_longer_than_its_columns_is_refused(rng):
+    attention = LocationAttention.create(rng, Q, LONGEST)
+    fits = np.zeros((2, LONGEST, D), np.float32)
+    assert attention.read(fits, np.ones((2, LONGEST), bool)).keys is None
+    longer = np.zeros((2, LONGEST + 1, D), np.float32)
+    with pytest.raises(ValueError, match="a source of 10 positions .* has columns for 9: leave"):
+        attention.read(longer, np.ones((2, LONGEST + 1), bool))

@@ -1,0 +1,76 @@
+"""What attention reads from, what waits in its gradient, and the sums that mechanisms share."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_dcontext, sum_of_values,
+                                              sum_over_steps)
+
+B, S, D, A, T = 2, 5, 3, 4, 6
+MASK = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 0, 0]], bool)
+
+
+@pytest.fixture
+def memory(rng):
+    return Memory(rng.standard_normal((B, S, D)), rng.standard_normal((B, S, A)), MASK)
+
+
+def test_rows_may_be_taken_again_and_in_any_order(memory):
+    taken = memory.take(np.array([1, 1, 0]))
+    assert (taken.values == memory.values[[1, 1, 0]]).all()
+    assert (taken.keys == memory.keys[[1, 1, 0]]).all()
+    assert (taken.mask == MASK[[1, 1, 0]]).all()
+    assert Memory(memory.values, None, MASK).take(np.array([0])).keys is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_gradient_starts_at_zero_in_the_dtype_of_its_memory(rng, dtype):
+    keys = np.ones((B, S, A), dtype)
+    dmemory = Memory(np.ones((B, S, D), dtype), keys, MASK).gradient()
+    for gradient in (dmemory, dmemory.inner):
+        assert not gradient.values.any() and gradient.values.shape == (B, S, D)
+        assert not gradient.keys.any() and gradient.keys.shape == (B, S, A)
+        assert gradient.values.dtype == gradient.keys.dtype == dtype
+    assert Memory(keys, None, MASK).gradient().keys is None
+
+
+def test_factors_wait_by_name_in_the_order_of_the_backward_pass(memory, rng):
+    dmemory = memory.gradient()
+    steps = [(rng.standard_normal((B, S)), rng.standard_normal((B, D))) for _ in range(T)]
+    for factors, rows in steps:
+        dmemory.later("values", factors, rows)
+        dmemory.later("W_a", rows)
+    factors, rows = dmemory.stacked("values")
+    assert (factors == np.stack([one for one, _ in steps])).all()
+    assert (rows == np.stack([one for _, one in steps])).all()
+    assert (dmemory.stacked("W_a")[0] == rows).all()
+    assert list(dmemory.waiting) == ["values", "W_a"]
+
+
+def test_an_attention_inside_of_another_has_a_gradient_of_its_own(memory):
+    dmemory = memory.gradient()
+    dmemory.inner.later("values", np.ones((B, S)))
+    dmemory.inner.keys += 1
+    assert dmemory.inner is dmemory.inner
+    assert not dmemory.waiting and not dmemory.keys.any()
+
+
+def test_the_sums(memory, rng):
+    query = rng.standard_normal((B, D))
+    wanted = np.where(MASK, np.einsum("bd,bsd->bs", query, memory.values), 0)
+    np.testing.assert_allclose(dot_scores(query, memory), wanted, atol=1e-14)
+    np.testing.assert_allclose(dot_scores(np.asfortranarray(query), memory), wanted, atol=1e-14)
+    weights = rng.random((B, S))
+    wanted = np.einsum("bs,bsd->bd", weights, memory.values)
+    np.testing.assert_allclose(sum_of_values(weights, memory), wanted, atol=1e-14)
+    factors = rng.standard_normal((T, B, S))
+    rows = rng.standard_normal((T, B, D))
+    wanted = np.einsum("nbs,nbd->bsd", factors, rows)
+    np.testing.assert_allclose(sum_over_steps(factors, rows), wanted, atol=1e-13)
+
+
+def test_a_gradient_of_another_shape_than_the_context_is_refused(memory):
+    expect_dcontext(np.zeros((B, D)), memory)
+    for shape in ((1, D), (B, D - 1), (B, S, D)):
+        with pytest.raises(ValueError, match=r"dcontext \(B, D\) has shape .* expected \(2, 3\)"):
+            expect_dcontext(np.zeros(shape), memory)

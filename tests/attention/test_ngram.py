@@ -1,0 +1,70 @@
+"""The N-gram reader: the plain form of its equation, memory, extremes."""
+
+import histories
+import laws
+import numpy as np
+import pytest
+from histories import MASK, B, K, P, T
+
+
+@pytest.mark.parametrize("remembered", [False, True])
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_the_plain_form_gives_the_same(rng, order, remembered):
+    reader = histories.ngram(rng, order)
+    h = rng.standard_normal((T, B, P))
+    memory = histories.memory_of(rng, order - 2) if remembered else None
+    n = P // (order - 1)
+    wanted = np.zeros((T, B, K))
+    for t in range(T):
+        for b in range(B):
+            for i in range(order - 1):          # part i + 1 of the state i places before
+                part, s = slice(i * n, (i + 1) * n), t - i
+                if s >= 0:
+                    state, known = h[s, b], MASK[s, b]
+                elif remembered:
+                    state, known = memory[0][b, s], memory[1][b, s]
+                else:
+                    continue
+                wanted[t, b] += known * state[part] @ reader.W[part]
+    y, _, weights, _ = reader.forward(h, MASK, memory)
+    assert weights is None
+    np.testing.assert_allclose(y, np.tanh(wanted), atol=1e-14)
+
+
+def test_the_future_never_matters(rng):
+    histories.future_never_matters(histories.ngram(rng), rng)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("cut", [1, 2, 4])
+def test_chunks_with_memory_are_one_long_text(rng, order, cut):
+    reader = histories.ngram(rng, order, carried=True)
+    y, _, memory, _, forgetful = histories.chunks_with_memory_are_one_long_text(reader, cut, rng)
+    if order == 2:                                                  # a bigram has no past
+        assert memory is None
+        np.testing.assert_allclose(forgetful, y[cut:], atol=1e-14)
+    else:
+        assert memory[0].shape == (B, order - 2, P)
+        assert np.abs(forgetful - y[cut:]).max() > 1e-3
+
+
+def test_the_memory_is_given_where_it_is_asked_for(rng):
+    reader, h = histories.ngram(rng), rng.standard_normal((T, B, P))
+    assert reader.forward(h, MASK)[1] is None
+    states, known = reader.forward(h, MASK, keep=1)[1]
+    assert (states == h[-2:].transpose(1, 0, 2)).all()
+    assert (known == MASK[-2:].T).all()
+
+
+def test_a_memory_of_another_length_is_refused(rng):
+    reader, h = histories.ngram(rng), rng.standard_normal((T, B, P))
+    message = r"memory \(B, M, H\) has shape \(3, 1, 6\), expected \(3, 2, 6\)"
+    with pytest.raises(ValueError, match=message):
+        reader.forward(h, MASK, histories.memory_of(rng, 1))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 500])
+def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, steps):
+    h = rng.standard_normal((steps, B, P))
+    double, single = histories.both_precisions(histories.ngram(rng), h)
+    laws.assert_close(single, double, 2e-5)

@@ -1,0 +1,125 @@
+"""What every attention on the protocol keeps: padding, nothing to read, huge scores.
+
+Gradients and laws: tests/test_checks.py. A score that is added to `names.SCORES` comes along.
+"""
+
+import laws
+import numpy as np
+import pytest
+
+from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.dot import DotAttention, ScaledDotAttention
+from numpy_attention.attention.fixed import FixedVector
+from numpy_attention.attention.general import GeneralAttention
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.attention.location import LocationAttention
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.checks import CASES
+from numpy_attention.checks.attention import score_cases
+from numpy_attention.gradcheck import protocol, randomize
+
+B, S, T = 3, 6, 3
+MASK = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [1, 1, 1, 1, 0, 0]], bool)
+each = pytest.mark.parametrize("name", [*score_cases(), "LocalMonotonic backwards", "FixedVector"])
+
+
+def checked(name, rng):
+    """An attention of the gradient checks, Q and D."""
+    case = CASES[name](rng, np.float64)
+    queries, values = case.inputs
+    return case.target, queries.shape[2], values.shape[2]
+
+
+def result(attention, queries, values, mask, dweights):
+    """[contexts, weights, dqueries, dvalues, the twin's vector]."""
+    forward, backward = protocol(attention, mask)
+    contexts, weights, cache = forward(queries, values)
+    grad = attention.zeros_like()
+    dcontexts = laws.upstream_of(contexts)
+    dqueries, dvalues = backward(dcontexts, dweights.astype(values.dtype), cache, grad)
+    return [contexts, weights, dqueries, dvalues, grad.vector if grad.size else np.zeros(1)]
+
+
+@each
+def test_padding_changes_nothing(rng, name):
+    attention, Q, D = checked(name, rng)
+    more = 2                                                    # location's longest has 8 positions
+    queries = rng.standard_normal((T, B, Q))
+    values = rng.standard_normal((B, S, D))
+    dweights = rng.standard_normal((T, B, S))
+    short = result(attention, queries, values, MASK, dweights)
+    garbage = 100 * rng.standard_normal((B, more, D))
+    values = np.concatenate([values, garbage], 1)
+    mask = np.concatenate([MASK, np.zeros((B, more), bool)], 1)
+    dweights = np.concatenate([dweights, rng.standard_normal((T, B, more))], 2)
+    long = result(attention, queries, values, mask, dweights)
+    # nothing goes to padding, nothing comes from it
+    assert not long[1][:, :, S:].any()
+    assert not long[3][:, S:].any()
+    laws.padding_changes_nothing(short, long,
+                                 lambda r: [r[0], r[1][:, :, :S], r[2], r[3][:, :S], r[4]])
+
+
+@pytest.mark.parametrize("sentences, positions", [(B, 0), (0, S), (0, 0)])
+@each
+def test_nothing_to_read_and_nobody_to_ask(rng, name, sentences, positions):
+    """An empty memory gives weights (B, 0), gradients of its own shape; so does an empty batch."""
+    attention, Q, D = checked(name, rng)
+    queries = rng.standard_normal((T, sentences, Q))
+    values = np.zeros((sentences, positions, D))
+    mask = np.ones((sentences, positions), bool)
+    dweights = np.zeros((T, sentences, positions))
+    contexts, weights, dqueries, dvalues, grad = result(attention, queries, values, mask, dweights)
+    assert contexts.shape == (T, sentences, D)
+    assert weights.shape == (T, sentences, positions)
+    assert dqueries.shape == queries.shape
+    assert dvalues.shape == values.shape
+    assert not dqueries.any()
+    inner = getattr(attention, "attention", attention)
+    if isinstance(attention, MultiHeadAttention) or isinstance(inner, MultiHeadAttention):
+        # b_v and the output's bias stand behind the empty sum
+        b_o = attention.b_o if isinstance(attention, MultiHeadAttention) else inner.b_o
+        np.testing.assert_allclose(contexts, np.broadcast_to(b_o, contexts.shape), atol=1e-14)
+    else:
+        assert not contexts.any()
+        assert not grad.any()
+
+
+D = 4
+SIZED = {
+    "dot": lambda rng: DotAttention(),
+    "scaled-dot": lambda rng: ScaledDotAttention(),
+    "general": lambda rng: GeneralAttention.create(rng, D, D, dtype=np.float64),
+    "concat": lambda rng: AdditiveAttention.create(rng, D, D, 5, dtype=np.float64),
+    "location": lambda rng: LocationAttention.create(rng, D, 500, dtype=np.float64),
+    "multi-head": lambda rng: MultiHeadAttention.create(rng, D, D, heads=2, dtype=np.float64),
+    "local-m": lambda rng: LocalMonotonic(DotAttention(), width=1),
+    "local-p": lambda rng: LocalPredictive.create(rng, DotAttention(), D, width=600,
+                                                  dtype=np.float64),
+    "fixed": lambda rng: FixedVector(),
+}
+
+
+@pytest.mark.parametrize("positions", [1, 500])
+@pytest.mark.parametrize("name", SIZED)
+def test_huge_scores_in_float32_are_what_float64_gives(rng, name, positions):
+    attention = SIZED[name](rng)
+    randomize(attention, rng)
+    values = rng.standard_normal((B, positions, D))
+    queries = rng.standard_normal((T, B, D))
+    if name == "location":
+        attention.W_a *= 1e4 / np.abs(queries @ attention.W_a).max()            # scores up to ±1e4
+    elif name == "concat":
+        attention.v_a *= 1e4 / np.abs(attention.v_a).sum()
+    elif name == "multi-head":
+        attention.W_q *= 1e3
+    elif name != "local-p":
+        queries *= 1e4 / np.abs(queries).sum(2).max() / np.abs(values).max()
+    mask = np.ones((B, positions), bool)
+    dweights = rng.standard_normal((T, B, positions))
+    found = []
+    for dtype in (np.float64, np.float32):
+        one = attention.astype(dtype)
+        found.append(result(one, queries.astype(dtype), values.astype(dtype), mask, dweights))
+        assert all(array.dtype == dtype for array in found[-1][:4])
+    laws.assert_close(found[1], found[0], 2e-2)                 # 1e4 itself is rounded to 1e-3

@@ -1,0 +1,96 @@
+"""The base of the mechanisms that are a score: what it asks of a subclass and does for it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.gradcheck import gradcheck, protocol, randomize
+from numpy_attention.module import Array
+
+Q, D, B, S, T = 3, 4, 2, 6, 5
+MASK = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0]], bool)
+
+
+@dataclass(eq=False)
+class Places(SoftmaxAttention):
+    """e = q U + 2 q W: two fields wait, one with fewer columns than it has, one twice a step."""
+
+    U: Array  # (Q, 8)
+    W: Array  # (Q, S)
+
+    def score(self, query, memory):
+        columns = memory.mask.shape[1]
+        return query @ self.U[:, :columns] + 2 * (query @ self.W), query
+
+    def score_backward(self, dscores, query, memory, dmemory, grad):
+        columns = dscores.shape[1]
+        dmemory.later("U", query, dscores)
+        for _ in range(2):
+            dmemory.later("W", query, dscores)
+        return dscores @ self.U[:, :columns].T + 2 * (dscores @ self.W.T)
+
+
+def places(rng):
+    return randomize(Places(np.zeros((Q, 8)), np.zeros((Q, S))), rng)
+
+
+def test_what_waits_by_the_name_of_a_field_is_added_to_its_gradient(rng):
+    attention = places(rng)
+    forward, backward = protocol(attention, MASK)
+    queries = rng.standard_normal((T, B, Q))
+    values = rng.standard_normal((B, S, D))
+    report = gradcheck(attention, queries, values, rng=rng, forward=forward, backward=backward)
+    assert list(report.errors) == ["U", "W", "input[0]", "input[1]"]
+
+
+def test_gradients_of_two_backward_passes_add_up(rng):
+    attention = places(rng)
+    forward, backward = protocol(attention, MASK)
+    queries = rng.standard_normal((T, B, Q))
+    values = rng.standard_normal((B, S, D))
+    contexts, weights, cache = forward(queries, values)
+    grad = attention.zeros_like()
+    backward(np.ones_like(contexts), weights, cache, grad)
+    once = grad.vector.copy()
+    backward(np.ones_like(contexts), weights, cache, grad)
+    np.testing.assert_allclose(grad.vector, 2 * once, atol=1e-14)
+
+
+def test_a_name_that_is_no_field_is_an_error(rng):
+    attention = places(rng)
+    dmemory = attention.read(np.zeros((B, S, D)), MASK).gradient()
+    dmemory.later("V", np.ones((B, Q)), np.ones((B, S)))
+    with pytest.raises(AttributeError, match="V"):
+        attention.read_backward(None, dmemory, attention.zeros_like())
+
+
+@dataclass(eq=False)
+class Wide(SoftmaxAttention):
+    """A score that forgets how many positions there are."""
+
+    def score(self, query, memory):
+        return np.zeros((len(query), memory.mask.shape[1] + 1)), None
+
+
+def test_scores_of_another_shape_are_refused():
+    attention = Wide()
+    memory = attention.read(np.zeros((B, S, D)), MASK)
+    message = r"scores \(B, S\) has shape \(2, 7\), expected \(2, 6\): one for each position"
+    with pytest.raises(ValueError, match=message):
+        attention.step(np.zeros((B, Q)), memory, 0)
+
+
+def test_sizes_and_dtypes_are_those_of_the_weights(rng):
+    attention = places(rng)
+    with pytest.raises(TypeError, match="values is float32, the weights are float64"):
+        attention.read(np.zeros((B, S, D), np.float32), MASK)
+    memory = attention.read(np.zeros((B, S, D)), MASK)
+    with pytest.raises(TypeError, match="query is float32, the weights are float64"):
+        attention.step(np.zeros((B, Q), np.float32), memory, 0)
+    with pytest.raises(ValueError, match=r"query \(B, Q\) has shape \(3, 3\), expected \(2, any\)"):
+        attention.step(np.zeros((B + 1, Q)), memory, 0)
+    with pytest.raises(ValueError, match=r"dcontext \(B, D\) has shape \(2, 3\)"):
+        _, _, cache = attention.step(np.zeros((B, Q)), memory, 0)
+        attention.step_backward(np.zeros((B, D - 1)), None, cache, memory.gradient(), None)
