@@ -218,10 +218,10 @@ def flow(cell, xs, dlast):
     steps = cell.begin(cell.project(xs))
     for t in range(len(xs)):
         cell.step(t, steps)
-    da, dhs, nothing = cell.begin_backward(steps), [dlast], np.zeros_like(dlast)
+    dsteps, dhs, nothing = cell.begin_backward(steps), [dlast], np.zeros_like(dlast)
     for t in reversed(range(len(xs))):
-        dhs.append(cell.step_backward(t, nothing, dhs[-1], steps, da))
-    return np.linalg.norm(dhs, axis=2).mean(1), np.matmul(steps.hs[:-1].transpose(0, 2, 1), da)
+        dhs.append(cell.step_backward(t, nothing, dhs[-1], steps, dsteps))
+    return np.linalg.norm(dhs, axis=2).mean(1), np.matmul(steps.hs[:-1].transpose(0, 2, 1), dsteps.a)
 
 
 radius_of = lambda U: np.abs(np.linalg.eigvals(U)).max()

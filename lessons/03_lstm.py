@@ -200,7 +200,7 @@ def flow(cell, xs, dlast):
     for t in reversed(range(len(xs))):
         dstates.append(cell.step_backward(t, nothing, dstates[-1], steps, dsteps))
     norms = np.linalg.norm([d if isinstance(d, tuple) else (d, nothing) for d in dstates], axis=3).mean(2).T
-    return norms, None if steps.gates is None else steps.gates[:, :, len(cell.U):2 * len(cell.U)].mean()
+    return norms, steps.gates[:, :, len(cell.U):2 * len(cell.U)].mean() if isinstance(cell, LSTM) else None
 
 
 T, B, I, H, places = 60, 50, 32, 128, [1, 5, 10, 20, 40, 60]

@@ -8,7 +8,6 @@ import numpy as np
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect, expect_dtype, expect_mask, flat
-from numpy_attention.trees import leaves
 
 
 @dataclass
@@ -99,11 +98,12 @@ class Cell(Module):
         if mask is None:
             mask = np.ones((T, B), bool)
         expect_mask(mask, (T, B), "(T, B)")
+        a[~mask] = 0            # whatever padding holds, no step of it overflows
         steps = self.steps_type(a, mask, np.empty((T + 1, B, self.hidden_size), a.dtype))
         zero = self.zero_state(B)
         state = zero if state is None else state
         expect_state("state", state, zero)
-        for place, initial in zip(leaves(self.state(steps, 0)), leaves(state)):
+        for place, initial in zip(arrays(self.state(steps, 0)), arrays(state)):
             place[...] = initial
         return steps
 
@@ -112,15 +112,13 @@ class Cell(Module):
         return steps.hs[t]
 
     def step(self, t, steps):
-        """Step t, from a[t] and the state before to the state after; a masked row reads no a."""
-        ragged = steps.ragged[t]
-        if ragged:
-            kernels.clear(steps.mask[t], steps.a[t])
+        """Step t, from a[t] and the state before to the state after, which a masked row keeps."""
         self._step(t, steps)
-        if ragged:
-            states = zip(leaves(self.state(steps, t)), leaves(self.state(steps, t + 1)))
-            for before, after in states:
-                kernels.keep(steps.mask[t], before, after)
+        if steps.ragged[t]:
+            before = arrays(self.state(steps, t))
+            after = arrays(self.state(steps, t + 1))
+            for kept, place in zip(before, after):
+                kernels.keep(steps.mask[t], kept, place)
 
     # ---- step by step, backward -------------------------------------------------------------
 
@@ -141,13 +139,12 @@ class Cell(Module):
     def _masked_step_backward(self, t, dy, dstate, steps, dsteps):
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         if steps.ragged[t]:
-            # a masked row: no gate has been read, and h_t is the state before
             mask = steps.mask[t]
-            kernels.clear(mask, dsteps.a[t])
-            kernels.clear(mask, dsteps.u[t])
-            dh_next, *others = leaves(dstate)
-            for dafter, place in zip([dy + dh_next, *others], leaves(dbefore)):
-                kernels.keep(mask, dafter, place)
+            dh_next, *dc_next = arrays(dstate)
+            dh, *dc = arrays(dbefore)
+            kernels.keep_backward(mask, dy, dh_next, dsteps.a[t], dsteps.u[t], dh)
+            for dkept, place in zip(dc_next, dc):
+                kernels.keep(mask, dkept, place)
         return dbefore
 
     def end_backward(self, steps, dsteps, grad):
@@ -184,11 +181,16 @@ class Cell(Module):
 
 def expect_state(what, state, like):
     """Refuse a state that is not made like this one, of the same cell."""
-    given = leaves(state)
-    wanted = leaves(like)
+    given = arrays(state)
+    wanted = arrays(like)
     if len(given) != len(wanted):
         raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: "
                          "an LSTM's is the tuple (h, c), others' h alone")
     for name, part, one in zip(("h", "c"), given, wanted):
         expect(f"{what} {name}", part, one.shape, "(B, H)",
                "a state has one row for each sequence of the batch")
+
+
+def arrays(state):
+    """The arrays of a cell's state, h first."""
+    return state if isinstance(state, tuple) else (state,)

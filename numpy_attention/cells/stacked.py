@@ -16,7 +16,7 @@ class StackedSteps:
     """The steps of all layers, and what stands between two of them."""
 
     layers: list[Steps]
-    belows: list[Array]     # (T, B, H) for each layer but the first: D(h) of the layer below
+    belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
     keys: list[Any]         # of each such D; None: no dropout
     names: Array            # (T, B)    of the rows, which D hashes
 
@@ -114,9 +114,9 @@ class Stacked(Module):
         for i, cell in enumerate(self.cells):
             if i:
                 h = steps.layers[i - 1].hs[t + 1]
-                below = steps.belows[i - 1]
-                below[t], _ = self.dropout.apply(h, steps.keys[i - 1], steps.names[t])
-                steps.layers[i].a[t] = cell.project(below[t:t + 1])[0]
+                below, _ = self.dropout.apply(h, steps.keys[i - 1], steps.names[t])
+                steps.belows[i - 1][t] = below
+                steps.layers[i].a[t] = cell.project(below[None])[0]
             cell.step(t, steps.layers[i])
 
     def begin_backward(self, steps):

@@ -1,6 +1,7 @@
 """Gradient checks of the cells: of each in names.CELLS, and of what is made of them."""
 
 from functools import partial
+from typing import Callable
 
 import numpy as np
 
@@ -137,7 +138,7 @@ def cases_of(kind):
     }
 
 
-CASES = {}
+CASES: dict[str, Callable] = {}
 for name in CELLS:
     CASES |= cases_of(find("cell", name, CELLS))
 CASES |= {

@@ -1,10 +1,11 @@
 """exp, tanh and σ that LLVM can vectorise, and the two kinds of compiled function.
 
-In float32 they are short polynomials (about 0.3 ns an element, where a call of the C library takes 16 ns); in float64,
-which only the gradient checks use, they are the C library's own. Both keep NaN; in float32 none
-overflows, in float64 exp does above 709, and is asked for x ≤ 0 alone.
+In float32 they are short polynomials (about 0.3 ns an element, where a call of the C library takes
+16 ns); in float64, which only the gradient checks use, they are the C library's own. Both keep NaN;
+in float32 none overflows, in float64 exp does above 709, and is asked for x ≤ 0 alone.
 
-    kernel      may contract a·b + c into one rounding, but never reorders sums: exp's rounding trick needs that
+    kernel      may contract a·b + c into one rounding, but never reorders sums, for exp's rounding
+                trick needs their order
     reduction   may reorder sums, which is what lets them vectorise; no exp inside
 """
 
@@ -20,21 +21,34 @@ kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS)
 reduction = njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS | {"reassoc"})
 
 LOG2_E = np.float32(1.44269504)
-LN2_HIGH = np.float32(0.693359375)              # ln 2 in two parts: n · LN2_HIGH is exact for the n that occur
+LN2_HIGH = np.float32(0.693359375)      # ln 2 in two parts: n · LN2_HIGH is exact for all n here
 LN2_LOW = np.float32(-2.12194440e-4)
-ROUNDING = np.float32(12582912.0)               # 1.5 · 2^23: adding it leaves no room for a fraction
-LOWEST, HIGHEST = np.float32(-87.0), np.float32(88.0)
-# (e^r − 1 − r) / r² on |r| ≤ ln 2 / 2, and (tanh(x)/x − 1) / x² in x² on |x| ≤ 0.625: least squares, reweighted
-E0, E1, E2 = np.float32(5.000000027e-01), np.float32(1.666657664e-01), np.float32(4.166637413e-02)
-E3, E4 = np.float32(8.363235321e-03), np.float32(1.394121425e-03)
-T0, T1, T2 = np.float32(-3.333332925e-01), np.float32(1.333279454e-01), np.float32(-5.385406889e-02)
-T3, T4 = np.float32(2.101007703e-02), np.float32(-6.113185075e-03)
-ONE, TWO, SMALL = np.float32(1), np.float32(2), np.float32(0.625)
+ROUNDING = np.float32(12582912.0)       # 1.5 · 2^23: adding it leaves no room for a fraction
+LOWEST = np.float32(-87.0)
+HIGHEST = np.float32(88.0)
+# (e^r − 1 − r) / r² on |r| ≤ ln 2 / 2: least squares, reweighted
+E0 = np.float32(5.000000027e-01)
+E1 = np.float32(1.666657664e-01)
+E2 = np.float32(4.166637413e-02)
+E3 = np.float32(8.363235321e-03)
+E4 = np.float32(1.394121425e-03)
+# (tanh(x)/x − 1) / x² in x² on |x| ≤ 0.625: likewise
+T0 = np.float32(-3.333332925e-01)
+T1 = np.float32(1.333279454e-01)
+T2 = np.float32(-5.385406889e-02)
+T3 = np.float32(2.101007703e-02)
+T4 = np.float32(-6.113185075e-03)
+SMALL = np.float32(0.625)
+ONE = np.float32(1)
+TWO = np.float32(2)
 
 
 @kernel
 def exp_float32(x):
-    """e^x = 2^n e^r with n = round(x / ln 2) and |r| ≤ ln 2 / 2; relative error below 2e-7 on [−87, 88], clamped."""
+    """e^x = 2^n e^r with n = round(x / ln 2) and |r| ≤ ln 2 / 2.
+
+    Relative error below 2e-7 on [−87, 88], where x is clamped.
+    """
     x = LOWEST if x < LOWEST else x
     x = HIGHEST if x > HIGHEST else x
     n = (x * LOG2_E + ROUNDING) - ROUNDING
@@ -73,22 +87,30 @@ def tanh(x):
 
 def sigmoid(x):
     """σ(x) in x's own dtype; in float64 as (1 + tanh(x / 2)) / 2, which cannot overflow."""
-    return sigmoid_float32(x) if isinstance(x, np.float32) else np.float64(0.5 + 0.5 * math.tanh(0.5 * x))
+    if isinstance(x, np.float32):
+        return sigmoid_float32(x)
+    return np.float64(0.5 + 0.5 * math.tanh(0.5 * x))
 
 
 @overload(exp)
 def _exp(x):
-    return (lambda x: exp_float32(x)) if x == types.float32 else (lambda x: math.exp(x))
+    if x == types.float32:
+        return lambda x: exp_float32(x)
+    return lambda x: math.exp(x)
 
 
 @overload(tanh)
 def _tanh(x):
-    return (lambda x: tanh_float32(x)) if x == types.float32 else (lambda x: math.tanh(x))
+    if x == types.float32:
+        return lambda x: tanh_float32(x)
+    return lambda x: math.tanh(x)
 
 
 @overload(sigmoid)
 def _sigmoid(x):
-    return (lambda x: sigmoid_float32(x)) if x == types.float32 else (lambda x: 0.5 + 0.5 * math.tanh(0.5 * x))
+    if x == types.float32:
+        return lambda x: sigmoid_float32(x)
+    return lambda x: 0.5 + 0.5 * math.tanh(0.5 * x)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS | {"reassoc", "nnan"})

@@ -13,18 +13,25 @@ from numpy_attention.kernels.elementary import kernel, sigmoid, tanh
 
 @kernel
 def keep(mask, before, after):
-    """after = before in the masked rows, where mask (B,) is False: h' = h, and so dh = dh'."""
+    """A masked row keeps what it had, after = before; mask (B,) is False there."""
     for b in range(mask.shape[0]):
         if not mask[b]:
             after[b, :] = before[b]
 
 
 @kernel
-def clear(mask, x):
-    """x = 0 in the masked rows."""
+def keep_backward(mask, dy, dh_next, da, du, dh):
+    """Backward of `keep` of h in a step: dnext passes, and a and u have not been read."""
     for b in range(mask.shape[0]):
         if not mask[b]:
-            x[b, :] = 0
+            da[b, :] = 0
+            du[b, :] = 0
+            dyb = dy[b]
+            dhn = dh_next[b]
+            dhb = dh[b]
+            # h' = h
+            for j in range(dhb.shape[0]):
+                dhb[j] = dyb[j] + dhn[j]
 
 
 @kernel

@@ -8,7 +8,8 @@ from numpy_attention.kernels.rows import dropout, mix, scatter_add
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scatter_add_counts_every_occurrence(rng, dtype):
-    ids, rows = np.array([3, 0, 3, 3, 1]), rng.standard_normal((5, 4)).astype(dtype)
+    ids = np.array([3, 0, 3, 3, 1])
+    rows = rng.standard_normal((5, 4)).astype(dtype)
     table = np.ones((6, 4), dtype)
     scatter_add(ids, rows, table)
     np.testing.assert_allclose(table, 1 + np.eye(6)[ids].T @ rows, rtol=1e-5)
@@ -16,7 +17,8 @@ def test_scatter_add_counts_every_occurrence(rng, dtype):
 
 
 def masks(names, key, rate=0.3, size=400):
-    x, y = np.ones((len(names), size), np.float32), np.empty((len(names), size), np.float32)
+    x = np.ones((len(names), size), np.float32)
+    y = np.empty_like(x)
     dropout(x, np.asarray(names), np.uint32(key), np.uint32(rate * 2**32), np.float32(2), y)
     assert set(np.unique(y)) <= {0, 2}
     return y > 0
@@ -26,8 +28,10 @@ def test_dropout_keeps_its_share_independently():
     kept = masks(range(500), 1)
     assert abs(kept.mean() - 0.7) < 4 * np.sqrt(0.21 / kept.size)
     assert np.abs(kept.mean(0) - 0.7).max() < 0.12 and np.abs(kept.mean(1) - 0.7).max() < 0.12
-    for shift in (1, 2, 7):                                             # neighbours in rows and columns are unrelated
-        for a, b in ((kept[shift:], kept[:-shift]), (kept[:, shift:], kept[:, :-shift])):
+    for shift in (1, 2, 7):                                             # neighbours are unrelated
+        rows = kept[shift:], kept[:-shift]
+        columns = kept[:, shift:], kept[:, :-shift]
+        for a, b in (rows, columns):
             assert abs((a & b).mean() - 0.49) < 0.01
     other = masks(range(500), 2)
     assert abs((kept & other).mean() - 0.49) < 0.01                     # and so are two keys

@@ -1,4 +1,4 @@
-"""The same source runs as plain Python: NUMBA_DISABLE_JIT=1 gives the compiled loss and gradient."""
+"""The same source runs as plain Python: NUMBA_DISABLE_JIT=1 gives the same loss and gradient."""
 
 import json
 import os
@@ -17,14 +17,17 @@ from numpy_attention.checks.models import PAIRS
 from numpy_attention.models.rnnsearch import RNNSearch
 
 def figures(dtype, **settings):
-    model = RNNSearch.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2, init="modern",
-                             dropout=0.2, dtype=dtype, **settings)
+    model = RNNSearch.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2,
+                             init="modern", dropout=0.2, dtype=dtype, **settings)
     grad = model.zeros_like()
     loss, _ = model.loss_and_grad(PAIRS, None, 0.5, grad, np.random.default_rng(2))
     return [float(loss), grad.vector.astype(float).tolist()]
 
-settings = dict(readout="current", reset="after", update="old"), dict(readout="previous", reset="before", update="new")
-print(json.dumps([numba.config.DISABLE_JIT] + [figures(d, **s) for d in (np.float32, np.float64) for s in settings]))
+modern = dict(readout="current", reset="after", update="old")
+paper = dict(readout="previous", reset="before", update="new")
+found = [figures(dtype, **settings)
+         for dtype in (np.float32, np.float64) for settings in (modern, paper)]
+print(json.dumps([numba.config.DISABLE_JIT] + found))
 """
 
 
@@ -41,7 +44,8 @@ def run(disable_jit):
 def test_uncompiled_equals_compiled():
     (off, *compiled), (on, *plain) = run("0"), run("1")
     assert not off and on
-    for (loss, grad), (plain_loss, plain_grad), tolerance in zip(compiled, plain, (1e-5, 1e-5, 1e-12, 1e-12)):
+    tolerances = 1e-5, 1e-5, 1e-12, 1e-12
+    for (loss, grad), (plain_loss, plain_grad), tolerance in zip(compiled, plain, tolerances):
         assert plain_loss == pytest.approx(loss, rel=tolerance)
         scale = np.abs(grad).max()
         assert scale > 0.01 and np.abs(np.subtract(grad, plain_grad)).max() < tolerance * scale

@@ -1,0 +1,31 @@
+"""What the tests of single cells share."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.checks.case import ragged
+from numpy_attention.gradcheck import randomize
+from numpy_attention.trees import leaves, tree_map
+
+
+@pytest.fixture
+def follows(rng):
+    """follows(cell, step): `forward` gives what step(x, state) → new state gives, step by step.
+
+    The cell's parameters are set at random; a masked row keeps its state.
+    """
+    T, B = 5, 3
+
+    def check(cell, step):
+        randomize(cell, rng)
+        xs = rng.standard_normal((T, B, len(cell.W)))
+        mask = ragged(T, [5, 2, 4])
+        state = first = tree_map(lambda zero: rng.standard_normal(zero.shape), cell.zero_state(B))
+        ys, last, _ = cell.forward(xs, first, mask)
+        for t in range(T):
+            row = mask[t, :, None]
+            state = tree_map(lambda new, old: np.where(row, new, old), step(xs[t], state), state)
+            np.testing.assert_allclose(ys[t], leaves(state)[0], atol=1e-13)
+        np.testing.assert_allclose(last, state, atol=1e-13)
+
+    return check

@@ -1,0 +1,189 @@
+"""What all cells share, for every cell of names.CELLS; their equations stand in their own tests."""
+
+import runpy
+from dataclasses import dataclass
+from functools import partial
+
+import laws
+import numpy as np
+import pytest
+
+from numpy_attention import names
+from numpy_attention.cells.cell import Cell
+from numpy_attention.cells.gru import GRU
+from numpy_attention.checks import cells as checks
+from numpy_attention.checks.case import ragged
+from numpy_attention.gradcheck import gradcheck, randomize
+from numpy_attention.initializers import glorot, orthogonal
+from numpy_attention.module import Array
+from numpy_attention.trees import leaves, tree_map
+
+T, B, I, H = 5, 3, 2, 4
+
+KINDS = {name: names.find("cell", name, names.CELLS).create for name in names.CELLS}
+KINDS |= {f"gru {reset} {update}": partial(GRU.create, reset=reset, update=update)
+          for reset in names.RESETS for update in names.UPDATES}
+each = pytest.mark.parametrize("create", KINDS.values(), ids=KINDS)
+
+
+def random_cell(rng, create):
+    return randomize(create(rng, I, H, dtype=np.float64), rng)
+
+
+@each
+def test_sizes(rng, create):
+    cell = create(rng, I, H)
+    a = cell.project(np.ones((T, B, I), np.float32))
+    assert cell.hidden_size == H and a.shape == (T, B, cell.gates_size)
+    for zero in leaves(cell.zero_state(B)):
+        assert zero.shape == (B, H) and not zero.any()
+
+
+@each
+def test_no_state_is_zero_and_no_mask_is_all_true(rng, create):
+    cell = random_cell(rng, create)
+    xs = rng.standard_normal((T, B, I))
+    plain, _, _ = cell.forward(xs)
+    full, _, _ = cell.forward(xs, cell.zero_state(B), np.ones((T, B), bool))
+    assert (plain == full).all()
+
+
+@each
+def test_a_sequence_in_two_halves(rng, create):
+    cell = random_cell(rng, create)
+    xs = rng.standard_normal((T, B, I))
+    whole, last, _ = cell.forward(xs)
+    first, between, _ = cell.forward(xs[:2])
+    second, end, _ = cell.forward(xs[2:], between)
+    np.testing.assert_allclose(np.concatenate([first, second]), whole, atol=1e-14)
+    np.testing.assert_allclose(end, last, atol=1e-14)
+
+
+@each
+def test_a_loop_of_ones_own_is_forward_and_backward(rng, create):
+    cell = random_cell(rng, create)
+    xs = rng.standard_normal((T, B, I))
+    mask = ragged(T, [5, 2, 4])
+    ys, last, cache = cell.forward(xs, None, mask)
+    dys, dlast = laws.upstream_of((ys, last))
+    grad = cell.zeros_like()
+    dxs, dfirst = cell.backward(dys, dlast, cache, grad)
+
+    steps = cell.begin(cell.project(xs), None, mask)
+    for t in range(T):
+        cell.step(t, steps)
+    laws.assert_close([steps.hs[1:], cell.state(steps, T)], [ys, last], 0)
+    twin = cell.zeros_like()
+    dsteps = cell.begin_backward(steps)
+    dstate = dlast
+    for t in reversed(range(T)):
+        dstate = cell.step_backward(t, dys[t], dstate, steps, dsteps)
+    da = cell.end_backward(steps, dsteps, twin)
+    assert (da == dsteps.a).all() and not da[~mask].any()
+    own = [cell.project_backward(da, xs, twin), dstate, twin.vector]
+    laws.assert_close(own, [dxs, dfirst, grad.vector], 0)
+
+
+@each
+def test_whatever_stands_in_the_pre_activations_of_padding(rng, create):
+    """Masked rows keep the state and pass its gradient on, bit by bit, NaN or not."""
+    cell = random_cell(rng, create)
+    mask = ragged(T, [5, 2, 4])
+    a = rng.standard_normal((T, B, cell.gates_size))
+    dys = rng.standard_normal((T, B, H))
+    first = tree_map(lambda zero: rng.standard_normal(zero.shape), cell.zero_state(B))
+    found = []
+    for padding in (0.0, 3.0, 1e300, np.inf, np.nan):
+        a[~mask] = padding
+        steps = cell.begin(a.copy(), first, mask)
+        for t in range(T):
+            cell.step(t, steps)
+        grad = cell.zeros_like()
+        dsteps = cell.begin_backward(steps)
+        dstate = laws.upstream_of(first)
+        for t in reversed(range(T)):
+            before = cell.step_backward(t, dys[t], dstate, steps, dsteps)
+            dh, *others = leaves(dstate)
+            for new, passed in zip(leaves(before), [dh + dys[t], *others]):
+                assert (new[~mask[t]] == passed[~mask[t]]).all()
+            dstate = before
+        da = cell.end_backward(steps, dsteps, grad)
+        found.append([steps.hs, cell.state(steps, T), da, dstate, grad.vector])
+    for other in found:
+        laws.assert_close(other, found[0], 0)
+
+
+@each
+@pytest.mark.parametrize("length", [1, 500])
+def test_long_and_loud_sequences_in_float32_are_what_float64_gives(rng, create, length):
+    cell = create(rng, I, H, dtype=np.float64)
+    xs = rng.standard_normal((length, B, I))
+    xs[0] = 1e4                                                         # gates saturate
+    xs[-1] = -1e4                                                       # and nothing overflows
+    single = cell.astype(np.float32)
+    results = []
+    for model, x in ((cell, xs), (single, xs.astype(np.float32))):
+        ys, last, cache = model.forward(x)
+        grad = model.zeros_like()
+        dys = np.ones_like(ys)
+        results.append((ys, model.backward(dys, None, cache, grad)[0], grad.vector))
+    assert all(array.dtype == np.float32 for array in results[1])
+    laws.assert_close(results[1], results[0], 2e-4)
+
+
+@each
+def test_what_is_refused(rng, create):
+    cell = create(rng, I, H, dtype=np.float64)
+    xs = rng.standard_normal((T, B, I))
+    mask = np.ones((T, B), bool)
+    for args, error, message in (
+            ((xs[:, :, :1],), ValueError, "time-major"),
+            ((xs[0],), ValueError, r"\(T, B, I\)"),
+            ((xs.astype(np.float32),), TypeError, "astype"),
+            ((xs, None, mask.T), ValueError, "mask"),
+            ((xs, None, mask * 1), TypeError, "boolean"),
+            ((xs, cell.zero_state(B + 1)), ValueError, "state h")):
+        with pytest.raises(error, match=message):
+            cell.forward(*args)
+
+
+# ---- a cell of one's own ----------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Leaky(Cell):
+    """h_t = (h_{t−1} + n) / 2 with n = tanh(a_t + h_{t−1} U), in plain NumPy and without masks."""
+
+    W: Array  # (I, H)
+    U: Array  # (H, H)
+    b: Array  # (H,)
+
+    @classmethod
+    def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
+        return cls(init(rng, (inputs, hidden), dtype), recurrent(rng, (hidden, hidden), dtype),
+                   np.zeros(hidden, dtype))
+
+    def _step(self, t, steps):
+        h = steps.hs[t]
+        steps.hs[t + 1] = (h + np.tanh(steps.a[t] + h @ self.U)) / 2
+
+    def _step_backward(self, t, dy, dstate, steps, dsteps):
+        dnext = dy + dstate
+        n = 2 * steps.hs[t + 1] - steps.hs[t]
+        dsteps.a[t] = dnext / 2 * (1 - n**2)
+        return dnext / 2 + dsteps.a[t] @ self.U.T
+
+
+def test_a_cell_of_ones_own_is_checked_by_its_name_alone(monkeypatch):
+    monkeypatch.setitem(names.CELLS, "leaky", Leaky)
+    cases = runpy.run_path(checks.__file__)["CASES"]
+    new = sorted(cases.keys() - checks.CASES.keys())
+    assert new == ["Leaky", "Leaky decoder", "Leaky last state", "Leaky outputs"]
+    for name in new:
+        case = cases[name](np.random.default_rng(0), np.float64)
+        report = gradcheck(case.target, *case.inputs, rng=np.random.default_rng(1),
+                           forward=case.forward, backward=case.backward)
+        assert {n for n, _ in case.target.named_parameters()} <= report.errors.keys()
+        laws.backward_twice_doubles(case)
+        laws.arguments_unchanged(case)
+        laws.float32_agrees(cases[name])

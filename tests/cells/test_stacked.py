@@ -1,0 +1,134 @@
+"""A stack is a cell: layer by layer and step by step are the same."""
+
+import laws
+import numpy as np
+import pytest
+
+from numpy_attention.cells.bidirectional import Bidirectional
+from numpy_attention.cells.rnn import RNN
+from numpy_attention.cells.stacked import Stacked
+from numpy_attention.checks.case import ragged
+from numpy_attention.gradcheck import randomize
+from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.names import CELLS, find
+from numpy_attention.trees import leaves
+
+T, B = 5, 3
+SIZES = [2, 5, 4, 3]
+MASK = ragged(T, [5, 2, 4])
+NAMES = position_names(T, np.array([4, 0, 7]))
+
+every_kind = pytest.mark.parametrize("kind", [find("cell", name, CELLS) for name in CELLS])
+
+
+def stack_of(rng, kind, depth=3, rate=0.3):
+    cells = [kind.create(rng, below, above, dtype=np.float64)
+             for below, above in zip(SIZES[:depth], SIZES[1:])]
+    return randomize(Stacked(cells, Dropout(rate)), rng)
+
+
+def by_layers(stack, xs, seed, names):
+    ys, last, cache = stack.forward(xs, None, MASK, generator(seed), names)
+    dys, dlast = laws.upstream_of((ys, last))
+    grad = stack.zeros_like()
+    dxs, dfirst = stack.backward(dys, dlast, cache, grad)
+    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dfirst, "grad": grad.vector}
+
+
+def by_steps(stack, xs, seed, names):
+    steps = stack.begin(stack.project(xs), None, MASK, generator(seed), names)
+    for t in range(T):
+        stack.step(t, steps)
+    ys = steps.hs[1:]
+    last = stack.state(steps, T)
+    dys, dstate = laws.upstream_of((ys, last))
+    grad = stack.zeros_like()
+    dsteps = stack.begin_backward(steps)
+    for t in reversed(range(T)):
+        dstate = stack.step_backward(t, dys[t], dstate, steps, dsteps)
+    da = stack.end_backward(steps, dsteps, grad)
+    assert da is dsteps.a and da.shape == steps.a.shape == (T, B, stack.gates_size)
+    dxs = stack.project_backward(da, xs, grad)
+    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dstate, "grad": grad.vector}
+
+
+def generator(seed):
+    return None if seed is None else np.random.default_rng(seed)
+
+
+@every_kind
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("seed", [None, 5])
+@pytest.mark.parametrize("names", [None, NAMES])
+def test_step_by_step_is_layer_by_layer(rng, kind, depth, seed, names):
+    stack = stack_of(rng, kind, depth)
+    xs = rng.standard_normal((T, B, SIZES[0]))
+    laws.assert_close(by_steps(stack, xs, seed, names), by_layers(stack, xs, seed, names), 1e-13)
+
+
+def test_dropout_stands_between_layers_alone(rng):
+    stack = stack_of(rng, RNN)
+    xs = rng.standard_normal((T, B, SIZES[0]))
+    plain, dropped, other = (stack.begin(stack.project(xs), None, MASK, generator(seed))
+                             for seed in (None, 5, 6))
+    for steps in (plain, dropped, other):
+        for t in range(T):
+            stack.step(t, steps)
+    assert (plain.layers[0].hs == dropped.layers[0].hs).all()
+    assert (plain.belows[0] == plain.layers[0].hs[1:]).all() and plain.keys == [None, None]
+    for below, steps in zip(dropped.belows, dropped.layers):
+        kept = below != 0
+        assert kept.any() and not kept.all()
+        np.testing.assert_allclose(below[kept], steps.hs[1:][kept] / 0.7, rtol=1e-12)
+    assert (dropped.hs != other.hs).any() and (dropped.hs[1:] != 0).all()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_key_for_each_layer_but_the_first_is_drawn_at_begin(rng, depth):
+    stack = stack_of(rng, RNN, depth)
+    xs = rng.standard_normal((T, B, SIZES[0]))
+    asked, whole, alone = (np.random.default_rng(5) for _ in range(3))
+    steps = stack.begin(stack.project(xs), None, MASK, asked)
+    drawn = asked.bit_generator.state
+    for t in range(T):
+        stack.step(t, steps)
+    stack.forward(xs, None, MASK, whole)
+    assert steps.keys == [stack.dropout.draw(alone) for _ in range(depth - 1)]
+    for generator in (asked, whole, alone):
+        assert generator.bit_generator.state == drawn
+
+
+def test_sizes_and_states_are_the_layers(rng):
+    stack = stack_of(rng, find("cell", "lstm", CELLS))
+    assert stack.hidden_size == SIZES[-1] and stack.gates_size == 4 * SIZES[1]
+    zero = stack.zero_state(B)
+    assert [part.shape for part in leaves(zero)] == [(B, H) for H in SIZES[1:] for _ in "hc"]
+    steps = stack.begin(stack.project(rng.standard_normal((T, B, SIZES[0]))), zero)
+    assert steps.hs.shape == (T + 1, B, stack.hidden_size) and not steps.hs[0].any()
+
+
+def test_a_stack_of_both_directions_reads_whole_sequences(rng):
+    layers = [Bidirectional(*(RNN.create(rng, inputs, 3, dtype=np.float64) for _ in range(2)))
+              for inputs in (2, 6)]
+    stack = Stacked(layers, Dropout())
+    xs = rng.standard_normal((T, B, 2))
+    ys, last, _ = stack.forward(xs, None, MASK)
+    below, _, _ = layers[0].forward(xs, None, MASK)
+    above, end, _ = layers[1].forward(below, None, MASK)
+    assert (ys == above).all() and len(last) == 2 and (last[1][1] == end[1]).all()
+
+
+def test_what_is_refused(rng):
+    stack = stack_of(rng, RNN)
+    a = stack.project(rng.standard_normal((T, B, SIZES[0])))
+    with pytest.raises(ValueError, match="state has 1 layers, expected 3: one state for each cell"):
+        stack.begin(a, stack.zero_state(B)[:1])
+    with pytest.raises(ValueError, match=r"names \(T, B\) has shape \(3, 5\), expected \(5, 3\)"):
+        stack.begin(a, None, None, rng, NAMES.T)
+    with pytest.raises(ValueError, match="mask"):
+        stack.begin(a, None, MASK.T)
+    steps = stack.begin(a)
+    stack.step(0, steps)
+    with pytest.raises(ValueError, match=r"dy \(B, H\) has shape \(3, 5\), expected \(3, 3\)"):
+        dsteps = stack.begin_backward(steps)
+        stack.step_backward(0, np.zeros((B, 5)), stack.zero_state(B), steps, dsteps)
