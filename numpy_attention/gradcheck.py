@@ -1,12 +1,17 @@
 """Central differences against a hand-written backward pass, for any Module or function.
 
-    ∂L/∂x ≈ (8 (L(x + ε) − L(x − ε)) − (L(x + 2ε) − L(x − 2ε))) / 12ε     with L = Σ upstream · output, upstream random
+    L     = Σ upstream · output,  upstream random
+    ∂L/∂x ≈ (8 (L(x + ε) − L(x − ε)) − (L(x + 2ε) − L(x − 2ε))) / 12ε
 
-The four-point difference errs by O(ε⁴) where (L(x + ε) − L(x − ε)) / 2ε errs by O(ε²), so ε may be ten times larger and
-rounding, which is divided by ε, ten times smaller: a whole model's small gradients need that.
+The four-point difference errs by O(ε⁴) where (L(x + ε) − L(x − ε)) / 2ε errs by O(ε²), so ε may be
+ten times larger and rounding, which is divided by ε, ten times smaller: a whole model's small
+gradients need that.
 
-A layer passes when every element of every gradient has relative error |a − n| / max(|a|, |n|, 1e-3 · max|n|)
-below 1e-6. What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held against it.
+A layer passes when every element of every gradient has relative error
+
+    |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
+
+What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held against it.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +26,10 @@ TOLERANCE = 1e-6
 
 
 class GradientError(AssertionError):
-    """A backward pass disagrees with central differences; the message says where, by how much, and what to suspect."""
+    """A backward pass disagrees with central differences.
+
+    The message says where, by how much, and what to suspect.
+    """
 
 
 @dataclass
@@ -37,38 +45,51 @@ class Report:
 
     def __repr__(self):
         width = max(map(len, self.errors))
-        lines = [f"{self.title}: {len(self.errors)} gradients, largest relative error {self.worst:.1e}"]
-        return "\n".join(lines + [f"  {name:<{width}}  {error:.1e}" for name, error in self.errors.items()])
+        lines = [f"{self.title}: {len(self.errors)} gradients, "
+                 f"largest relative error {self.worst:.1e}"]
+        for name, error in self.errors.items():
+            lines.append(f"  {name:<{width}}  {error:.1e}")
+        return "\n".join(lines)
 
 
-def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE, epsilon=EPSILON, title=None):
+def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE,
+              epsilon=EPSILON, title=None):
     """Check the gradients of all parameters of a Module and of all float inputs; → Report.
 
     target: a Module (float64), or None for a function without parameters.
-    inputs: what `forward` takes; float64 arrays, also in tuples, are checked, anything else is passed on.
-    forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default target.forward.
-    backward(doutput, …, cache, grad) → the inputs' gradients, one, or a tuple in the order of the inputs, None for an
-    input that is no float array; default target.backward. Both must draw the same random numbers at every call.
+    inputs: what `forward` takes; float64 arrays, also in tuples, are checked, anything else is
+    passed on.
+    forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default
+    target.forward.
+    backward(doutput, …, cache, grad) → the inputs' gradients, one, or a tuple in the order of the
+    inputs, None for an input that is no float array; default target.backward.
+    Both must draw the same random numbers at every call.
 
-    Raises GradientError where a gradient is wrong, with the parameter, the element, both values, the inputs and the
-    usual suspects; TypeError for anything that is not float64; ValueError for outputs that are not finite.
+    Raises GradientError where a gradient is wrong, with the parameter, the element, both values,
+    the inputs and the usual suspects; TypeError for anything that is not float64; ValueError for
+    outputs that are not finite.
     """
-    forward, backward = forward or target.forward, backward or target.backward
-    title = title or (type(target).__name__ if target is not None else getattr(forward, "__name__", "function"))
+    forward = forward or target.forward
+    backward = backward or target.backward
+    if title is None and target is None:
+        title = getattr(forward, "__name__", "function")
+    title = title or type(target).__name__
     model = target if isinstance(target, Module) else None
-    parameters = dict(model.named_parameters()) if model is not None else {}
+    parameters = {} if model is None else dict(model.named_parameters())
     inputs = [_copied(value) for value in inputs]
     checked = dict(_float_arrays(inputs, "input"))
     for name, array in (parameters | checked).items():
         if array.dtype != np.float64:
-            raise TypeError(f"{name} is {array.dtype}, a gradient check needs float64: use astype(np.float64)")
+            raise TypeError(f"{name} is {array.dtype}, a gradient check needs float64: "
+                            "use astype(np.float64)")
 
     *outputs, cache = forward(*inputs)
     upstream = [_random_like(output, rng) for output in outputs]
-    grad = model.zeros_like() if model is not None else None
+    grad = None if model is None else model.zeros_like()
     dinputs = backward(*upstream, cache, grad)
-    dinputs = dinputs if isinstance(dinputs, tuple) and len(inputs) != 1 else (dinputs,)
-    analytic = dict(grad.named_parameters()) if model is not None else {}
+    if len(inputs) == 1 or not isinstance(dinputs, tuple):
+        dinputs = (dinputs,)
+    analytic = {} if model is None else dict(grad.named_parameters())
     analytic |= _input_gradients(inputs, dinputs)
 
     def loss():
@@ -77,46 +98,59 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
     noise = ROUNDING * abs(loss()) / epsilon
     if not np.isfinite(noise):
-        raise ValueError(f"{title}: the outputs are not finite, so no difference can be taken; inputs: {_shown(checked)}")
+        raise ValueError(f"{title}: the outputs are not finite, so no difference can be taken; "
+                         f"inputs: {_shown(checked)}")
     report = Report(title)
     for name, array in (parameters | checked).items():
         numeric = numeric_gradient(loss, array, epsilon)
-        report.errors[name] = _compare(title, name, analytic[name], numeric, tolerance, noise, checked)
+        report.errors[name] = _compare(title, name, analytic[name], numeric, tolerance, noise,
+                                       checked)
     return report
 
 
 def numeric_gradient(loss, array, epsilon=EPSILON):
-    """∂loss/∂array by central differences; loss() reads the array, which is changed in place and restored."""
-    numeric, flat = np.empty_like(array), array.reshape(-1)
+    """∂loss/∂array by central differences.
+
+    loss() reads the array, which is changed in place and restored.
+    """
+    numeric = np.empty_like(array)
+    flat = array.reshape(-1)
     if array.size and not np.shares_memory(flat, array):
-        raise ValueError("the array must be contiguous, so that its elements can be changed in place: copy it first")
+        raise ValueError("the array must be contiguous, so that its elements can be changed "
+                         "in place: copy it first")
     for i in range(array.size):
-        kept, around = flat[i], {}
+        kept = flat[i]
+        around = {}
         for step in (-2, -1, 1, 2):
             flat[i] = kept + step * epsilon
             around[step] = loss()
         flat[i] = kept
-        numeric.flat[i] = (8 * (around[1] - around[-1]) - (around[2] - around[-2])) / (12 * epsilon)
+        near = around[1] - around[-1]
+        far = around[2] - around[-2]
+        numeric.flat[i] = (8 * near - far) / (12 * epsilon)
     return numeric
 
 
 def relative_errors(analytic, numeric, smallest=1e-9):
     """|a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN counts as infinite."""
-    difference = np.abs(analytic - numeric)
+    largest = np.maximum(np.abs(analytic), np.abs(numeric))
     floor = 1e-3 * np.abs(numeric).max(initial=0)
-    errors = difference / np.maximum(np.maximum(np.abs(analytic), np.abs(numeric)), max(floor, smallest))
+    errors = np.abs(analytic - numeric) / np.maximum(largest, max(floor, smallest))
     return np.where(np.isnan(errors), np.inf, errors)
 
 
 def randomize(module, rng, scale=0.5):
-    """Fill every parameter with N(0, scale²) values, biases too, so that no gradient is 0 by accident; → the module."""
+    """Fill every parameter with N(0, scale²), biases too, so that no gradient is 0 by accident.
+
+    → the module
+    """
     for _, array in module.named_parameters():
         array[...] = scale * rng.standard_normal(array.shape)
     return module
 
 
 def protocol(attention, mask):
-    """(forward, backward) that drive an attention's read and steps, for gradcheck(attention, queries, values, …).
+    """(forward, backward) that drive an attention's read and steps, for gradcheck.
 
     queries (T, B, Q), values (B, S, D), mask (B, S) → contexts (T, B, D), weights (T, B, S).
     """
@@ -139,55 +173,71 @@ def protocol(attention, mask):
     return forward, backward
 
 
-# ---- the report of a failure --------------------------------------------------------------------------------------
+# ---- the report of a failure ---------------------------------------------------------------------
 
 
 def _compare(title, name, analytic, numeric, tolerance, noise, inputs):
+    """→ the largest relative error; GradientError where it is not below the tolerance."""
     if np.shape(analytic) != numeric.shape:
-        raise GradientError(f"{title}: the gradient of {name} has shape {np.shape(analytic)}, expected {numeric.shape}: "
+        raise GradientError(f"{title}: the gradient of {name} has shape {np.shape(analytic)}, "
+                            f"expected {numeric.shape}: "
                             "a gradient has the shape of what it belongs to")
     errors = relative_errors(analytic, numeric, max(noise / tolerance, 1e-9))
     worst = errors.max(initial=0.0)
-    if not worst < tolerance:
-        at = tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
-        with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
-            raise GradientError(
-                f"{title}: wrong gradient for {name} at {at}: backward gives {analytic[at]:.8g}, central differences "
-                f"give {numeric[at]:.8g} (relative error {worst:.1e}, allowed {tolerance:.0e}; "
-                f"{int((errors >= tolerance).sum())} of {errors.size} elements are wrong)\n"
-                f"  suspect: {'; '.join(_suspects(analytic, numeric, errors >= tolerance))}\n"
-                f"backward:\n{analytic}\ncentral differences:\n{numeric}\ninputs:\n{_shown(inputs)}")
-    return float(worst)
+    if worst < tolerance:
+        return float(worst)
+    wrong = errors >= tolerance
+    at = tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
+    with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
+        raise GradientError(
+            f"{title}: wrong gradient for {name} at {at}: backward gives {analytic[at]:.8g}, "
+            f"central differences give {numeric[at]:.8g} (relative error {worst:.1e}, "
+            f"allowed {tolerance:.0e}; {int(wrong.sum())} of {errors.size} elements are wrong)\n"
+            f"  suspect: {'; '.join(_suspects(analytic, numeric, wrong))}\n"
+            f"backward:\n{analytic}\n"
+            f"central differences:\n{numeric}\n"
+            f"inputs:\n{_shown(inputs)}")
 
 
 def _suspects(analytic, numeric, wrong):
     """What usually makes a gradient look like this one."""
-    found = []
     if not np.isfinite(analytic).all():
-        found.append("not finite: a division by 0 or an overflow, or memory from np.empty that was never written")
-    elif not analytic.any():
-        found.append("all 0: the statement that adds this gradient to the twin is missing, or adds to a copy")
-    else:
-        large = np.abs(numeric) > 1e-3 * np.abs(numeric).max()
-        ratio = (analytic[large] / numeric[large]) if large.any() else np.array([np.nan])
-        if np.allclose(ratio, ratio[0], rtol=1e-4):
-            found.append(f"every element is {ratio[0]:.4g} times the right one: "
-                         + ("a sign" if np.isclose(ratio[0], -1) else "a factor, or a term counted more than once"))
-        if analytic.ndim == 2 and len(set(analytic.shape)) == 1 and np.allclose(analytic.T, numeric, rtol=1e-4):
-            found.append("right after a transpose: the factors of a matrix product are exchanged")
-        for axis in range(wrong.ndim):
-            bad = np.flatnonzero(wrong.any(axis=tuple(a for a in range(wrong.ndim) if a != axis)))
-            if 0 < len(bad) < wrong.shape[axis]:
-                found.append(f"only {bad[:6].tolist()} along axis {axis} of {wrong.shape}: a mask, the first or last step, "
-                             "a gate's block of columns, or ids that occur twice")
-    return found or ["a missing or extra term: walk the forward's lines in reverse, one dX for every X"]
+        return ["not finite: a division by 0 or an overflow, or memory from np.empty that was "
+                "never written"]
+    if not analytic.any():
+        return ["all 0: the statement that adds this gradient to the twin is missing, "
+                "or adds to a copy"]
+    found = []
+    large = np.abs(numeric) > 1e-3 * np.abs(numeric).max()
+    ratios = analytic[large] / numeric[large]
+    if len(ratios) and np.allclose(ratios, ratios[0], rtol=1e-4):
+        why = "a factor, or a term counted more than once"
+        if np.isclose(ratios[0], -1):
+            why = "a sign"
+        found.append(f"every element is {ratios[0]:.4g} times the right one: {why}")
+    square = analytic.ndim == 2 and len(set(analytic.shape)) == 1
+    if square and np.allclose(analytic.T, numeric, rtol=1e-4):
+        found.append("right after a transpose: the factors of a matrix product are exchanged")
+    for axis in range(wrong.ndim):
+        others = tuple(other for other in range(wrong.ndim) if other != axis)
+        bad = np.flatnonzero(wrong.any(axis=others))
+        if 0 < len(bad) < wrong.shape[axis]:
+            found.append(f"only {bad[:6].tolist()} along axis {axis} of {wrong.shape}: a mask, "
+                         "the first or last step, a gate's block of columns, "
+                         "or ids that occur twice")
+    if not found:
+        found.append("a missing or extra term: walk the forward's lines in reverse, "
+                     "one dX for every X")
+    return found
 
 
 def _shown(arrays):
-    return "\n".join(f"{name} {array.shape} =\n{array}" for name, array in arrays.items()) or "none"
+    if not arrays:
+        return "none"
+    return "\n".join(f"{name} {array.shape} =\n{array}" for name, array in arrays.items())
 
 
-# ---- trees of arrays: inputs and outputs may be tuples, an LSTM's state for one -------------------------------------
+# ---- trees of arrays: inputs and outputs may be tuples, an LSTM's state for one ------------------
 
 
 def _float_arrays(value, name):
@@ -203,15 +253,18 @@ def _input_gradients(inputs, dinputs):
     given = dict(_float_arrays(list(dinputs), "input"))
     expected = dict(_float_arrays(inputs, "input"))
     if expected.keys() != given.keys():
-        raise GradientError(f"backward returns gradients for {sorted(given)}, expected {sorted(expected)}: one for each "
-                            "float input, in order, None for the others")
+        raise GradientError(f"backward returns gradients for {sorted(given)}, "
+                            f"expected {sorted(expected)}: "
+                            "one for each float input, in order, None for the others")
     return given
 
 
 def _copied(value):
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(item) for item in value)
-    return np.array(value, order="C") if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray):
+        return np.array(value, order="C")
+    return value
 
 
 def _random_like(value, rng):

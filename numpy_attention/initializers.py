@@ -1,4 +1,7 @@
-"""Initial values: each takes the caller's Generator and a shape (inputs, outputs) and returns an array."""
+"""Initial values: init(rng, shape, dtype) → an array, of a caller's Generator.
+
+The shape of weights is (inputs, outputs).
+"""
 
 import math
 
@@ -6,24 +9,43 @@ import numpy as np
 
 
 def uniform(bound):
-    """U(−bound, bound), as in Zaremba et al. 2014 and Luong et al. 2015. ValueError: a bound that cannot be."""
+    """U(−bound, bound), as in Zaremba et al. 2014 and Luong et al. 2015.
+
+    ValueError: a bound that cannot be.
+    """
     _expect_finite("U(−b, b) with b", bound)
-    return lambda rng, shape, dtype=np.float32: rng.uniform(-bound, bound, shape).astype(dtype)
+
+    def init(rng, shape, dtype=np.float32):
+        return rng.uniform(-bound, bound, shape).astype(dtype)
+    return init
 
 
 def normal(deviation):
-    """N(0, deviation²), as in Bahdanau et al. 2015, appendix B.1. ValueError: a deviation that cannot be."""
+    """N(0, deviation²), as in Bahdanau et al. 2015, appendix B.1.
+
+    ValueError: a deviation that cannot be.
+    """
     _expect_finite("N(0, σ²) with σ", deviation)
-    return lambda rng, shape, dtype=np.float32: (deviation * rng.standard_normal(shape)).astype(dtype)
+
+    def init(rng, shape, dtype=np.float32):
+        return (deviation * rng.standard_normal(shape)).astype(dtype)
+    return init
 
 
 def glorot(rng, shape, dtype=np.float32):
-    """U(−r, r) with r = sqrt(6 / (inputs + outputs)): keeps variances alike in both directions (Glorot & Bengio 2010)."""
-    return uniform(np.sqrt(6 / (shape[0] + shape[-1])))(rng, shape, dtype)
+    """U(−r, r) with r = √(6 / (inputs + outputs)) (Glorot & Bengio 2010).
+
+    It keeps variances alike in both directions.
+    """
+    bound = np.sqrt(6 / (shape[0] + shape[-1]))
+    return uniform(bound)(rng, shape, dtype)
 
 
 def orthogonal(rng, shape, dtype=np.float32):
-    """Blocks of orthogonal matrices side by side (Saxe et al. 2014): the recurrent weights (H, gates · H) of a cell."""
+    """Blocks of orthogonal matrices side by side (Saxe et al. 2014).
+
+    For the recurrent weights (H, G) of a cell, G = gates · H.
+    """
     H = shape[0]
     blocks = []
     for _ in range(max(1, shape[1] // H)):
@@ -33,15 +55,21 @@ def orthogonal(rng, shape, dtype=np.float32):
 
 
 def initial_values(init, paper):
-    """(weights, recurrent weights, tables of words), three initial values: for "paper" what the paper has; for "modern"
-    `glorot`, `orthogonal` and N(0, 0.1²); for a number b all from U(−b, b). ValueError: neither name nor number."""
+    """→ initial values of (weights, recurrent weights, tables of words).
+
+    init: "paper", those of the paper, which are given; "modern", `glorot`, `orthogonal` and
+    N(0, 0.1²); or a number b, all from U(−b, b). ValueError: neither name nor number.
+    """
     if not isinstance(init, str):
         return (uniform(init),) * 3
     if init not in ("paper", "modern"):
         raise ValueError(f"init={init!r}: expected 'paper', 'modern' or b, for U(−b, b)")
-    return paper if init == "paper" else (glorot, orthogonal, normal(0.1))
+    if init == "paper":
+        return paper
+    return glorot, orthogonal, normal(0.1)
 
 
 def _expect_finite(what, value):
     if not 0 <= value < math.inf:
-        raise ValueError(f"initial values from {what} = {value}: expected a finite number of at least 0")
+        raise ValueError(f"initial values from {what} = {value}: "
+                         "expected a finite number of at least 0")

@@ -1,95 +1,117 @@
 """How good a translation is, and how well its attention points.
 
 Text:       `bleu`, `chrf`, `bleu_by_length`, `exact_match`
-Alignment:  `pointing_accuracy`, `near_pointing`, `diagonal_pointing`, `links_from_weights`, `alignment_error_rate`
+Alignment:  `pointing_accuracy`, `near_pointing`, `diagonal_pointing`, `links_from_weights`,
+            `alignment_error_rate`
 
-Alignment measures take a list of `numpy_attention.data.pairs.Pair`: links are (source position, target position),
-from 0, `</s>` not counted. Attention weights are one matrix a sentence, (target tokens, source tokens), from a
-teacher-forced pass; a last row and a last column for `</s>` may be there and are left out.
+Alignment measures take a list of `numpy_attention.data.pairs.Pair`: links are (source position,
+target position), from 0, `</s>` not counted. Attention weights are one matrix a sentence (T, S),
+target tokens and source tokens, from a teacher-forced pass; a last row and a last column for `</s>`
+may be there and are left out.
 """
 
 import re
-from typing import NamedTuple
+from typing import Any, Iterable, NamedTuple, Sequence, Sized
 
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
+from numpy_attention.data.pairs import Pair
+from numpy_attention.module import Array
+
+Sentence = str | Sequence[str]          # a string, or its tokens
+Link = tuple[int, int]                  # source position, target position
+
 
 class Score(NamedTuple):
-    """A corpus score from 0 to 100 and sacreBLEU's signature, which says how it was computed; printing shows both."""
+    """A corpus score from 0 to 100, and sacreBLEU's signature, which says how it was computed."""
 
     name: str
     score: float
     signature: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.name} = {self.score:.2f} ({self.signature})"
 
 
 class LengthBucket(NamedTuple):
-    """BLEU of the `count` sentences with low ≤ length < high; `bleu` is None where there are none."""
+    """BLEU of the `count` sentences with low ≤ length < high; None where there are none."""
 
     low: float
     high: float
-    count: int
+    count: int              # type: ignore[assignment]  # tuple has a method of this name
     bleu: float | None
 
 
-def bleu(hypotheses, references, tokenize="none"):
-    """Corpus BLEU (Papineni et al. 2002) by sacreBLEU, one reference a sentence → `Score`.
+def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
+         tokenize: str = "none") -> Score:
+    """Corpus BLEU (Papineni et al. 2002) by sacreBLEU, one reference a sentence.
 
-    Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are (strings: split at white
-    space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, for untokenised strings, or to cut tokens,
-    joined by spaces, once more. The figure is only comparable with others of the same signature. Where no sentence has
-    four tokens BLEU is 0, however good they are.
+    Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are (strings:
+    split at white space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, for
+    untokenised strings, or to cut tokens, joined by spaces, once more. The figure is only
+    comparable with others of the same signature. Where no sentence has four tokens BLEU is 0,
+    however good they are.
     """
     if tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"unknown tokeniser {tokenize!r} for BLEU: choose one of {', '.join(BLEU.TOKENIZERS)}")
-    hypotheses = hypotheses if isinstance(hypotheses, str) else list(hypotheses)
-    tokenised = tokenize == "none" or not all(isinstance(sentence, str) for sentence in hypotheses)
-    hypotheses, references = _texts(hypotheses, references)
-    metric = BLEU(tokenize=tokenize, force=tokenised)              # force: we know that, and want no warning
-    score = metric.corpus_score(hypotheses, [references]).score
-    return Score("BLEU", float(score), str(metric.get_signature()))
+        raise ValueError(f"unknown tokeniser {tokenize!r} for BLEU: "
+                         f"choose one of {', '.join(BLEU.TOKENIZERS)}")
+    hypotheses, references = _lists(hypotheses, references)
+    tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
+    metric = BLEU(tokenize=tokenize, force=tokenised)       # force: without a warning of that
+    return _score("BLEU", metric, hypotheses, references)
 
 
-def chrf(hypotheses, references, word_order=0):
-    """Corpus chrF (Popović 2015) by sacreBLEU, one reference a sentence → `Score`; `word_order=2` gives chrF++.
+def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
+         word_order: int = 0) -> Score:
+    """Corpus chrF (Popović 2015) by sacreBLEU, one reference a sentence; `word_order=2`: chrF++.
 
     Sentences are token lists (joined by spaces, which chrF does not count) or strings.
     """
-    hypotheses, references = _texts(hypotheses, references)
-    metric = CHRF(word_order=word_order)
-    score = metric.corpus_score(hypotheses, [references]).score
-    return Score("chrF" + "+" * word_order, float(score), str(metric.get_signature()))
+    hypotheses, references = _lists(hypotheses, references)
+    return _score("chrF" + "+" * word_order, CHRF(word_order=word_order), hypotheses, references)
 
 
-def bleu_by_length(hypotheses, references, lengths, edges, tokenize="none"):
-    """BLEU of the sentences of each length → list of `LengthBucket`, one for each two neighbouring edges.
+def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
+                   lengths: Iterable[float], edges: Iterable[float],
+                   tokenize: str = "none") -> list[LengthBucket]:
+    """BLEU of the sentences of each length, one bucket for each two neighbouring edges.
 
-    lengths: one number a sentence, usually its source length. edges: rising; (1, 10, 20, math.inf) makes the buckets
-    1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside of all buckets is refused, not dropped.
+    lengths: one number a sentence, usually its source length. edges: rising; (1, 10, 20, math.inf)
+    makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside of all
+    buckets is refused, not dropped.
     """
-    hypotheses, references, lengths, edges = list(hypotheses), list(references), list(lengths), list(edges)
+    hypotheses = list(hypotheses)
+    references = list(references)
+    lengths = list(lengths)
+    edges = list(edges)
     _same_count("hypotheses", hypotheses, "references", references)
     _same_count("hypotheses", hypotheses, "lengths", lengths)
     if len(edges) < 2 or not all(low < high for low, high in zip(edges, edges[1:])):
         raise ValueError(f"edges must be two or more rising numbers, got {edges}")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
-            raise ValueError(f"sentence {n} has length {length}, outside of the edges {edges[0]} to {edges[-1]} "
-                             "(the last is not included): widen the edges, or leave the sentence out")
+            raise ValueError(f"sentence {n} has length {length}, outside of the edges {edges[0]} "
+                             f"to {edges[-1]} (the last is not included): "
+                             "widen the edges, or leave the sentence out")
     buckets = []
     for low, high in zip(edges, edges[1:]):
         rows = [n for n, length in enumerate(lengths) if low <= length < high]
-        score = bleu([hypotheses[n] for n in rows], [references[n] for n in rows], tokenize).score if rows else None
+        score = None
+        if rows:
+            score = bleu([hypotheses[n] for n in rows], [references[n] for n in rows],
+                         tokenize).score
         buckets.append(LengthBucket(low, high, len(rows), score))
     return buckets
 
 
-def exact_match(hypotheses, references):
-    """Share of hypotheses equal to their reference; a sentence is a list of tokens or ids, or a string on both."""
-    hypotheses, references = list(hypotheses), list(references)
+def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequence[Any]]) -> float:
+    """Share of hypotheses equal to their reference.
+
+    A sentence is a list of tokens or ids, or a string on both sides.
+    """
+    hypotheses = list(hypotheses)
+    references = list(references)
     _same_count("hypotheses", hypotheses, "references", references)
     equal = 0
     for n, (hypothesis, reference) in enumerate(zip(hypotheses, references)):
@@ -100,26 +122,31 @@ def exact_match(hypotheses, references):
     return equal / len(hypotheses)
 
 
-def pointing_accuracy(weights, pairs):
+def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Share of sure links (i, j) whose target word j puts its largest weight on source word i.
 
-    A target word with two sure links can be right for one of them only. Of equal weights the leftmost is the largest.
-    A row of zeros (a window off the end of the sentence) points nowhere and is wrong.
+    A target word with two sure links can be right for one of them only. Of equal weights the
+    leftmost is the largest. A row of zeros (a window off the end of the sentence) points nowhere
+    and is wrong.
     """
     pairs = list(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)
 
 
-def diagonal_pointing(pairs, rule="proportional"):
-    """What `pointing_accuracy` would be for pointing along the diagonal: the figure that attention has to beat.
+def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> float:
+    """`pointing_accuracy` of pointing along the diagonal: the figure that attention has to beat.
 
-    rule="proportional": word j of T points at source word j·(S−1)/(T−1) of S, rounded, halves up (0 where T = 1);
-    rule="same":         word j points at source word j, or at the last one where the source is shorter.
+    rule="proportional": word j of T points at source word j·(S−1)/(T−1) of S, rounded, halves up
+                         (0 where T = 1)
+    rule="same":         word j points at source word j, or at the last one of a shorter source
     """
     if rule not in ("proportional", "same"):
         raise ValueError(f"rule must be 'proportional' or 'same', got {rule!r}")
-    pairs, positions = list(pairs), []
-    for S, T in ((len(pair.source), len(pair.target)) for pair in pairs):
+    pairs = list(pairs)
+    positions = []
+    for pair in pairs:
+        S = len(pair.source)
+        T = len(pair.target)
         if rule == "same":
             positions.append([min(j, S - 1) for j in range(T)])
         else:
@@ -128,98 +155,136 @@ def diagonal_pointing(pairs, rule="proportional"):
     return _share_of_sure_links(positions, pairs)
 
 
-def near_pointing(weights, pairs, distance=1):
-    """Share of the target words with a sure link whose largest weight is within `distance` positions of a gold one."""
+def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int = 1) -> float:
+    """Share of the linked target words whose largest weight is at most `distance` from a sure link.
+
+    Linked are the target words with a sure link.
+    """
     if not distance >= 0:
         raise ValueError(f"distance must be 0 or more, got {distance}")
-    pairs, near, total = list(pairs), 0, 0
+    pairs = list(pairs)
+    near = 0
+    total = 0
     for positions, pair in zip(_largest(weights, pairs), pairs):
-        gold = {}
+        gold: dict[int, list[int]] = {}                     # target word → its source words
         for i, j in pair.sure:
             gold.setdefault(j, []).append(i)
         total += len(gold)
-        near += sum(positions[j] >= 0 and min(abs(positions[j] - i) for i in gold[j]) <= distance for j in gold)
+        for j, sources in gold.items():
+            away = min(abs(positions[j] - i) for i in sources)
+            near += positions[j] >= 0 and away <= distance
     return near / _some_links(total)
 
 
-def links_from_weights(weights, pairs):
-    """Each target word with the source word of its largest weight: one set of links a sentence; zero rows have none."""
+def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[set[Link]]:
+    """Each target word with the source word of its largest weight, one set of links a sentence.
+
+    A row of zeros has none.
+    """
     return [{(i, j) for j, i in enumerate(positions) if i >= 0}
             for positions in _largest(weights, list(pairs))]
 
 
-def alignment_error_rate(links, pairs):
-    """Alignment error rate (Och & Ney 2003) of the links A, one set a sentence, summed over the corpus; 0 is best.
+def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair]) -> float:
+    """Alignment error rate (Och & Ney 2003) of the links A, one set a sentence; 0 is best.
 
         AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)        S sure, P possible, S ⊆ P
+
+    Both sums run over the whole corpus.
     """
-    links, pairs = [set(sentence) for sentence in links], list(pairs)
-    _same_count("link sets", links, "pairs", pairs)
-    hits, total = 0, 0
-    for n, (A, pair) in enumerate(zip(links, pairs)):
-        sources, targets = len(pair.source), len(pair.target)
+    found = [set(sentence) for sentence in links]
+    pairs = list(pairs)
+    _same_count("link sets", found, "pairs", pairs)
+    hits = 0
+    total = 0
+    for n, (A, pair) in enumerate(zip(found, pairs)):
+        sources = len(pair.source)
+        targets = len(pair.target)
         for i, j in A:
             if not (0 <= i < sources and 0 <= j < targets):
-                raise ValueError(f"pair {n}: link ({i}, {j}) is outside of {sources} source and {targets} target words: "
+                raise ValueError(f"pair {n}: link ({i}, {j}) is outside of {sources} source and "
+                                 f"{targets} target words: "
                                  "links are (source position, target position) from 0")
         hits += len(A & pair.sure) + len(A & pair.possible)
         total += len(A) + len(pair.sure)
     return 1 - hits / _some_links(total)
 
 
-def _largest(weights, pairs):
-    """For each sentence the source position of each target word's largest weight, −1 for a row of zeros."""
+def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]:
+    """For each sentence the source position of each target word's largest weight.
+
+    −1 for a row of zeros.
+    """
     weights = list(weights)
     _same_count("weight matrices", weights, "pairs", pairs)
     positions = []
     for n, (matrix, pair) in enumerate(zip(weights, pairs)):
-        matrix, S, T = np.asarray(matrix, dtype=float), len(pair.source), len(pair.target)
+        matrix = np.asarray(matrix, dtype=float)
+        S = len(pair.source)
+        T = len(pair.target)
         if not S or not T:
-            raise ValueError(f"pair {n} has an empty {'target' if S else 'source'} sentence: leave it out")
-        if matrix.ndim != 2 or matrix.shape[0] - T not in (0, 1) or matrix.shape[1] - S not in (0, 1):
-            raise ValueError(f"pair {n}: weights have shape {matrix.shape}, expected (target, source) = ({T}, {S}), "
-                             "each with at most one more for </s>: cut off the padding, or transpose")
+            raise ValueError(f"pair {n} has an empty {'target' if S else 'source'} sentence: "
+                             "leave it out")
+        if matrix.shape not in ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1)):
+            raise ValueError(f"pair {n}: weights have shape {matrix.shape}, "
+                             f"expected (target, source) = ({T}, {S}), each with at most one more "
+                             "for </s>: cut off the padding, or transpose")
         if not np.isfinite(matrix).all():
-            raise ValueError(f"pair {n}: weights hold NaN or infinity: check the model that computed them")
+            raise ValueError(f"pair {n}: weights hold NaN or infinity: "
+                             "check the model that computed them")
         words = matrix[:T, :S]
         positions.append(np.where(words.any(1), words.argmax(1), -1).tolist())
     return positions
 
 
-def _share_of_sure_links(positions, pairs):
-    right, total = 0, 0
+def _share_of_sure_links(positions: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> float:
+    right = 0
+    total = 0
     for row, pair in zip(positions, pairs):
         right += sum(row[j] == i for i, j in pair.sure)
         total += len(pair.sure)
     return right / _some_links(total)
 
 
-def _some_links(total):
+def _some_links(total: int) -> int:
     if not total:
         raise ValueError("there is no link to measure: these pairs have no gold alignment")
     return total
 
 
-def _texts(hypotheses, references):
-    """Both lists as strings; white space inside of a token (character models have the token " ") is shown as ␣."""
+def _lists(hypotheses: Iterable[Sentence],
+           references: Iterable[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
+    """Both as lists of as many sentences."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
-            raise ValueError(f"{name} must be a list of sentences, got one string: put it in a list")
-    hypotheses, references = list(hypotheses), list(references)
+            raise ValueError(f"{name} must be a list of sentences, got one string: "
+                             "put it in a list")
+    hypotheses = list(hypotheses)
+    references = list(references)
     _same_count("hypotheses", hypotheses, "references", references)
-    return [_text(sentence) for sentence in hypotheses], [_text(sentence) for sentence in references]
+    return hypotheses, references
 
 
-def _text(sentence):
+def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
+           references: Sequence[Sentence]) -> Score:
+    result = metric.corpus_score([_text(sentence) for sentence in hypotheses],
+                                 [[_text(sentence) for sentence in references]])
+    return Score(name, float(result.score), str(metric.get_signature()))
+
+
+def _text(sentence: Sentence) -> str:
+    """Tokens joined by spaces; white space inside of one, as in a character model's, becomes ␣."""
     if isinstance(sentence, str):
         return sentence
     if not all(isinstance(token, str) for token in sentence):
-        raise ValueError(f"a sentence must be a string or a list of str tokens, got {sentence!r}: decode ids first")
+        raise ValueError("a sentence must be a string or a list of str tokens, "
+                         f"got {sentence!r}: decode ids first")
     return " ".join(re.sub(r"\s", "␣", token) for token in sentence)
 
 
-def _same_count(first_name, first, second_name, second):
+def _same_count(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} {first_name} but {len(second)} {second_name}: give one for each")
+        raise ValueError(f"{len(first)} {first_name} but {len(second)} {second_name}: "
+                         "give one for each")
     if not len(first):
         raise ValueError(f"no {first_name} to measure: the list is empty")

@@ -1,15 +1,16 @@
 """Module: a layer is a dataclass of arrays, and the gradient of a model is a model.
 
-Array fields are parameters, Module fields (also in lists and tuples) are parts, anything else is a hyperparameter.
+Array fields are parameters, Module fields (also in lists and tuples) are parts, anything else is a
+hyperparameter.
 
     grad = model.zeros_like()            the gradient twin: grad.decoder.attention.W_a is ∂L/∂W_a
-    model.vector, grad.vector            all parameters as one flat vector, of which the fields are views
+    model.vector, grad.vector            all parameters as one flat vector; the fields are its views
 
-Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use of a shared part
-adds its gradient to the same place in the twin.
+Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use
+of a shared part adds its gradient to the same place in the twin.
 
-A packed model is closed: its parts belong to it alone, its lists are tuples, and a field takes values, not new arrays.
-Copies, deep copies and pickles are models of their own.
+A packed model is closed: its parts belong to it alone, its lists are tuples, and a field takes
+values, not new arrays. Copies, deep copies and pickles are models of their own.
 """
 
 from dataclasses import fields
@@ -20,16 +21,19 @@ Array = np.ndarray
 
 
 class Module:
-    """Base of every layer, cell, attention and model; subclasses are decorated with `@dataclass(eq=False)`."""
+    """Base of every layer, cell, attention and model, which are `@dataclass(eq=False)`."""
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cls.__repr__ = Module.__repr__      # a dataclass keeps a __repr__ that its class already has
+        cls.__repr__ = Module.__repr__      # a dataclass keeps the one that its class has already
 
-    # ---- walking ------------------------------------------------------------------------------------------------
+    # ---- walking ---------------------------------------------------------------------------------
 
     def modules(self):
-        """Yield (dotted name, module) for this module ("") and all its parts, each object once, depth first."""
+        """Yield (dotted name, module) for this module ("") and its parts, each object once.
+
+        Depth first, in the order of the fields.
+        """
         seen = set()
         for name, module in self._visits(""):
             if id(module) not in seen:
@@ -37,13 +41,14 @@ class Module:
                 yield name, module
 
     def _visits(self, name):
+        """The same, but a shared part under each of its names."""
         yield name, self
         for field in fields(self):
             for part_name, part in _parts(join(name, field.name), getattr(self, field.name)):
                 yield from part._visits(part_name)
 
     def named_parameters(self):
-        """Yield (dotted name, array) for every parameter, each once, in the order of the flat vector."""
+        """Yield (dotted name, array) for every parameter, once, in the flat vector's order."""
         owners = {}
         for name, module in self.modules():
             for field in fields(module):
@@ -52,13 +57,15 @@ class Module:
                     full = join(name, field.name)
                     if id(value) in owners:
                         raise ValueError(f"one array is both {owners[id(value)]} and {full}: "
-                                         "tie weights by sharing a Module (an Embedding, say), not an array")
+                                         "tie weights by sharing a Module (an Embedding, say), "
+                                         "not an array")
                     owners[id(value)] = full
                     yield full, value
 
     def ties(self):
-        """List of (other name, first name) for the parts that are reached under more than one name."""
-        first, ties = {}, []
+        """[(other name, first name)] of the parts that are reached under more than one name."""
+        first = {}
+        ties = []
         for name, module in self._visits(""):
             if id(module) in first:
                 ties.append((name, first[id(module)]))
@@ -75,11 +82,12 @@ class Module:
         """The dtype that all parameters share; ValueError where they do not."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
-            raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, given "
-                             + (", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items()) or "no parameter"))
+            given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
+            raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, "
+                             f"given {given or 'no parameter'}")
         return next(iter(dtypes))
 
-    # ---- one flat vector behind all parameters --------------------------------------------------------------------
+    # ---- one flat vector behind all parameters ---------------------------------------------------
 
     @property
     def vector(self):
@@ -89,13 +97,11 @@ class Module:
         return self.__dict__["_vector"]
 
     def _pack(self):
-        free = {id(part) for _, whole in self.modules() if "_vector" in whole.__dict__ for _, part in whole.modules()}
-        for name, module in self.modules():
-            if "_packed" in module.__dict__ and id(module) not in free:
-                raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) is part of a model that is packed already: "
-                                   "use the whole model's vector, or a copy() of this part")
-        places = [(name, array.shape, array.size) for name, array in self.named_parameters()]
-        vector = np.empty(sum(size for *_, size in places), self.dtype if places else np.float32)
+        """Put all parameters into one vector, and views of it into the fields; close the model."""
+        self._expect_parts_of_its_own()
+        arrays = [array for _, array in self.named_parameters()]
+        size = sum(array.size for array in arrays)
+        vector = np.empty(size, self.dtype if arrays else np.float32)
         start = 0
         for _, module in self.modules():
             for field in fields(module):
@@ -111,23 +117,35 @@ class Module:
             module.__dict__["_packed"] = True
         self.__dict__["_vector"] = vector
 
+    def _expect_parts_of_its_own(self):
+        """RuntimeError: a part is packed into a model that is no part of this one."""
+        own = set()
+        for _, whole in self.modules():
+            if "_vector" in whole.__dict__:
+                own.update(id(part) for _, part in whole.modules())
+        for name, module in self.modules():
+            if "_packed" in module.__dict__ and id(module) not in own:
+                raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) is part of a model "
+                                   "that is packed already: use the whole model's vector, "
+                                   "or a copy() of this part")
+
     def __setattr__(self, name, value):
         current = self.__dict__.get(name)
         if value is current or not self.__dict__.get("_packed"):
             self.__dict__[name] = value
         elif isinstance(current, np.ndarray):
-            if not isinstance(value, np.ndarray) or value.shape != current.shape or value.dtype != current.dtype:
-                given = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-                raise ValueError(f"{type(self).__name__}.{name} is packed as {current.dtype} {current.shape}, given "
-                                 f"{given}: convert it first, or build a new model")
+            if _kind(value) != _kind(current):
+                raise ValueError(f"{type(self).__name__}.{name} is packed as {_kind(current)}, "
+                                 f"given {_kind(value)}: convert it first, or build a new model")
             current[...] = value
-        elif isinstance(value, np.ndarray) or any(True for v in (current, value) for _ in _parts(name, v)):
-            raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by {type(value).__name__} once the "
-                             "model is packed into one vector: assemble the model first")
+        elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
+            raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
+                             f"{type(value).__name__} once the model is packed into one vector: "
+                             "assemble the model first")
         else:
             self.__dict__[name] = value
 
-    # ---- twins and copies -----------------------------------------------------------------------------------------
+    # ---- twins and copies ------------------------------------------------------------------------
 
     def zeros_like(self):
         """The gradient twin: the same structure and ties, every parameter 0, packed."""
@@ -150,31 +168,44 @@ class Module:
         return twin
 
     def __getstate__(self):
-        """What pickle and copy.deepcopy take: the fields, not the vector, of which views would become arrays."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_vector", "_packed")}
+        """What pickle and copy.deepcopy take: the fields alone.
+
+        Views of the vector would become arrays of their own beside it.
+        """
+        return {name: value for name, value in self.__dict__.items()
+                if name not in ("_vector", "_packed")}
 
     def load(self, parameters):
-        """Copy values in from {dotted name: array}; names and shapes must be exactly this model's (ValueError)."""
+        """Copy values in from {dotted name: array}.
+
+        ValueError: names or shapes that are not exactly this model's.
+        """
         own = dict(self.named_parameters())
-        missing, unknown = sorted(own.keys() - parameters.keys()), sorted(parameters.keys() - own.keys())
+        missing = sorted(own.keys() - parameters.keys())
+        unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
-            raise ValueError(f"these parameters are not of this {type(self).__name__}: missing {missing[:4]}, "
-                             f"unknown {unknown[:4]}; load into the model that was saved")
+            raise ValueError(f"these parameters are not of this {type(self).__name__}: "
+                             f"missing {missing[:4]}, unknown {unknown[:4]}; "
+                             "load into the model that was saved")
         for name, array in own.items():
-            if np.shape(parameters[name]) != array.shape:
-                raise ValueError(f"{name} has shape {np.shape(parameters[name])}, expected {array.shape}: "
+            given = np.shape(parameters[name])
+            if given != array.shape:
+                raise ValueError(f"{name} has shape {given}, expected {array.shape}: "
                                  "load into a model of the same sizes")
         for name, array in own.items():
             array[...] = parameters[name]
 
-    # ---- printing ---------------------------------------------------------------------------------------------------
+    # ---- printing --------------------------------------------------------------------------------
 
     def __repr__(self):
-        rows = [(name, str(array.shape), f"{array.size:,}") for name, array in self.named_parameters()]
-        widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+        rows = [(name, str(array.shape), f"{array.size:,}")
+                for name, array in self.named_parameters()]
+        first, second, third = (max((len(row[i]) for row in rows), default=0) for i in range(3))
         lines = [f"{type(self).__name__}: {self.size:,} parameters"]
-        lines += [f"  {name:<{widths[0]}}  {shape:<{widths[1]}}  {count:>{widths[2]}}" for name, shape, count in rows]
-        lines += [f"  {other} is tied to {name}" for other, name in self.ties()]
+        for name, shape, count in rows:
+            lines.append(f"  {name:<{first}}  {shape:<{second}}  {count:>{third}}")
+        for other, name in self.ties():
+            lines.append(f"  {other} is tied to {name}")
         return "\n".join(lines)
 
 
@@ -190,26 +221,40 @@ def _parts(name, value):
     elif isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             if isinstance(item, np.ndarray):
-                raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}: a parameter must be a field of "
-                                "its own, or a field of a Module in the list")
+                raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}: a parameter "
+                                "must be a field of its own, or a field of a Module in the list")
             yield from _parts(f"{name}.{i}", item)
+
+
+def _has_parts(value):
+    return any(True for _ in _parts("", value))
+
+
+def _kind(value):
+    """What a field of a packed model must stay, as text: an array's dtype and shape."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape}"
+    return type(value).__name__
 
 
 def _closed(value):
     """Lists as tuples: a part put into a list later would not be in the vector."""
-    return tuple(map(_closed, value)) if isinstance(value, list) or type(value) is tuple else value
+    if isinstance(value, list) or type(value) is tuple:
+        return tuple(map(_closed, value))
+    return value
 
 
 def _rebuilt(value, convert, memo):
     """The same tree of modules with every array converted, shared parts shared again."""
     if isinstance(value, Module):
         if id(value) not in memo:
-            twin = memo[id(value)] = object.__new__(type(value))
+            twin = object.__new__(type(value))
+            memo[id(value)] = twin
             for field in fields(value):
                 twin.__dict__[field.name] = _rebuilt(getattr(value, field.name), convert, memo)
         return memo[id(value)]
     if isinstance(value, np.ndarray):
         return convert(value)
-    if isinstance(value, (list, tuple)) and any(True for _ in _parts("", value)):
+    if isinstance(value, (list, tuple)) and _has_parts(value):
         return type(value)(_rebuilt(item, convert, memo) for item in value)
     return value

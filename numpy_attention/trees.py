@@ -1,4 +1,4 @@
-"""States that recurrent models carry from batch to batch: arrays (B, …), tuples of them, or None."""
+"""States that models carry from batch to batch: arrays (B, …), tuples of them, or None."""
 
 import numpy as np
 
@@ -12,7 +12,9 @@ def tree_map(f, *trees):
 
 def rows_of(tree, k, n):
     """The k-th of n nearly equal parts of the rows, cut where batches are cut."""
-    return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
+    def part(array):
+        return array[len(array) * k // n:len(array) * (k + 1) // n]
+    return tree_map(part, tree)
 
 
 def join_rows(trees):
@@ -24,12 +26,16 @@ def leaves(tree):
     """The arrays of a tree in order."""
     if isinstance(tree, tuple):
         return [array for item in tree for array in leaves(item)]
-    return [] if tree is None else [tree]
+    if tree is None:
+        return []
+    return [tree]
 
 
 def describe(tree):
-    """The tree's shape as nested lists, for JSON; `rebuild` is the way back."""
-    return [describe(item) for item in tree] if isinstance(tree, tuple) else (None if tree is None else 0)
+    """The tree's shape for JSON: nested lists, 0 for an array, None; `rebuild` is the way back."""
+    if isinstance(tree, tuple):
+        return [describe(item) for item in tree]
+    return None if tree is None else 0
 
 
 def rebuild(shape, arrays):

@@ -1,9 +1,13 @@
-"""The laws that every layer, cell, attention and model keeps; a test calls the ones that apply with its own cases.
+"""The laws that every layer, cell, attention and model keeps.
+
+A test calls the ones that apply with its own cases.
 
     backward_twice_doubles      the twin doubles, the input gradients come out the same
-    arguments_unchanged         upstream, cache and weights stay bit-identical, and the gradients returned are fresh
+    arguments_unchanged         upstream, cache and weights stay bit-identical, and the gradients
+                                returned are fresh
     padding_changes_nothing     a batch padded further gives the same outputs and gradients
-    float32_agrees              forward and backward, within 1e-5 of each array's largest value, and nothing upcasts
+    float32_agrees              forward and backward, within 1e-5 of each array's largest value, and
+                                nothing upcasts
     shares_add_up               two shares of a batch give the gradient of the whole
     shares_and_padding          both laws for a whole model as training calls it
 """
@@ -14,7 +18,7 @@ import numpy as np
 
 
 def leaves(value, name=""):
-    """Yield (name, array) for every array in tuples, lists, dicts and dataclasses, nested or not."""
+    """Yield (name, array) for every array in tuples, lists, dicts, dataclasses, nested or not."""
     if isinstance(value, np.ndarray):
         yield name, value
     elif isinstance(value, dict):
@@ -40,22 +44,28 @@ def upstream_of(outputs, seed=11):
 
 
 def run(case):
-    """(outputs, upstream, cache, twin, input gradients) of one forward and backward of a `checks.Case`."""
+    """One forward and backward of a `checks.Case`.
+
+    → (outputs, upstream, cache, twin, input gradients)
+    """
     *outputs, cache = case.forward(*case.inputs)
-    upstream, grad = upstream_of(outputs), case.target.zeros_like()
+    upstream = upstream_of(outputs)
+    grad = case.target.zeros_like()
     return outputs, upstream, cache, grad, case.backward(*upstream, cache, grad)
 
 
 def assert_close(given, wanted, tolerance, what=""):
     """Every leaf within tolerance · max(1e-3, max|wanted|) of its counterpart, NaN nowhere."""
-    given, wanted = dict(leaves(given)), dict(leaves(wanted))
+    given = dict(leaves(given))
+    wanted = dict(leaves(wanted))
     assert given.keys() == wanted.keys()
     for name, array in wanted.items():
         assert given[name].shape == array.shape, f"{what}{name}"
         assert np.isfinite(given[name]).all(), f"{what}{name} is not finite"
         scale = max(np.abs(array).max(initial=0.0), 1e-3)
         error = np.abs(given[name].astype(np.float64) - array).max(initial=0.0) / scale
-        assert error <= tolerance, f"{what}{name} is off by {error:.1e} of its largest value, allowed {tolerance:.0e}"
+        assert error <= tolerance, (f"{what}{name} is off by {error:.1e} of its largest value, "
+                                    f"allowed {tolerance:.0e}")
 
 
 def backward_twice_doubles(case):
@@ -68,7 +78,8 @@ def backward_twice_doubles(case):
 
 def arguments_unchanged(case):
     *outputs, cache = case.forward(*case.inputs)
-    upstream, grad = upstream_of(outputs), case.target.zeros_like()
+    upstream = upstream_of(outputs)
+    grad = case.target.zeros_like()
     weights = dict(case.target.named_parameters())
     held = {"upstream": upstream, "cache": cache, "weights": weights, "inputs": case.inputs}
     before = {name: array.tobytes() for name, array in leaves(held)}
@@ -77,12 +88,14 @@ def arguments_unchanged(case):
         assert array.tobytes() == before[name], f"backward changed {name}"
     for name, array in leaves(dinputs):
         for other, kept in leaves(held):
-            assert not np.may_share_memory(array, kept), f"the input gradient {name} is a view of {other}"
+            shared = np.may_share_memory(array, kept)
+            assert not shared, f"the input gradient {name} is a view of {other}"
 
 
 def float32_agrees(build, tolerance=1e-5):
     """build(rng, dtype) → Case: the same numbers in both precisions."""
-    double, single = (run(build(np.random.default_rng(3), dtype)) for dtype in (np.float64, np.float32))
+    double = run(build(np.random.default_rng(3), np.float64))
+    single = run(build(np.random.default_rng(3), np.float32))
     for what, i in (("output ", 0), ("twin ", 3), ("input gradient ", 4)):
         for name, array in leaves(single[i]):
             assert array.dtype == np.float32 or array.shape == (), f"{what}{name} is {array.dtype}"
@@ -90,26 +103,36 @@ def float32_agrees(build, tolerance=1e-5):
 
 
 def padding_changes_nothing(short, long, cut, tolerance=1e-12):
-    """short, long: results (outputs, gradients) as nested arrays; cut takes long's arrays back to short's shapes."""
+    """short, long: results (outputs, gradients) as nested arrays.
+
+    cut takes long's arrays back to short's shapes.
+    """
     assert_close(cut(long), short, tolerance, "padded: ")
 
 
 def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
     """share(0, n) + … + share(n − 1, n) give loss and gradient of the whole batch, dropout on."""
     def loss_and_grad(parts):
-        grad, loss = model.zeros_like(), 0.0
+        grad = model.zeros_like()
+        loss = 0.0
         for part in parts:
             loss += model.loss_and_grad(part, None, 0.25, grad, np.random.default_rng(seed))[0]
         return np.array(loss), grad.vector
 
-    assert sum(batch.share(k, n).tokens for k in range(n)) == batch.tokens
-    assert_close(loss_and_grad([batch.share(k, n) for k in range(n)]), loss_and_grad([batch]), tolerance, "shares: ")
+    parts = [batch.share(k, n) for k in range(n)]
+    assert sum(part.tokens for part in parts) == batch.tokens
+    assert_close(loss_and_grad(parts), loss_and_grad([batch]), tolerance, "shares: ")
 
 
 def padded(batch, steps=2):
     """The batch with so many more steps of padding in each of its arrays over time."""
-    return replace(batch, **{field.name: np.concatenate([ids, np.zeros((steps, ids.shape[1]), ids.dtype)])
-                             for field in fields(batch) if (ids := getattr(batch, field.name)).ndim == 2})
+    longer = {}
+    for field in fields(batch):
+        ids = getattr(batch, field.name)
+        if ids.ndim == 2:
+            padding = np.zeros((steps, ids.shape[1]), ids.dtype)
+            longer[field.name] = np.concatenate([ids, padding])
+    return replace(batch, **longer)
 
 
 def shares_and_padding(model, batch, seed=1):

@@ -12,8 +12,8 @@ V = 9
 
 
 def attentive(rng, **settings):
-    return AttentiveLanguageModel.create(rng, V, hidden=6, layers=settings.pop("layers", 2), init=0.8, dtype=np.float64,
-                                         **settings)
+    settings = {"layers": 2, **settings}
+    return AttentiveLanguageModel.create(rng, V, hidden=6, init=0.8, dtype=np.float64, **settings)
 
 
 @pytest.mark.parametrize("settings", [dict(window=3), dict(window=3, carried=4), dict()])
@@ -21,13 +21,16 @@ def test_span_is_the_mean_weight_at_each_distance(rng, settings):
     model = attentive(rng, **settings)
     batches = TextBatches(rng.integers(4, V, 43), batch_size=3, steps=5)
     found = attention_span(model, batches, 3)
-    sums, state = [], None
+    sums = []
+    state = None
     for place in batches.order():
         batch = batches.batch(place)
         weights, state = model.weights(batch, state if place else None)
         T, B, S = weights.shape
-        sums += [[weights[t, b, S - T + t - d] for d in (1, 2, 3)] for t in range(T) for b in range(B)
-                 if S - T + t >= 3 and batch.targets[t, b]]
+        for t in range(T):
+            now = S - T + t
+            sums += [[weights[t, b, now - d] for d in (1, 2, 3)] for b in range(B)
+                     if now >= 3 and batch.targets[t, b]]
     np.testing.assert_allclose(found, np.mean(sums, 0), rtol=1e-10)
     if "window" in settings:
         assert found.sum() == pytest.approx(1) and (attention_span(model, batches) == found).all()
@@ -42,16 +45,22 @@ def test_span_of_sentences_leaves_padding_out(rng):
     alone = [attention_span(model, DocumentBatches([document], 1)) for document in documents]
     np.testing.assert_allclose(together, np.average(alone, axis=0, weights=[1, 6, 3]), rtol=1e-10)
     longer = [*documents, rng.integers(4, V, 21)]
-    assert len(attention_span(attentive(rng), DocumentBatches(longer, 1))) == 5             # a quarter of 20 steps
+    # a quarter of 20 steps
+    assert len(attention_span(attentive(rng), DocumentBatches(longer, 1))) == 5
 
 
 @pytest.mark.parametrize("cell, of", [("rnn", "h"), ("lstm", "h"), ("lstm", "c"), ("gru", "h")])
 @pytest.mark.parametrize("attention", [None, "combined", "key-value", "ngram"])
 def test_flow_is_the_derivative_by_the_top_state(rng, cell, of, attention):
-    """∂L_T/∂h_t or ∂L_T/∂c_t by central differences: the text is read to t, the top state nudged, and read on."""
+    """∂L_T/∂h_t or ∂L_T/∂c_t by central differences.
+
+    The text is read to t, the top state is nudged, and the rest read on from there.
+    """
     settings = dict(layers=2, cell=cell, hidden=6, init=0.8, dtype=np.float64)
-    model = LanguageModel.create(rng, V, **settings) if attention is None else \
-        AttentiveLanguageModel.create(rng, V, attention, order=3, carried=8, **settings)
+    if attention is None:
+        model = LanguageModel.create(rng, V, **settings)
+    else:
+        model = AttentiveLanguageModel.create(rng, V, attention, order=3, carried=8, **settings)
     ids = rng.integers(4, V, (6, 1))
     flow = gradient_flow(model, TextBatch(ids[:-1], ids[1:], np.arange(1)), of=of)
     assert flow.shape == (5,)
@@ -60,19 +69,25 @@ def test_flow_is_the_derivative_by_the_top_state(rng, cell, of, attention):
         def read(part, state):
             return model.loss(TextBatch(ids[part][:, :], ids[1:][part], np.arange(1)), state)
         _, state = read(slice(0, t + 1), None)
-        cells, memory = (state, None) if attention is None else state
+        cells = state
+        memory = None
+        if attention is not None:
+            cells, memory = state
         top = cells[-1]
         if of == "c":                           # h_t = o_t ∘ tanh(c_t) goes along
             h, c = top
             top = h / np.tanh(c) * np.tanh(c + nudge), c + nudge
+        elif isinstance(top, tuple):
+            top = top[0] + nudge, *top[1:]
         else:
-            top = (top[0] + nudge, *top[1:]) if isinstance(top, tuple) else top + nudge
+            top = top + nudge
         if memory is not None:
             states = memory[0].copy()
             states[:, -1] = top[0] if isinstance(top, tuple) else top
             memory = states, memory[1]
         cells = cells[:-1] + (top,)
-        state, loss = cells if attention is None else (cells, memory), 0.0
+        state = cells if attention is None else (cells, memory)
+        loss = 0.0
         for s in range(t + 1, 5):
             loss, state = read(slice(s, s + 1), state)
         return loss

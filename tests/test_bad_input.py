@@ -1,6 +1,6 @@
-"""Malformed input: every one is refused at once, with what was given and what was expected, and nothing half-written.
+"""Malformed input: refused at once, with what was given and what was expected, by every room.
 
-The command line's share is in test_cli.py, checkpoints' in training/test_checkpoint.py, text files' in data/test_pairs.py.
+The command line's share is in tests/cli, checkpoints' in tests/training, text files' in tests/data.
 """
 
 import numpy as np
@@ -50,7 +50,9 @@ additive = AdditiveAttention.create(rng, 3, 4, 5)
 embedding = Embedding.create(rng, 9, 3)
 output = Output.create(rng, 3, 9)
 model = RNNSearch.create(rng, 9, 9, embedding=3, hidden=4, maxout=2)
-xs, mask, values = np.zeros((5, 2, 3), F), np.ones((5, 2), bool), np.zeros((2, 6, 4), F)
+xs = np.zeros((5, 2, 3), F)
+mask = np.ones((5, 2), bool)
+values = np.zeros((2, 6, 4), F)
 memory = additive.read(values, np.ones((2, 6), bool))
 three = np.zeros((2, 5, 3), F)
 local_p = LocalPredictive.create(rng, DotAttention(), 4)
@@ -81,7 +83,10 @@ def scaled(visible):
 
 def step_back(cell, dy, dstate):
     """Step 1 of a cell's backward pass, driven by hand."""
-    return lambda: cell.step_backward(1, dy, dstate, cell.forward(xs)[2][1], cell.begin_backward(cell.forward(xs)[2][1]))
+    def call():
+        _, _, cache = cell.forward(xs)
+        cell.step_backward(1, dy, dstate, cache[1], cell.begin_backward(cache[1]))
+    return call
 
 
 def look_back(attention, dcontext, query=np.zeros((2, 4), F)):
@@ -94,105 +99,211 @@ def look_back(attention, dcontext, query=np.zeros((2, 4), F)):
 
 
 BAD = {
-    "cell: batch-major sequence": (lambda: gru.forward(np.zeros((2, 5), F)), ValueError, r"xs \(T, B, I\) has shape \(2, 5\)"),
-    "cell: wrong input size": (lambda: gru.forward(np.zeros((5, 2, 7), F)), ValueError, r"expected \(any, any, 3\)"),
-    "cell: wrong dtype": (lambda: gru.forward(np.zeros((5, 2, 3))), TypeError, "xs is float64, the weights are float32"),
-    "cell: mask of another shape": (lambda: gru.forward(xs, None, mask.T), ValueError, r"mask \(T, B\) has shape \(2, 5\)"),
-    "cell: mask that is not boolean": (lambda: gru.forward(xs, None, mask.astype(int)), TypeError, "must be boolean"),
-    "cell: state of another size": (lambda: gru.forward(xs, np.zeros((2, 5), F)), ValueError, r"state h \(B, H\)"),
-    "LSTM: cell of another batch": (lambda: lstm.forward(xs, (np.zeros((2, 4), F), np.zeros((3, 4), F))), ValueError,
-                                    r"state c \(B, H\) has shape \(3, 4\)"),
-    "LSTM: state without its cell": (lambda: lstm.forward(xs, np.zeros((2, 4), F)), ValueError,
-                                     r"state has 1 arrays, expected 2: an LSTM's is the tuple \(h, c\)"),
-    "GRU: state of an LSTM": (lambda: gru.forward(xs, lstm.zero_state(2)), ValueError, "state has 2 arrays, expected 1"),
-    "RNN: gradient of one row": (back(rnn, np.zeros((5, 1, 4), F)), ValueError,
-                                 r"dys \(T, B, H\) has shape \(5, 1, 4\), expected \(5, 2, 4\)"),
+    "cell: batch-major sequence": (
+        lambda: gru.forward(np.zeros((2, 5), F)),
+        ValueError, r"xs \(T, B, I\) has shape \(2, 5\)"),
+    "cell: wrong input size": (
+        lambda: gru.forward(np.zeros((5, 2, 7), F)),
+        ValueError, r"expected \(any, any, 3\)"),
+    "cell: wrong dtype": (
+        lambda: gru.forward(np.zeros((5, 2, 3))),
+        TypeError, "xs is float64, the weights are float32"),
+    "cell: mask of another shape": (
+        lambda: gru.forward(xs, None, mask.T),
+        ValueError, r"mask \(T, B\) has shape \(2, 5\)"),
+    "cell: mask that is not boolean": (
+        lambda: gru.forward(xs, None, mask.astype(int)),
+        TypeError, "must be boolean"),
+    "cell: state of another size": (
+        lambda: gru.forward(xs, np.zeros((2, 5), F)),
+        ValueError, r"state h \(B, H\)"),
+    "LSTM: cell of another batch": (
+        lambda: lstm.forward(xs, (np.zeros((2, 4), F), np.zeros((3, 4), F))),
+        ValueError, r"state c \(B, H\) has shape \(3, 4\)"),
+    "LSTM: state without its cell": (
+        lambda: lstm.forward(xs, np.zeros((2, 4), F)),
+        ValueError, r"state has 1 arrays, expected 2: an LSTM's is the tuple \(h, c\)"),
+    "GRU: state of an LSTM": (
+        lambda: gru.forward(xs, lstm.zero_state(2)),
+        ValueError, "state has 2 arrays, expected 1"),
+    "RNN: gradient of one row": (
+        back(rnn, np.zeros((5, 1, 4), F)),
+        ValueError, r"dys \(T, B, H\) has shape \(5, 1, 4\), expected \(5, 2, 4\)"),
     "GRU: batch-major gradient": (back(gru, np.zeros((2, 5, 4), F)), ValueError, "dys.*time-major"),
-    "LSTM: gradient of fewer steps": (back(lstm, np.zeros((4, 2, 4), F)), ValueError, r"dys \(T, B, H\) has shape \(4"),
-    "RNN: gradient of the state of one row": (back(rnn, None, np.zeros((1, 4), F)), ValueError,
-                                              r"dstate h \(B, H\) has shape \(1, 4\), expected \(2, 4\)"),
-    "GRU: gradient of a smaller state": (back(gru, None, np.zeros((2, 3), F)), ValueError, r"dstate h \(B, H\)"),
-    "LSTM: gradient of a smaller cell": (back(lstm, None, (np.zeros((2, 4), F), np.zeros((2, 3), F))), ValueError,
-                                         r"dstate c \(B, H\) has shape \(2, 3\)"),
-    "LSTM: gradient of h alone": (back(lstm, None, np.zeros((2, 4), F)), ValueError, "dstate has 1 arrays, expected 2"),
-    "GRU: pre-activations of another width": (lambda: before.begin(np.zeros((2, 2, 5), F)), ValueError,
-                                              r"a \(T, B, gates · H\) has shape \(2, 2, 5\), expected \(any, any, 12\)"),
-    "RNN: pre-activations of another dtype": (lambda: rnn.begin(np.zeros((5, 2, 4))), TypeError, "a is float64"),
-    "RNN: step, gradient of one row": (step_back(rnn, np.zeros((1, 4), F), rnn.zero_state(2)), ValueError,
-                                       r"dy \(B, H\) has shape \(1, 4\), expected \(2, 4\)"),
-    "LSTM: step, gradient of a smaller state": (step_back(lstm, np.zeros((2, 3), F), lstm.zero_state(2)), ValueError, "dy"),
-    "LSTM: step, gradient of h alone": (step_back(lstm, np.zeros((2, 4), F), np.zeros((2, 4), F)), ValueError, "has 1 arrays"),
-    "GRU: step, gradient of the state of one row": (step_back(gru, np.zeros((2, 4), F), np.zeros((1, 4), F)), ValueError,
-                                                    "dstate h"),
-    "bidirectional: gradient of one row": (back(Bidirectional(rnn, gru), np.zeros((5, 1, 8), F)), ValueError, "dys"),
-    "GRU: unknown convention": (lambda: GRU.create(rng, 3, 4, reset="during"), ValueError, "reset='during'"),
-    "GRU: bias without its place": (lambda: GRU(gru.W, gru.U, gru.b, gru.b_n, "before"), ValueError, "has no bias b_n"),
-    "bidirectional: mask": (lambda: Bidirectional(gru, gru).forward(xs, None, mask[:3]), ValueError, "mask"),
-    "stacked: state of another depth": (lambda: Stacked([gru], Dropout()).forward(xs, (None, None)), ValueError,
-                                        "state has 2 layers, expected 1"),
-    "embedding: id too large": (lambda: embedding.forward(np.array([9])), ValueError, "holds the id 9, expected 0 to 8"),
-    "embedding: negative id": (lambda: embedding.forward(np.array([-1])), ValueError, "holds the id -1"),
-    "embedding: floats": (lambda: embedding.forward(np.array([1.0])), TypeError, "must be an integer array"),
-    "embedding: gradient of fewer ids": (lambda: embedding.backward(np.zeros((2, 3), F), np.array([1, 2, 3]),
-                                                                    embedding.zeros_like()), ValueError,
-                                         r"dy \(…, E\) has shape \(2, 3\), expected \(3, 3\)"),
-    "embedding: gradient of another size": (lambda: embedding.backward(np.zeros((2, 5), F), np.array([1, 2]),
-                                                                       embedding.zeros_like()), ValueError, "dy"),
-    "linear: wrong size": (lambda: Linear.create(rng, 3, 2).forward(np.zeros((4, 5), F)), ValueError, "expected"),
+    "LSTM: gradient of fewer steps": (
+        back(lstm, np.zeros((4, 2, 4), F)),
+        ValueError, r"dys \(T, B, H\) has shape \(4"),
+    "RNN: gradient of the state of one row": (
+        back(rnn, None, np.zeros((1, 4), F)),
+        ValueError, r"dstate h \(B, H\) has shape \(1, 4\), expected \(2, 4\)"),
+    "GRU: gradient of a smaller state": (
+        back(gru, None, np.zeros((2, 3), F)),
+        ValueError, r"dstate h \(B, H\)"),
+    "LSTM: gradient of a smaller cell": (
+        back(lstm, None, (np.zeros((2, 4), F), np.zeros((2, 3), F))),
+        ValueError, r"dstate c \(B, H\) has shape \(2, 3\)"),
+    "LSTM: gradient of h alone": (
+        back(lstm, None, np.zeros((2, 4), F)),
+        ValueError, "dstate has 1 arrays, expected 2"),
+    "GRU: pre-activations of another width": (
+        lambda: before.begin(np.zeros((2, 2, 5), F)),
+        ValueError, r"a \(T, B, gates · H\) has shape \(2, 2, 5\), expected \(any, any, 12\)"),
+    "RNN: pre-activations of another dtype": (
+        lambda: rnn.begin(np.zeros((5, 2, 4))),
+        TypeError, "a is float64"),
+    "RNN: step, gradient of one row": (
+        step_back(rnn, np.zeros((1, 4), F), rnn.zero_state(2)),
+        ValueError, r"dy \(B, H\) has shape \(1, 4\), expected \(2, 4\)"),
+    "LSTM: step, gradient of a smaller state": (
+        step_back(lstm, np.zeros((2, 3), F), lstm.zero_state(2)),
+        ValueError, "dy"),
+    "LSTM: step, gradient of h alone": (
+        step_back(lstm, np.zeros((2, 4), F), np.zeros((2, 4), F)),
+        ValueError, "has 1 arrays"),
+    "GRU: step, gradient of the state of one row": (
+        step_back(gru, np.zeros((2, 4), F), np.zeros((1, 4), F)),
+        ValueError, "dstate h"),
+    "bidirectional: gradient of one row": (
+        back(Bidirectional(rnn, gru), np.zeros((5, 1, 8), F)),
+        ValueError, "dys"),
+    "GRU: unknown convention": (
+        lambda: GRU.create(rng, 3, 4, reset="during"),
+        ValueError, "reset='during'"),
+    "GRU: bias without its place": (
+        lambda: GRU(gru.W, gru.U, gru.b, gru.b_n, "before"),
+        ValueError, "has no bias b_n"),
+    "bidirectional: mask": (
+        lambda: Bidirectional(gru, gru).forward(xs, None, mask[:3]),
+        ValueError, "mask"),
+    "stacked: state of another depth": (
+        lambda: Stacked([gru], Dropout()).forward(xs, (None, None)),
+        ValueError, "state has 2 layers, expected 1"),
+    "embedding: id too large": (
+        lambda: embedding.forward(np.array([9])),
+        ValueError, "holds the id 9, expected 0 to 8"),
+    "embedding: negative id": (
+        lambda: embedding.forward(np.array([-1])),
+        ValueError, "holds the id -1"),
+    "embedding: floats": (
+        lambda: embedding.forward(np.array([1.0])),
+        TypeError, "must be an integer array"),
+    "embedding: gradient of fewer ids": (
+        lambda: embedding.backward(np.zeros((2, 3), F), np.array([1, 2, 3]),
+                                   embedding.zeros_like()),
+        ValueError, r"dy \(…, E\) has shape \(2, 3\), expected \(3, 3\)"),
+    "embedding: gradient of another size": (
+        lambda: embedding.backward(np.zeros((2, 5), F), np.array([1, 2]), embedding.zeros_like()),
+        ValueError, "dy"),
+    "linear: wrong size": (
+        lambda: Linear.create(rng, 3, 2).forward(np.zeros((4, 5), F)),
+        ValueError, "expected"),
     "dropout: rate": (lambda: Dropout(1.0), ValueError, r"rate 1.0 is not in \[0, 1\)"),
-    "dropout: one name for all": (lambda: Dropout(0.5).forward(xs, rng, np.arange(1)), ValueError,
-                                  r"names x.shape\[:-1\] has shape \(1,\), expected \(5, 2\)"),
-    "dropout: gradient of more rows": (lambda: Dropout(0.5).backward(np.zeros((6, 2, 3), F),
-                                                                     Dropout(0.5).forward(xs, rng)[1]), ValueError,
-                                       r"dy \(rows, D\) has shape \(12, 3\), expected \(10, any\)"),
-    "maxout: odd": (lambda: Maxout().forward(np.zeros((2, 5))), ValueError, "5 columns: expected an even number"),
-    "deep output: size": (lambda: DeepOutput.create(rng, 3, 4, 5, 2).forward(*(np.zeros((2, 3), F),) * 3), ValueError,
-                          r"Ey \(N, E\) has shape \(2, 3\)"),
-    "output: target out of range": (lambda: output.loss(np.zeros((2, 3), F), np.array([1, 9])), ValueError, "the id 9"),
-    "output: targets of another length": (lambda: output.loss(np.zeros((2, 3), F), np.array([1])), ValueError, "targets"),
-    "output: tied to another size": (lambda: Output.create(rng, 4, 9, words=embedding), ValueError, "the tied table"),
-    "attention: time-major values": (lambda: additive.read(np.zeros((6, 2), F), mask), ValueError, "batch-major"),
-    "attention: mask of another shape": (lambda: additive.read(values, np.ones((2, 5), bool)), ValueError, "mask"),
-    "attention: integer mask": (lambda: FixedVector().read(values, np.ones((2, 6), int)), TypeError, "must be boolean"),
-    "attention: query of another batch": (lambda: additive.step(np.zeros((3, 3), F), memory, 0), ValueError, "query"),
-    "attention: gradient of one context": (look_back(additive, np.zeros((1, 4), F), np.zeros((2, 3), F)), ValueError,
-                                           r"dcontext \(B, D\) has shape \(1, 4\), expected \(2, 4\)"),
-    "attention: gradient of a smaller context": (look_back(DotAttention(), np.zeros((2, 2), F)), ValueError, "dcontext"),
-    "attention: scores of more positions": (lambda: Wide().step(np.zeros((2, 4), F), memory, 0), ValueError,
-                                            r"scores \(B, S\) has shape \(2, 9\), expected \(2, 6\)"),
-    "local-p: around several heads": (lambda: LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4), ValueError,
-                                      "multi-head with local-p"),
-    "scaled dot: mask to add": (lambda: scaled(np.where(np.tri(5, dtype=bool), 0, -np.inf)), TypeError, "must be boolean"),
-    "scaled dot: mask of another size": (lambda: scaled(np.ones((2, 5, 6), bool)), ValueError,
-                                         r"mask \(B, …, T, S\) has shape \(2, 5, 6\), expected \(2, 5, 5\)"),
-    "scaled dot: mask of more axes": (lambda: scaled(np.ones((1, 2, 5, 5), bool)), ValueError, r"mask \(B, …, T, S\) has"),
-    "scaled dot: keys of another dtype": (lambda: ScaledDotProductAttention().forward(three, three.astype(float), three, None),
-                                          TypeError, "k is float64, the queries are float32"),
-    "local-p: gradient of one context": (look_back(local_p, np.zeros((1, 4), F)), ValueError, "dcontext"),
-    "history: scores of another shape": (lambda: Flat.create(rng, 4, 4, 5).forward(xs[:, :, :1] + np.zeros(4, F),
-                                                                                   np.zeros((2, 5, 4), F),
-                                                                                   np.zeros((2, 5, 4), F), causal(mask.T, 5)),
-                                         ValueError, r"scores \(T, B, S\) has shape \(2, 5\), expected \(5, 2, 5\)"),
-    "memory: one axis missing": (lambda: Memory(values[0], None, mask), ValueError, r"values \(B, S, D\)"),
-    "batch: empty source": (lambda: pair_batch([[4], []], [[4], [4]]), ValueError, "an empty source sentence"),
-    "batch: empty target": (lambda: pair_batch([[4]], [[]]), ValueError, "an empty target sentence"),
+    "dropout: one name for all": (
+        lambda: Dropout(0.5).forward(xs, rng, np.arange(1)),
+        ValueError, r"names x.shape\[:-1\] has shape \(1,\), expected \(5, 2\)"),
+    "dropout: gradient of more rows": (
+        lambda: Dropout(0.5).backward(np.zeros((6, 2, 3), F), Dropout(0.5).forward(xs, rng)[1]),
+        ValueError, r"dy \(rows, D\) has shape \(12, 3\), expected \(10, any\)"),
+    "maxout: odd": (
+        lambda: Maxout().forward(np.zeros((2, 5))),
+        ValueError, "5 columns: expected an even number"),
+    "deep output: size": (
+        lambda: DeepOutput.create(rng, 3, 4, 5, 2).forward(*(np.zeros((2, 3), F),) * 3),
+        ValueError, r"Ey \(N, E\) has shape \(2, 3\)"),
+    "output: target out of range": (
+        lambda: output.loss(np.zeros((2, 3), F), np.array([1, 9])),
+        ValueError, "the id 9"),
+    "output: targets of another length": (
+        lambda: output.loss(np.zeros((2, 3), F), np.array([1])),
+        ValueError, "targets"),
+    "output: tied to another size": (
+        lambda: Output.create(rng, 4, 9, words=embedding),
+        ValueError, "the tied table"),
+    "attention: time-major values": (
+        lambda: additive.read(np.zeros((6, 2), F), mask),
+        ValueError, "batch-major"),
+    "attention: mask of another shape": (
+        lambda: additive.read(values, np.ones((2, 5), bool)),
+        ValueError, "mask"),
+    "attention: integer mask": (
+        lambda: FixedVector().read(values, np.ones((2, 6), int)),
+        TypeError, "must be boolean"),
+    "attention: query of another batch": (
+        lambda: additive.step(np.zeros((3, 3), F), memory, 0),
+        ValueError, "query"),
+    "attention: gradient of one context": (
+        look_back(additive, np.zeros((1, 4), F), np.zeros((2, 3), F)),
+        ValueError, r"dcontext \(B, D\) has shape \(1, 4\), expected \(2, 4\)"),
+    "attention: gradient of a smaller context": (
+        look_back(DotAttention(), np.zeros((2, 2), F)),
+        ValueError, "dcontext"),
+    "attention: scores of more positions": (
+        lambda: Wide().step(np.zeros((2, 4), F), memory, 0),
+        ValueError, r"scores \(B, S\) has shape \(2, 9\), expected \(2, 6\)"),
+    "local-p: around several heads": (
+        lambda: LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4),
+        ValueError, "multi-head with local-p"),
+    "scaled dot: mask to add": (
+        lambda: scaled(np.where(np.tri(5, dtype=bool), 0, -np.inf)),
+        TypeError, "must be boolean"),
+    "scaled dot: mask of another size": (
+        lambda: scaled(np.ones((2, 5, 6), bool)),
+        ValueError, r"mask \(B, …, T, S\) has shape \(2, 5, 6\), expected \(2, 5, 5\)"),
+    "scaled dot: mask of more axes": (
+        lambda: scaled(np.ones((1, 2, 5, 5), bool)),
+        ValueError, r"mask \(B, …, T, S\) has"),
+    "scaled dot: keys of another dtype": (
+        lambda: ScaledDotProductAttention().forward(three, three.astype(float), three, None),
+        TypeError, "k is float64, the queries are float32"),
+    "local-p: gradient of one context": (
+        look_back(local_p, np.zeros((1, 4), F)),
+        ValueError, "dcontext"),
+    "history: scores of another shape": (
+        lambda: Flat.create(rng, 4, 4, 5).forward(
+            np.zeros((5, 2, 4), F), np.zeros((2, 5, 4), F), np.zeros((2, 5, 4), F),
+            causal(mask.T, 5)),
+        ValueError, r"scores \(T, B, S\) has shape \(2, 5\), expected \(5, 2, 5\)"),
+    "memory: one axis missing": (
+        lambda: Memory(values[0], None, mask),
+        ValueError, r"values \(B, S, D\)"),
+    "batch: empty source": (
+        lambda: pair_batch([[4], []], [[4], [4]]),
+        ValueError, "an empty source sentence"),
+    "batch: empty target": (
+        lambda: pair_batch([[4]], [[]]),
+        ValueError, "an empty target sentence"),
     "batch: nothing": (lambda: pair_batch([], []), ValueError, "0 sources and 0 targets"),
-    "batch: unequal": (lambda: pair_batch([[4]], [[4], [5]]), ValueError, "1 sources and 2 targets"),
+    "batch: unequal": (
+        lambda: pair_batch([[4]], [[4], [5]]),
+        ValueError, "1 sources and 2 targets"),
     "batches: empty corpus": (lambda: PairBatches([], []), ValueError, "is the corpus empty"),
-    "batches: size 0": (lambda: PairBatches([[4]], [[4]], batch_size=0), ValueError, "batch_size 0"),
-    "text: too short": (lambda: TextBatches([4, 5, 6], batch_size=20), ValueError, "too short for 20 streams"),
+    "batches: size 0": (
+        lambda: PairBatches([[4]], [[4]], batch_size=0),
+        ValueError, "batch_size 0"),
+    "text: too short": (
+        lambda: TextBatches([4, 5, 6], batch_size=20),
+        ValueError, "too short for 20 streams"),
     "vocabulary: no text": (lambda: Vocabulary.build([]), ValueError, "the text is empty"),
     "vocabulary: a word twice": (lambda: Vocabulary(["a", "a"]), ValueError, "occurs before"),
-    "model: source mask missing a sentence": (lambda: model.start(np.array([[4, 0], [2, 0]]),
-                                                                  np.array([[True, False], [True, False]])), ValueError,
-                                              "a source sentence of the batch is empty"),
-    "model: unknown word id": (lambda: model.start(np.array([[99]]), np.array([[True]])), ValueError, "the id 99"),
-    "model: readout": (lambda: RNNSearch.create(rng, 9, 9, 3, 4, readout="next"), ValueError, "readout='next'"),
-    "model: init": (lambda: EncoderDecoder.create(rng, 9, 9, 3, 4, init="zero"), ValueError, "init='zero'"),
-    "model: memory below 0": (lambda: AttentiveLanguageModel.create(rng, 9, "ngram", hidden=6, carried=-1), ValueError,
-                              "carried = -1"),
-    "N-gram: memory of another length": (lambda: NGramReader.create(rng, 6, 3).forward(
-        np.zeros((5, 2, 6), F), mask, (np.zeros((2, 1, 6), F), np.ones((2, 1), bool))), ValueError, "memory"),
+    "model: source mask missing a sentence": (
+        lambda: model.start(np.array([[4, 0], [2, 0]]), np.array([[True, False], [True, False]])),
+        ValueError, "a source sentence of the batch is empty"),
+    "model: unknown word id": (
+        lambda: model.start(np.array([[99]]), np.array([[True]])),
+        ValueError, "the id 99"),
+    "model: readout": (
+        lambda: RNNSearch.create(rng, 9, 9, 3, 4, readout="next"),
+        ValueError, "readout='next'"),
+    "model: init": (
+        lambda: EncoderDecoder.create(rng, 9, 9, 3, 4, init="zero"),
+        ValueError, "init='zero'"),
+    "model: memory below 0": (
+        lambda: AttentiveLanguageModel.create(rng, 9, "ngram", hidden=6, carried=-1),
+        ValueError, "carried = -1"),
+    "N-gram: memory of another length": (
+        lambda: NGramReader.create(rng, 6, 3).forward(
+            np.zeros((5, 2, 6), F), mask, (np.zeros((2, 1, 6), F), np.ones((2, 1), bool))),
+        ValueError, "memory"),
     "model: cell": (lambda: LanguageModel.create(rng, 9, cell="mamba"), ValueError, "cell 'mamba'"),
     "model: unknown name": (lambda: build("gpt", rng), ValueError, "unknown model 'gpt'"),
 }
@@ -206,11 +317,14 @@ def test_refused(name):
     assert len(str(caught.value)) < 300
 
 
-# ---- float64 into float32 weights: NumPy would upcast all that follows ---------------------------------------------------
+# ---- float64 into float32 weights: NumPy would upcast all that follows ---------------------------
 
-double, read_mask = np.zeros((2, 6, 4)), np.ones((2, 6), bool)
-states, steps_mask = np.zeros((5, 2, 4)), np.ones((5, 2), bool)
+double = np.zeros((2, 6, 4))
 single = double.astype(F)
+read_mask = np.ones((2, 6), bool)
+states = np.zeros((5, 2, 4))
+single_states = states.astype(F)
+steps_mask = np.ones((5, 2), bool)
 
 
 def asked(attention):
@@ -222,7 +336,9 @@ MIXED = {
     "cell": lambda: gru.forward(np.zeros((5, 2, 3))),
     "linear": lambda: Linear.create(rng, 4, 2).forward(double),
     "layer norm": lambda: LayerNorm.create(4).forward(double),
-    "deep output": lambda: DeepOutput.create(rng, 4, 4, 4, 2).forward(states[0].astype(F), states[0], states[0].astype(F)),
+    "deep output":
+        lambda: DeepOutput.create(rng, 4, 4, 4, 2).forward(
+            single_states[0], states[0], single_states[0]),
     "output": lambda: output.loss(np.zeros((2, 3)), np.array([1, 2])),
     "additive": lambda: additive.read(double, read_mask),
     "general": lambda: GeneralAttention.create(rng, 3, 4).read(double, read_mask),
@@ -234,19 +350,26 @@ MIXED = {
     "location query": asked(LocationAttention.create(rng, 4, 6)),
     "multi-head query": asked(MultiHeadAttention.create(rng, 4, 4)),
     "dot query": asked(DotAttention()),
-    "single": lambda: Single.create(rng, 4, 4, 3).forward(states, double, double, causal(read_mask, 5)),
-    "combined": lambda: Combined.create(rng, 4, 4, 3).forward(states.astype(F), double, double, causal(read_mask, 5)),
+    "single":
+        lambda: Single.create(rng, 4, 4, 3).forward(states, double, double, causal(read_mask, 5)),
+    "combined":
+        lambda: Combined.create(rng, 4, 4, 3).forward(
+            single_states, double, double, causal(read_mask, 5)),
     "reader": lambda: KeyValueReader.create(rng, 4, 3).forward(states, steps_mask),
-    "reader's memory": lambda: KeyValueReader.create(rng, 4, 3).forward(states.astype(F), steps_mask, (double, read_mask)),
-    "N-gram's memory": lambda: NGramReader.create(rng, 4, 3, order=3).forward(states.astype(F), steps_mask,
-                                                                              (double[:, :1], read_mask[:, :1])),
+    "reader's memory":
+        lambda: KeyValueReader.create(rng, 4, 3).forward(
+            single_states, steps_mask, (double, read_mask)),
+    "N-gram's memory":
+        lambda: NGramReader.create(rng, 4, 3, order=3).forward(
+            single_states, steps_mask, (double[:, :1], read_mask[:, :1])),
     "N-gram": lambda: NGramReader.create(rng, 4, 3, order=3).forward(states, steps_mask),
 }
 
 
 @pytest.mark.parametrize("name", MIXED)
 def test_mixed_dtypes_are_refused(name):
-    with pytest.raises(TypeError, match="is float64, the weights are float32: convert one with astype"):
+    message = "is float64, the weights are float32: convert one with astype"
+    with pytest.raises(TypeError, match=message):
         MIXED[name]()
 
 
@@ -256,10 +379,13 @@ def test_a_nan_in_the_input_is_not_hidden():
     bad[2, 1, 0] = np.nan
     for cell in (gru, lstm):
         ys, _, _ = cell.forward(bad)
-        assert np.isnan(ys[2:, 1]).all() and np.isfinite(ys[:, 0]).all() and np.isfinite(ys[:2]).all()
+        assert np.isnan(ys[2:, 1]).all()
+        assert np.isfinite(ys[:, 0]).all() and np.isfinite(ys[:2]).all()
     wrong = values.copy()
     wrong[1, 2, 3] = np.nan
-    context, weights, _ = additive.step(np.zeros((2, 3), F), additive.read(wrong, np.ones((2, 6), bool)), 0)
-    assert np.isnan(context[1]).any() and np.isnan(weights[1]).all() and np.isfinite(context[0]).all()
+    read = additive.read(wrong, np.ones((2, 6), bool))
+    context, weights, _ = additive.step(np.zeros((2, 3), F), read, 0)
+    assert np.isnan(context[1]).any() and np.isnan(weights[1]).all()
+    assert np.isfinite(context[0]).all()
     loss = output.loss(np.full((1, 3), np.nan, F), np.array([4]))
     assert np.isnan(loss)

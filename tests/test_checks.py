@@ -15,7 +15,8 @@ def test_gradients(name):
     report = CHECKS[name](np.random.default_rng(0))
     assert report.title == name and 0 <= report.worst < TOLERANCE
     case = CASES[name](np.random.default_rng(0), np.float64)
-    assert {n for n, _ in case.target.named_parameters()} <= report.errors.keys()       # nothing is left out
+    # nothing is left out
+    assert {n for n, _ in case.target.named_parameters()} <= report.errors.keys()
 
 
 @each
@@ -35,11 +36,12 @@ def test_float32_agrees(name):
 
 @each
 def test_no_case_is_idle(name):
-    """Every parameter and every input gets a gradient that is not 0: a check of zeros would prove nothing."""
+    """Every parameter and input gets a gradient that is not 0: zeros would prove nothing."""
     case = CASES[name](np.random.default_rng(0), np.float64)
     *_, grad, dinputs = laws.run(case)
     for part, array in list(grad.named_parameters()) + list(laws.leaves(dinputs, "input")):
-        beyond = part.startswith("output.") and not name.endswith("loss")       # forward stops before the output layer
+        # forward stops before the output layer
+        beyond = part.startswith("output.") and not name.endswith("loss")
         assert array.size == 0 or array.any() or beyond, part
 
 

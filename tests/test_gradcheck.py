@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck import GradientError, gradcheck, numeric_gradient, protocol, randomize, relative_errors
+from numpy_attention.gradcheck import (GradientError, gradcheck, numeric_gradient, protocol,
+                                       randomize, relative_errors)
 from numpy_attention.layers.linear import Linear
 
 
@@ -41,7 +42,9 @@ def test_numeric_gradient_of_a_cubic_and_restores_the_array():
 
 
 def test_relative_errors():
-    errors = relative_errors(np.array([1.0, 2.0, 0.0, np.nan, 1e-4]), np.array([1.0, 1.0, 0.0, 1.0, 2e-4]))
+    analytic = np.array([1.0, 2.0, 0.0, np.nan, 1e-4])
+    numeric = np.array([1.0, 1.0, 0.0, 1.0, 2e-4])
+    errors = relative_errors(analytic, numeric)
     np.testing.assert_allclose(errors, [0, 0.5, 0, np.inf, 1e-4 / 1e-3])
 
 
@@ -65,7 +68,8 @@ def test_a_wrong_gradient_is_reported_with_its_usual_suspect(rng, spoil, suspect
     with pytest.raises(GradientError, match=suspect) as caught:
         gradcheck(layer, rng.standard_normal((4, 3)), rng=rng, backward=backward)
     message = str(caught.value)
-    assert "wrong gradient for W at (" in message and "backward:" in message and "central differences:" in message
+    assert "wrong gradient for W at (" in message and "backward:" in message
+    assert "central differences:" in message
     assert "input[0] (4, 3) =" in message
 
 
@@ -82,7 +86,8 @@ def test_one_wrong_element_is_found_and_named(rng):
 
 
 def test_shapes_and_missing_gradients_are_reported(rng):
-    layer, x = linear(rng, 4, 3), rng.standard_normal((5, 4))
+    layer = linear(rng, 4, 3)
+    x = rng.standard_normal((5, 4))
     with pytest.raises(GradientError, match=r"input\[0\] has shape \(4, 5\), expected \(5, 4\)"):
         gradcheck(layer, x, rng=rng, backward=lambda *args: layer.backward(*args).T.copy())
     with pytest.raises(GradientError, match=r"gradients for \[\], expected \['input\[0\]'\]"):
@@ -96,18 +101,21 @@ def test_float32_and_infinite_outputs_are_refused(rng):
     with pytest.raises(TypeError, match="W is float32"):
         gradcheck(layer.astype(np.float32), np.ones((5, 4)), rng=rng)
     with pytest.raises(ValueError, match="not finite"):
-        gradcheck(layer, np.full((5, 4), np.nan), rng=rng, forward=lambda x: (x, x), backward=lambda dy, c, g: dy)
+        gradcheck(layer, np.full((5, 4), np.nan), rng=rng, forward=lambda x: (x, x),
+                  backward=lambda dy, cache, grad: dy)
 
 
 def test_the_callers_arrays_are_left_alone(rng):
-    layer, x = linear(rng, 4, 3), rng.standard_normal((5, 4))
-    before = layer.vector.copy(), x.copy()
+    layer = linear(rng, 4, 3)
+    x = rng.standard_normal((5, 4))
+    weights_before = layer.vector.copy()
+    x_before = x.copy()
     gradcheck(layer, x, rng=rng)
-    assert (layer.vector == before[0]).all() and (x == before[1]).all()
+    assert (layer.vector == weights_before).all() and (x == x_before).all()
 
 
 def test_protocol_sends_gradients_through_weights_too(rng):
-    """An attention whose backward drops dweights passes with contexts alone and fails under `protocol`."""
+    """An attention whose backward drops dweights passes with contexts alone."""
     from numpy_attention.attention.additive import AdditiveAttention
 
     class Deaf(AdditiveAttention):
@@ -117,5 +125,5 @@ def test_protocol_sends_gradients_through_weights_too(rng):
     attention = randomize(Deaf.create(rng, 3, 4, 5, dtype=np.float64), rng)
     forward, backward = protocol(attention, np.ones((2, 6), bool))
     with pytest.raises(GradientError):
-        gradcheck(attention, rng.standard_normal((3, 2, 3)), rng.standard_normal((2, 6, 4)), rng=rng, forward=forward,
-                  backward=backward)
+        gradcheck(attention, rng.standard_normal((3, 2, 3)), rng.standard_normal((2, 6, 4)),
+                  rng=rng, forward=forward, backward=backward)

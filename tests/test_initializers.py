@@ -6,20 +6,26 @@ import pytest
 from numpy_attention import initializers
 
 
-@pytest.mark.parametrize("init", [initializers.uniform(0.1), initializers.normal(0.01), initializers.glorot,
-                                  initializers.orthogonal])
+@pytest.mark.parametrize("init", [
+    initializers.uniform(0.1),
+    initializers.normal(0.01),
+    initializers.glorot,
+    initializers.orthogonal,
+])
 def test_repeatable_and_of_the_dtype_asked_for(init):
     for dtype in (np.float32, np.float64):
         first, second = (init(np.random.default_rng(4), (5, 15), dtype) for _ in range(2))
         assert first.dtype == dtype and first.shape == (5, 15) and (first == second).all()
     assert init(np.random.default_rng(4), (5, 15)).dtype == np.float32
-    np.testing.assert_allclose(init(np.random.default_rng(4), (5, 15)), first, atol=1e-6)   # the same draws, rounded
+    # the same draws, rounded
+    np.testing.assert_allclose(init(np.random.default_rng(4), (5, 15)), first, atol=1e-6)
 
 
 def test_scales(rng):
     shape = (200, 300)
     values = initializers.uniform(0.1)(rng, shape)
-    assert 0.099 < values.max() <= 0.1 and -0.1 <= values.min() < -0.099 and abs(values.mean()) < 1e-3
+    assert 0.099 < values.max() <= 0.1 and -0.1 <= values.min() < -0.099
+    assert abs(values.mean()) < 1e-3
     assert initializers.normal(0.01)(rng, shape).std() == pytest.approx(0.01, rel=0.02)
     bound = np.sqrt(6 / 500)
     assert np.abs(initializers.glorot(rng, shape)).max() == pytest.approx(bound, rel=1e-3)

@@ -9,35 +9,41 @@ from numpy_attention import metrics
 from numpy_attention.data.pairs import Pair
 
 # "the red house" → "la casa roja": adjective and noun are swapped, and one link is only possible.
-SWAPPED = Pair(("the", "red", "house"), ("la", "casa", "roja"), sure={(0, 0), (2, 1), (1, 2)}, possible={(0, 1)})
+SWAPPED = Pair(("the", "red", "house"), ("la", "casa", "roja"), sure={(0, 0), (2, 1), (1, 2)},
+               possible={(0, 1)})
 LONG = Pair(("a", "b", "c", "d", "e"), ("A", "B", "C"), sure={(0, 0), (4, 2), (3, 2)})
 UNLINKED = Pair(("x", "y"), ("X",))
 
 
 def pointing_at(positions, source_length, target_length=None):
     """Weights whose row j has 0.6 at positions[j] and the rest spread evenly."""
-    weights = np.full((target_length or len(positions), source_length), 0.4 / max(source_length - 1, 1))
+    rest = 0.4 / max(source_length - 1, 1)
+    weights = np.full((target_length or len(positions), source_length), rest)
     weights[np.arange(len(positions)), positions] = 0.6
     return weights
 
 
 def test_bleu_by_hand():
-    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples match; lengths are equal, so no brevity penalty.
+    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples match; lengths are equal, so
+    # there is no brevity penalty.
     score = metrics.bleu([["a", "b", "c", "d", "x", "f"]], [["a", "b", "c", "d", "e", "f"]])
     assert score.score == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
-    assert "tok:none" in score.signature and "smooth:exp" in score.signature and "version:" in score.signature
+    assert "tok:none" in score.signature and "smooth:exp" in score.signature
+    assert "version:" in score.signature
     assert str(score) == f"BLEU = {score.score:.2f} ({score.signature})"
 
 
 def test_bleu_brevity_penalty_and_strings():
-    hypothesis, reference = "a b c d e", "a b c d e f g"
+    hypothesis = "a b c d e"
+    reference = "a b c d e f g"
     expected = 100 * math.exp(1 - 7 / 5)
     assert metrics.bleu([hypothesis], [reference]).score == pytest.approx(expected)
     assert metrics.bleu([hypothesis.split()], [reference.split()]).score == pytest.approx(expected)
 
 
 def test_bleu_tokenizer_matters_and_is_named():
-    hypothesis, reference = ["a b c d e, f."], ["a b c d e , f ."]
+    hypothesis = ["a b c d e, f."]
+    reference = ["a b c d e , f ."]
     assert metrics.bleu(hypothesis, reference).score < 100
     score = metrics.bleu(hypothesis, reference, tokenize="13a")
     assert score.score == pytest.approx(100) and "tok:13a" in score.signature
@@ -46,7 +52,7 @@ def test_bleu_tokenizer_matters_and_is_named():
 
 
 def test_white_space_tokens_count_as_tokens():
-    """A character model's blank is a token like any other: 5 characters, 3 of them right in place."""
+    """A character model's blank is a token like any other: 3 of 5 characters are right."""
     right = metrics.bleu([list("1 2 3")], [list("1 2 3")])
     assert right.score == pytest.approx(100)
     wrong = metrics.bleu([list("1 2 3")], [list("1-2-3")])
@@ -65,8 +71,9 @@ def test_no_warning_about_tokenised_text(caplog):
 
 
 def test_chrf_by_hand():
-    # Order 1: 2 of 3 characters match both ways (F = 2/3); order 2: 1 of 2 (F = 1/2); order 3: none; longer: absent.
-    # sacreBLEU averages precision and recall over the orders present: (2/3 + 1/2 + 0) / 3 for both, so F is the same.
+    # Order 1: 2 of 3 characters match both ways (F = 2/3); order 2: 1 of 2 (F = 1/2); order 3:
+    # none; longer: absent. sacreBLEU averages precision and recall over the orders present:
+    # (2/3 + 1/2 + 0) / 3 for both, so F is the same.
     score = metrics.chrf(["abc"], ["abd"])
     assert score.score == pytest.approx(100 * (2 / 3 + 1 / 2 + 0) / 3)
     assert score.name == "chrF" and "nc:6" in score.signature
@@ -91,7 +98,8 @@ def test_text_measures_refuse_what_is_not_text(measure):
 
 
 def test_exact_match():
-    assert metrics.exact_match([["a", "b"], ["c"], []], [("a", "b"), ("d",), ()]) == pytest.approx(2 / 3)
+    found = metrics.exact_match([["a", "b"], ["c"], []], [("a", "b"), ("d",), ()])
+    assert found == pytest.approx(2 / 3)
     assert metrics.exact_match(["a b", "c"], ["a b", "c "]) == 0.5
     assert metrics.exact_match([np.array([4, 5])], [[4, 5]]) == 1
     assert metrics.exact_match([["a"]], [["a", "a"]]) == 0
@@ -107,7 +115,8 @@ def test_bleu_by_length():
     assert [bucket[:3] for bucket in buckets] == [(1, 5, 1), (5, 6, 1), (6, 8, 0), (8, math.inf, 2)]
     assert buckets[0].bleu == pytest.approx(100) and buckets[1].bleu == pytest.approx(100)
     assert buckets[2].bleu is None
-    assert buckets[3].bleu == pytest.approx(100 * math.exp(1 - 20 / 15))     # all n-grams right, 15 words for 20
+    # all n-grams right, 15 words for 20
+    assert buckets[3].bleu == pytest.approx(100 * math.exp(1 - 20 / 15))
 
 
 @pytest.mark.parametrize("lengths, edges, message", [
@@ -126,7 +135,8 @@ def test_bleu_by_length_refuses(lengths, edges, message):
 def test_pointing_accuracy_by_hand():
     pairs = [SWAPPED, LONG, UNLINKED]
     weights = [pointing_at([0, 2, 2], 3), pointing_at([1, 1, 3], 5), pointing_at([0], 2)]
-    # SWAPPED: words 0 and 1 right, word 2 wrong. LONG: word 0 wrong; word 2 is right for 3 and cannot be for 4 too.
+    # SWAPPED: words 0 and 1 right, word 2 wrong. LONG: word 0 wrong; word 2 is right for 3 and
+    # cannot be for 4 too.
     assert metrics.pointing_accuracy(weights, pairs) == pytest.approx(3 / 6)
     assert metrics.pointing_accuracy(iter(weights), iter(pairs)) == pytest.approx(3 / 6)
 
@@ -161,7 +171,8 @@ def test_rows_of_zeros_point_nowhere():
 
 def test_alignment_error_rate_by_hand():
     # A = {(0,0) sure, (0,1) possible, (2,2) neither}: |A∩S| = 1, |A∩P| = 2, |A| = 3, |S| = 3.
-    assert metrics.alignment_error_rate([{(0, 0), (0, 1), (2, 2)}], [SWAPPED]) == pytest.approx(1 - 3 / 6)
+    rate = metrics.alignment_error_rate([{(0, 0), (0, 1), (2, 2)}], [SWAPPED])
+    assert rate == pytest.approx(1 - 3 / 6)
     assert metrics.alignment_error_rate([SWAPPED.sure], [SWAPPED]) == 0
     assert metrics.alignment_error_rate([SWAPPED.possible], [SWAPPED]) == 0
     assert metrics.alignment_error_rate([set()], [SWAPPED]) == 1
@@ -173,7 +184,8 @@ def test_alignment_error_rate_by_hand():
 def test_alignment_error_rate_refuses():
     with pytest.raises(ValueError, match="1 link sets but 2 pairs"):
         metrics.alignment_error_rate([set()], [SWAPPED, LONG])
-    with pytest.raises(ValueError, match=r"pair 0: link \(2, 4\) is outside of 5 source and 3 target"):
+    message = r"pair 0: link \(2, 4\) is outside of 5 source and 3 target"
+    with pytest.raises(ValueError, match=message):
         metrics.alignment_error_rate([{(2, 4)}], [LONG])
     with pytest.raises(ValueError, match="no gold alignment"):
         metrics.alignment_error_rate([set()], [UNLINKED])
@@ -184,9 +196,9 @@ def test_diagonal_pointing_by_hand():
     assert metrics.diagonal_pointing([SWAPPED, LONG, UNLINKED]) == pytest.approx(3 / 6)
     # same: LONG 0, 1, 2 → only (0,0).
     assert metrics.diagonal_pointing([SWAPPED, LONG], rule="same") == pytest.approx(2 / 6)
-    halves = Pair(("a", "b"), ("A", "B", "C"), sure={(1, 1)})                   # 1·1/2 = 0.5 rounds up to 1
+    halves = Pair(("a", "b"), ("A", "B", "C"), sure={(1, 1)})           # 1·1/2 = 0.5 rounds up to 1
     assert metrics.diagonal_pointing([halves]) == 1
-    shorter = Pair(("a", "b"), ("A", "B", "C"), sure={(1, 2)})                  # the last source word
+    shorter = Pair(("a", "b"), ("A", "B", "C"), sure={(1, 2)})              # the last source word
     assert metrics.diagonal_pointing([shorter], rule="same") == 1
     single = Pair(("a", "b", "c"), ("A",), sure={(0, 0)})
     assert metrics.diagonal_pointing([single]) == 1
@@ -196,11 +208,16 @@ def test_diagonal_pointing_by_hand():
         metrics.diagonal_pointing([UNLINKED])
 
 
-@pytest.mark.parametrize("measure", [metrics.pointing_accuracy, metrics.near_pointing, metrics.links_from_weights])
+@pytest.mark.parametrize("measure", [
+    metrics.pointing_accuracy,
+    metrics.near_pointing,
+    metrics.links_from_weights,
+])
 @pytest.mark.parametrize("weights, pairs, message", [
     ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs"),
     ([], [], "no weight matrices to measure"),
-    ([pointing_at([0, 1, 2], 5).T], [LONG], r"shape \(5, 3\), expected \(target, source\) = \(3, 5\)"),
+    ([pointing_at([0, 1, 2], 5).T], [LONG],
+     r"shape \(5, 3\), expected \(target, source\) = \(3, 5\)"),
     ([pointing_at([0, 1, 2], 7)], [LONG], "padding"),
     ([pointing_at([0, 1], 5)], [LONG], "expected"),
     ([pointing_at([0, 1, 2, 3, 4], 5)], [LONG], r"shape \(5, 5\)"),

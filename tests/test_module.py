@@ -25,8 +25,10 @@ class Model(Module):
 def tied(dtype=np.float64):
     rng = np.random.default_rng(0)
     words = Embedding.create(rng, 5, 3, dtype=dtype)
-    layers = [Linear.create(rng, 3, 4, dtype=dtype), (Linear.create(rng, 4, 3, bias=False, dtype=dtype),)]
-    return Model(words, layers, Output.create(rng, 3, 5, dtype=dtype, words=words), np.ones(2, dtype))
+    first = Linear.create(rng, 3, 4, dtype=dtype)
+    second = Linear.create(rng, 4, 3, bias=False, dtype=dtype)
+    output = Output.create(rng, 3, 5, dtype=dtype, words=words)
+    return Model(words, [first, (second,)], output, np.ones(2, dtype))
 
 
 def names(module):
@@ -35,9 +37,11 @@ def names(module):
 
 def test_dotted_names_each_once_and_ties():
     model = tied()
-    assert names(model) == ["scale", "words.E", "layers.0.W", "layers.0.b", "layers.1.0.W", "output.b"]
+    assert names(model) == ["scale", "words.E", "layers.0.W", "layers.0.b", "layers.1.0.W",
+                            "output.b"]
     assert model.ties() == [("output.words", "words")]
-    assert [name for name, _ in model.modules()] == ["", "words", "layers.0", "layers.1.0", "output"]
+    parts = [name for name, _ in model.modules()]
+    assert parts == ["", "words", "layers.0", "layers.1.0", "output"]
     assert model.size == 2 + 15 + 12 + 4 + 12 + 5 and model.dtype == np.float64
 
 
@@ -69,15 +73,17 @@ def test_the_vector_is_behind_the_fields():
     vector *= 2
     assert (model.words.E == 2 * before["words.E"]).all()
     joined = np.concatenate([array.ravel() for _, array in model.named_parameters()])
-    assert (vector == joined).all()                                     # names and vector go in one order
+    assert (vector == joined).all()                             # names and vector go in one order
 
 
 def test_assigning_to_a_packed_field_copies_into_the_vector():
     model = tied()
-    vector, field = model.vector, model.layers[0].b
+    vector = model.vector
+    field = model.layers[0].b
     model.layers[0].b = np.arange(4.0)
-    assert model.layers[0].b is field and (field == np.arange(4)).all() and np.shares_memory(field, vector)
-    model.scale += 1                                                    # in place: the same array comes back
+    assert model.layers[0].b is field and (field == np.arange(4)).all()
+    assert np.shares_memory(field, vector)
+    model.scale += 1                                        # in place: the same array comes back
     assert (model.scale == 2).all() and np.shares_memory(model.scale, vector)
     for wrong in (np.zeros(3), np.zeros(4, np.float32), None, [0.0] * 4):
         with pytest.raises(ValueError, match=r"Linear.b is packed as float64 \(4,\)"):
@@ -102,7 +108,8 @@ def test_a_part_of_a_packed_model_is_no_part_of_another():
     first = tied()
     vector = first.vector
     second = Model(first.words, [], Output(first.words, np.zeros(5)), np.ones(2))
-    with pytest.raises(RuntimeError, match=r"^words \(Embedding\) is part of a model that is packed already: .* copy\(\)"):
+    message = r"^words \(Embedding\) is part of a model that is packed already: .* copy\(\)"
+    with pytest.raises(RuntimeError, match=message):
         second.vector
     assert np.shares_memory(first.words.E, vector) and "_packed" not in second.__dict__
     assert second.zeros_like().vector.size == second.size               # its twin shares nothing
@@ -132,12 +139,16 @@ def test_the_lists_of_a_packed_model_are_closed():
         model.layers.append(layers[0].copy())
     with pytest.raises(ValueError, match="assemble the model first"):
         model.layers = layers
-    layers[0] = None                                                    # no longer the model's own list
+    layers[0] = None                                                # no longer the model's own list
     assert model.layers[0] is not None and model.size == model.vector.size
     assert isinstance(model.zeros_like().layers, tuple) and isinstance(model.copy().layers, tuple)
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), Model.copy])
+@pytest.mark.parametrize("again", [
+    copy.deepcopy,
+    lambda model: pickle.loads(pickle.dumps(model)),
+    Model.copy,
+])
 @pytest.mark.parametrize("packed", [False, True])
 def test_copies_of_every_kind_keep_vector_and_fields_together(again, packed):
     model = tied()
@@ -145,7 +156,8 @@ def test_copies_of_every_kind_keep_vector_and_fields_together(again, packed):
         model.vector
     twin = again(model)
     assert names(twin) == names(model) and twin.output.words is twin.words and twin.rate == 0.5
-    assert all((one == other).all() for (_, one), (_, other) in zip(model.named_parameters(), twin.named_parameters()))
+    for (_, one), (_, other) in zip(model.named_parameters(), twin.named_parameters()):
+        assert (one == other).all()
     before = model.words.E.copy()
     twin.words.E[:] = 9
     assert (twin.vector[2:17] == 9).all() and (model.words.E == before).all()
@@ -169,7 +181,8 @@ def test_the_twin_is_zero_tied_and_packed():
     model = tied()
     twin = model.zeros_like()
     assert type(twin) is Model and names(twin) == names(model) and twin.rate == 0.5
-    assert not twin.vector.any() and twin.vector.shape == model.vector.shape and twin.vector.dtype == model.dtype
+    assert not twin.vector.any() and twin.vector.shape == model.vector.shape
+    assert twin.vector.dtype == model.dtype
     assert twin.output.words is twin.words and isinstance(twin.layers[1], tuple)
     twin.words.E += 1
     twin.output.words.E += 1
@@ -185,7 +198,8 @@ def test_a_module_without_parameters_has_an_empty_twin():
 
 
 def test_copies_are_independent_and_as_packed_as_their_model():
-    loose, packed = tied(), tied()
+    loose = tied()
+    packed = tied()
     packed.vector
     for model in (loose, packed):
         twin = model.copy()
@@ -193,7 +207,7 @@ def test_copies_are_independent_and_as_packed_as_their_model():
         assert twin.output.words is twin.words and (twin.vector == model.copy().vector).all()
         twin.words.E[:] = 7
         assert model.words.E.max() < 7
-    assert loose.words.E.base is None                                   # copying packed the copies, not the model
+    assert loose.words.E.base is None                   # copying packed the copies, not the model
 
 
 def test_astype_keeps_values_and_ties():
@@ -204,19 +218,22 @@ def test_astype_keeps_values_and_ties():
 
 
 def test_load_takes_exactly_its_own_parameters():
-    model, other = tied(), tied()
+    model = tied()
+    other = tied()
     other.vector[:] = 3
     model.load(dict(other.named_parameters()))
     assert (model.vector == 3).all()
     parameters = dict(other.named_parameters())
-    for change, message in (({"words.E": np.zeros((5, 2))}, r"words.E has shape \(5, 2\), expected \(5, 3\)"),
-                            ({"more": np.zeros(1)}, r"unknown \['more'\]")):
+    for change, message in (
+        ({"words.E": np.zeros((5, 2))}, r"words.E has shape \(5, 2\), expected \(5, 3\)"),
+        ({"more": np.zeros(1)}, r"unknown \['more'\]"),
+    ):
         with pytest.raises(ValueError, match=message):
             model.load(parameters | change)
     del parameters["scale"]
     with pytest.raises(ValueError, match=r"missing \['scale'\]"):
         model.load(parameters)
-    assert (model.vector == 3).all()                                    # a refused load changes nothing
+    assert (model.vector == 3).all()                                # a refused load changes nothing
 
 
 def test_print_shows_names_shapes_counts_and_ties():

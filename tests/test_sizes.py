@@ -1,4 +1,4 @@
-"""Sizes and initial values that cannot be are refused by every `create`, by name, before an array is made of them."""
+"""Sizes and initial values that cannot be are refused by every `create`, by name, at once."""
 
 import inspect
 
@@ -33,36 +33,57 @@ from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.models.transformer import Transformer
 
-SIZES = {                                               # of each `create`, sizes that can be
-    RNN: dict(inputs=3, hidden=4), GRU: dict(inputs=3, hidden=4), LSTM: dict(inputs=3, hidden=4),
-    Linear: dict(inputs=3, outputs=4), Embedding: dict(vocabulary=9, size=4), Output: dict(size=4, vocabulary=9),
-    LayerNorm: dict(size=4), FeedForward: dict(size=4, inner=5),
+# of each `create`, sizes that can be
+SIZES = {
+    RNN: dict(inputs=3, hidden=4),
+    GRU: dict(inputs=3, hidden=4),
+    LSTM: dict(inputs=3, hidden=4),
+    Linear: dict(inputs=3, outputs=4),
+    Embedding: dict(vocabulary=9, size=4),
+    Output: dict(size=4, vocabulary=9),
+    LayerNorm: dict(size=4),
+    FeedForward: dict(size=4, inner=5),
     DeepOutput: dict(hidden=4, embedding=3, context=5, size=2),
-    AdditiveAttention: dict(query_size=3, value_size=4, size=5), GeneralAttention: dict(query_size=3, value_size=4),
-    LocationAttention: dict(query_size=3, longest=9), LocalPredictive: dict(query_size=3, size=4, width=2),
+    AdditiveAttention: dict(query_size=3, value_size=4, size=5),
+    GeneralAttention: dict(query_size=3, value_size=4),
+    LocationAttention: dict(query_size=3, longest=9),
+    LocalPredictive: dict(query_size=3, size=4, width=2),
     MultiHeadAttention: dict(query_size=4, value_size=3, size=6, outputs=5, heads=2),
-    Combined: dict(query_size=4, key_size=3, size=5), Single: dict(key_size=3, size=5),
-    KeyValueReader: dict(hidden=4, outputs=3, window=2), NGramReader: dict(hidden=6, outputs=3, order=4),
+    Combined: dict(query_size=4, key_size=3, size=5),
+    Single: dict(key_size=3, size=5),
+    KeyValueReader: dict(hidden=4, outputs=3, window=2),
+    NGramReader: dict(hidden=6, outputs=3, order=4),
     LanguageModel: dict(vocabulary=9, hidden=4, layers=2, embedding=3),
     AttentiveLanguageModel: dict(vocabulary=9, hidden=4, layers=2, embedding=3, window=2),
-    RNNSearch: dict(embedding=3, hidden=4, alignment=5, maxout=2), EncoderDecoder: dict(embedding=3, hidden=4, maxout=2),
-    LuongTranslator: dict(embedding=3, hidden=4, layers=2, alignment=5), Transformer: dict(size=4, layers=2, heads=2, inner=5),
+    RNNSearch: dict(embedding=3, hidden=4, alignment=5, maxout=2),
+    EncoderDecoder: dict(embedding=3, hidden=4, maxout=2),
+    LuongTranslator: dict(embedding=3, hidden=4, layers=2, alignment=5),
+    Transformer: dict(size=4, layers=2, heads=2, inner=5),
 }
-OTHERS = {LocalPredictive: dict(attention=DotAttention()), Single: dict(query_size=4),
-          **{model: dict(source_vocabulary=9, target_vocabulary=9)
-             for model in (RNNSearch, EncoderDecoder, LuongTranslator, Transformer)}}
+# and what it takes besides
+OTHERS = {
+    LocalPredictive: dict(attention=DotAttention()),
+    Single: dict(query_size=4),
+    RNNSearch: dict(source_vocabulary=9, target_vocabulary=9),
+    EncoderDecoder: dict(source_vocabulary=9, target_vocabulary=9),
+    LuongTranslator: dict(source_vocabulary=9, target_vocabulary=9),
+    Transformer: dict(source_vocabulary=9, target_vocabulary=9),
+}
 
 
 def create(kind, **sizes):
-    rng = dict(rng=np.random.default_rng(0)) if "rng" in inspect.signature(kind.create).parameters else {}
-    return kind.create(**rng, **(SIZES[kind] | OTHERS.get(kind, {}) | sizes))
+    arguments = SIZES[kind] | OTHERS.get(kind, {}) | sizes
+    if "rng" in inspect.signature(kind.create).parameters:
+        arguments["rng"] = np.random.default_rng(0)
+    return kind.create(**arguments)
 
 
-@pytest.mark.parametrize("kind, name", [(kind, name) for kind, sizes in SIZES.items() for name in sizes])
+@pytest.mark.parametrize("kind, name", [(kind, name) for kind in SIZES for name in SIZES[kind]])
 def test_a_size_that_cannot_be_is_refused_by_name(kind, name):
     assert create(kind).size
     for size in (0, -1, 1.5, float("nan")):
-        with pytest.raises(ValueError, match=rf"^{name} = {size}: expected a whole number of at least [12]$"):
+        message = rf"^{name} = {size}: expected a whole number of at least [12]$"
+        with pytest.raises(ValueError, match=message):
             create(kind, **{name: size})
 
 
@@ -75,10 +96,11 @@ def test_one_of_everything_can_be():
 
 @pytest.mark.parametrize("order", [1, 0, -2])
 def test_an_ngram_of_less_than_two(order):
-    for call in (lambda: create(AttentiveLanguageModel, attention="ngram", window=None, order=order),
-                 lambda: within_budget(5000, 9, "ngram", order=order)):
-        with pytest.raises(ValueError, match=f"order = {order}: expected a whole number of at least 2"):
-            call()
+    message = f"order = {order}: expected a whole number of at least 2"
+    with pytest.raises(ValueError, match=message):
+        create(AttentiveLanguageModel, attention="ngram", window=None, order=order)
+    with pytest.raises(ValueError, match=message):
+        within_budget(5000, 9, "ngram", order=order)
 
 
 def test_more_roles_than_numbers_in_a_state():
@@ -90,8 +112,13 @@ def test_more_roles_than_numbers_in_a_state():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -0.1])
 def test_initial_values_that_cannot_be(bad):
-    for call in (lambda: uniform(bad), lambda: normal(bad), lambda: create(LanguageModel, init=bad),
-                 lambda: create(AttentiveLanguageModel, init=bad), lambda: create(LuongTranslator, init=bad)):
+    for call in (
+        lambda: uniform(bad),
+        lambda: normal(bad),
+        lambda: create(LanguageModel, init=bad),
+        lambda: create(AttentiveLanguageModel, init=bad),
+        lambda: create(LuongTranslator, init=bad),
+    ):
         with pytest.raises(ValueError, match=f"= {bad}: expected a finite number of at least 0"):
             call()
     assert not uniform(0)(np.random.default_rng(0), (2, 3)).any()

@@ -1,1 +1,4 @@
-"""From a trained model to words: greedy search, beam search, sampling."""
+"""From a trained model to words: greedy search, beam search, sampling.
+
+`protocols` says what a model must have for it.
+"""

@@ -2,31 +2,41 @@
 
 import numpy as np
 
-from numpy_attention.data.vocabulary import BOS, EOS
-from numpy_attention.decoding.hypothesis import Hypothesis, forbid, longest
+from numpy_attention.data.vocabulary import BOS
+from numpy_attention.decoding.hypothesis import Hypothesis, Prefix, forbid, longest
+from numpy_attention.decoding.protocols import Translator
+from numpy_attention.module import Array
 
 
-def greedy(model, source, source_mask, max_length=None):
-    """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → a Hypothesis for each sentence.
+def greedy(model: Translator, source: Array, source_mask: Array,
+           max_length: int | None = None) -> list[Hypothesis]:
+    """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → one for each sentence.
 
-    Stops at </s>, after max_length words, and in any case after twice the source's length and 10 more. <pad> and <s> are never
-    chosen. Sentences that have ended leave the batch. ValueError: an empty sentence, max_length below 1; ArithmeticError:
-    log p is not a number.
+    Stops at </s>, after max_length words, and in any case after twice the source's length and 10
+    more. <pad> and <s> are never chosen. Sentences that have ended leave the batch. ValueError: an
+    empty sentence, max_length below 1; ArithmeticError: log p is not a number.
     """
-    limit, lengths = longest(source_mask, max_length), source_mask.sum(0)
-    state, running = model.start(source, source_mask), np.arange(source.shape[1])
-    found = [Hypothesis([], 0.0, []) for _ in running]
+    limit = longest(source_mask, max_length)                        # (B,)
+    lengths = source_mask.sum(0)                                    # (B,)
+    state = model.start(source, source_mask)
+    running = [Prefix(b) for b in range(len(lengths))]              # one row of the state each
+    ended: dict[int, Hypothesis] = {}
     tokens = np.full(len(running), BOS)
-    while len(running):
-        log_probs, weights, state = model.next(tokens, state)
+    while running:
+        log_probs, weights, state = model.next(tokens, state)       # (rows, V), (rows, S)
         forbid(log_probs)
-        tokens = log_probs.argmax(1)
-        for i, b in enumerate(running):
-            found[b].ids.append(int(tokens[i]))
-            found[b].log_probability += float(log_probs[i, tokens[i]])
-            found[b].weights.append(weights[i, :lengths[b]].copy())
-        stay = np.array([found[b].ids[-1] != EOS and len(found[b].ids) < limit[b] for b in running])
-        running, tokens, state = running[stay], tokens[stay], state.take(np.flatnonzero(stay))
-    for hypothesis in found:
-        hypothesis.weights = np.array(hypothesis.weights)
-    return found
+        rows = []
+        survivors = []
+        for row, before in enumerate(running):
+            token = int(log_probs[row].argmax())
+            total = before.log_probability + float(log_probs[row, token])
+            after = before.followed_by(token, total, weights[row, :lengths[before.sentence]])
+            if after.ends(limit):
+                ended[after.sentence] = after.hypothesis()
+            else:
+                rows.append(row)
+                survivors.append(after)
+        running = survivors
+        state = state.take(np.array(rows, np.int64))
+        tokens = np.array([prefix.ids[-1] for prefix in running], np.int64)
+    return [ended[b] for b in range(len(lengths))]

@@ -1,6 +1,7 @@
 """What decoding returns, and what every search checks first."""
 
 from dataclasses import dataclass
+from typing import NamedTuple, Sequence
 
 import numpy as np
 
@@ -10,43 +11,73 @@ from numpy_attention.module import Array
 
 @dataclass
 class Hypothesis:
-    """A translation: ids with </s> at the end where it was reached, Σ log p, attention weights (target, source)."""
+    """A translation: ids with </s> at the end where it was reached, Σ log p, attention weights."""
 
-    ids: list
+    ids: list[int]
     log_probability: float
-    weights: Array      # (T, S), S with the source's </s>
+    weights: Array      # (T, S)  S with the source's </s>
 
     @property
-    def finished(self):
+    def finished(self) -> bool:
         """Whether </s> was reached."""
         return bool(self.ids) and self.ids[-1] == EOS
 
     @property
-    def words(self):
+    def words(self) -> list[int]:
         """The ids without </s>."""
         return self.ids[:-1] if self.finished else self.ids
 
-    def score(self, length_penalty):
-        """log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14), length with </s>; 0 compares sums of
-        log p."""
+    def score(self, length_penalty: float) -> float:
+        """log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14).
+
+        The length is that with </s>. A length_penalty of 0 compares sums of log p.
+        """
         return self.log_probability / ((5 + len(self.ids)) / 6) ** length_penalty
 
 
-def longest(source_mask, max_length):
-    """Steps to allow each sentence (B,): twice its source's length and 10 more, and at most max_length where given."""
+class Prefix(NamedTuple):
+    """The beginning of a translation, while a search writes it."""
+
+    sentence: int                   # its place in the batch
+    ids: list[int] = []
+    log_probability: float = 0.0
+    weights: list[Array] = []       # of (S,)
+
+    def followed_by(self, token: int, log_probability: float, weights: Array) -> "Prefix":
+        """The prefix one token longer, with the log p of the whole."""
+        return Prefix(self.sentence, self.ids + [token], log_probability, self.weights + [weights])
+
+    def ends(self, limit: Array) -> bool:
+        """Whether </s> was reached, or as many words as its sentence is allowed, limit (B,)."""
+        return self.ids[-1] == EOS or len(self.ids) >= limit[self.sentence]
+
+    def hypothesis(self) -> Hypothesis:
+        return Hypothesis(self.ids, self.log_probability, np.array(self.weights))
+
+
+def longest(source_mask: Array, max_length: int | None) -> Array:
+    """Steps to allow each sentence (B,): twice its source's length and 10 more, or max_length.
+
+    ValueError: an empty sentence, or a max_length below 1.
+    """
     lengths = source_mask.sum(0)
     if (lengths < 1).any():
-        raise ValueError("an empty source sentence, expected at least its </s>: drop empty sentences")
-    if max_length is not None and max_length < 1:
+        raise ValueError("an empty source sentence, expected at least its </s>: "
+                         "drop empty sentences")
+    limit = 2 * lengths + 10
+    if max_length is None:
+        return limit
+    if max_length < 1:
         raise ValueError(f"max_length {max_length}: expected at least 1")
-    return np.minimum(max_length, 2 * lengths + 10) if max_length else 2 * lengths + 10
+    return np.minimum(max_length, limit)
 
 
-def forbid(log_probs, never=(PAD, BOS)):
+def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:
     """Write −inf into log p (…, V) at the ids that are never chosen.
 
     ArithmeticError: a log p that is not a number, or a row with nothing left to choose from.
     """
     log_probs[..., list(never)] = -np.inf
     if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN
-        raise ArithmeticError("the model gives no probabilities to choose a token from: is it trained?")
+        raise ArithmeticError("the model gives no probabilities to choose a token from: "
+                              "is it trained?")

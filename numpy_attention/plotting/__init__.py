@@ -1,9 +1,10 @@
-"""Pictures: what attention looks at and how far back, how training went, how translation holds up with length.
+"""Pictures: what attention looks at and how far back, how training went, BLEU by length.
 
-Every function draws into the Axes it is given, or into a new figure, and returns the Axes; `save` writes it to a file.
-Nothing needs a display. A new figure belongs to pyplot where pyplot is imported already or in a notebook, so that it
-shows inline and with `plt.show()`; elsewhere it is a figure of its own, which vanishes with the last reference to it.
-Colours are chosen to be told apart by the colour-blind and in print.
+Every function draws into the Axes it is given, or into a new figure, and returns the Axes; `save`
+writes it to a file. Nothing needs a display. A new figure belongs to pyplot where pyplot is
+imported already or in a notebook, so that it shows inline and with `plt.show()`; elsewhere it is a
+figure of its own, which vanishes with the last reference to it. Colours are chosen to be told apart
+by the colour-blind and in print.
 """
 
 from numpy_attention.plotting.base import COLOURS, FALLBACK_FONTS, MARKERS, save
@@ -13,5 +14,8 @@ from numpy_attention.plotting.grid import heatmap_grid
 from numpy_attention.plotting.heatmap import attention_heatmap
 from numpy_attention.plotting.history import history_heatmap
 
-__all__ = ["COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span", "bleu_by_length_plot",
-           "gradient_flow", "heatmap_grid", "history_heatmap", "learning_curves", "save"]
+__all__ = [
+    "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
+    "bleu_by_length_plot", "gradient_flow", "heatmap_grid", "history_heatmap", "learning_curves",
+    "save",
+]

@@ -1,20 +1,27 @@
 """Curves of training and of quality."""
 
 import math
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 import numpy as np
 from matplotlib import ticker
+from matplotlib.axes import Axes
 
-from numpy_attention.plotting.base import COLOURS, MARKERS, legend_as_written, new_axes
+from numpy_attention.plotting.base import (COLOURS, MARKERS, curve_style, legend_as_written,
+                                           new_axes)
+
+if TYPE_CHECKING:
+    from numpy_attention.metrics import LengthBucket
 
 
-def learning_curves(history, ax=None):
-    """Perplexity on training and validation data by epoch, on a logarithmic scale, its best epoch marked → Axes.
+def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
+    """Perplexity on training and validation data by epoch, its best epoch marked; log scale.
 
-    history: one dict an epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`; where there is none,
-    exp of `train_loss`, `valid_loss` (nats a predicted token). Values that are missing, None or not finite leave a gap.
-    Where a line has `smoothing`, training's curve is named as what it is, the loss of smoothed labels. Other keys are not
-    drawn.
+    history: one dict an epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`; where
+    there is none, exp of `train_loss`, `valid_loss` (nats a predicted token). Values that are
+    missing, None or not finite leave a gap. Where a line has `smoothing`, training's curve is named
+    as what it is, the loss of smoothed labels. Other keys are not drawn. ValueError: no epoch, or
+    no finite value.
     """
     history = list(history)
     if not history:
@@ -23,10 +30,14 @@ def learning_curves(history, ax=None):
         if "epoch" not in line:
             raise ValueError(f"line {n} of the history has no 'epoch', only {sorted(line)}")
     epochs = [line["epoch"] for line in history]
-    curves = {name: [_perplexity(line, name) for line in history] for name in ("train", "valid")}
-    curves = {name: curve for name, curve in curves.items() if not np.isnan(curve).all()}
+    curves = {}
+    for name in ("train", "valid"):
+        curve = [_perplexity(line, name) for line in history]
+        if not np.isnan(curve).all():
+            curves[name] = curve
     if not curves:
-        raise ValueError("the history has no finite train_perplexity, valid_perplexity, train_loss or valid_loss")
+        raise ValueError("the history has no finite train_perplexity, valid_perplexity, "
+                         "train_loss or valid_loss")
 
     ax = ax or new_axes(6, 4)
     smoothed = ", labels smoothed" if any(line.get("smoothing") for line in history) else ""
@@ -34,14 +45,18 @@ def learning_curves(history, ax=None):
     for (name, curve), colour, marker in zip(curves.items(), COLOURS, MARKERS):
         ax.plot(epochs, curve, color=colour, marker=marker, markersize=5, label=names[name])
     if "valid" in curves:
-        best = int(np.nanargmin(curves["valid"]))
-        ax.plot(epochs[best], curves["valid"][best], linestyle="none", marker="*", markersize=15, color="#E69F00",
-                markeredgecolor="black", label=f"best: {curves['valid'][best]:.4g} (epoch {epochs[best]:g})")
+        at = int(np.nanargmin(curves["valid"]))
+        best = curves["valid"][at]
+        ax.plot(epochs[at], best, linestyle="none", marker="*", markersize=15, color="#E69F00",
+                markeredgecolor="black", label=f"best: {best:.4g} (epoch {epochs[at]:g})")
     ax.set(xlabel="epoch", ylabel="perplexity (log scale)", yscale="log")
     ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
     values = np.concatenate(list(curves.values()))
-    narrow = np.nanmax(values) < 10 * np.nanmin(values)                                   # under a decade: even ticks
-    ax.yaxis.set_major_locator(ticker.MaxNLocator(6) if narrow else ticker.LogLocator(subs=(1, 2, 5)))
+    under_a_decade = np.nanmax(values) < 10 * np.nanmin(values)
+    if under_a_decade:
+        ax.yaxis.set_major_locator(ticker.MaxNLocator(6))
+    else:
+        ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_locator(ticker.NullLocator())
     ax.grid(alpha=0.3)
@@ -49,47 +64,66 @@ def learning_curves(history, ax=None):
     return ax
 
 
-def bleu_by_length_plot(systems, ax=None):
-    """BLEU by sentence length, one curve a system → Axes.
+def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
+                        ax: Axes | None = None) -> Axes:
+    """BLEU by sentence length, one curve a system.
 
-    systems: name → list of `metrics.LengthBucket`, the same edges for all. A bucket without sentences leaves a gap.
+    systems: name → buckets of `metrics.bleu_by_length`, the same edges for all. A bucket without
+    sentences leaves a gap. ValueError: no system, or one with other edges.
     """
-    systems = {name: list(buckets) for name, buckets in systems.items()}
-    if not systems or not all(systems.values()):
+    drawn = {name: list(buckets) for name, buckets in systems.items()}
+    if not drawn or not all(drawn.values()):
         raise ValueError("nothing to plot: give a dict with at least one name and its buckets")
-    edges = {name: [(low, high) for low, high, _, _ in buckets] for name, buckets in systems.items()}
+    edges = {name: [(low, high) for low, high, _, _ in buckets] for name, buckets in drawn.items()}
     first = next(iter(edges))
     for name, pairs in edges.items():
         if pairs != edges[first]:
-            raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}: use the same edges")
+            raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}: "
+                             "use the same edges")
 
-    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if len(systems) > len(COLOURS) else {}  # among few curves
-    ax = ax or new_axes(max(4.5, 0.8 * len(edges[first]) + 2) + (3 if beside else 0), 5 if beside else 4)
-    for n, (name, buckets) in enumerate(systems.items()):
+    # a legend of many names does not stand among the curves
+    many = len(drawn) > len(COLOURS)
+    width = max(4.5, 0.8 * len(edges[first]) + 2)
+    if ax is None:
+        ax = new_axes(width + 3, 5) if many else new_axes(width, 4)
+    lines = []
+    for n, buckets in enumerate(drawn.values()):
         scores = [math.nan if score is None else score for _, _, _, score in buckets]
-        ax.plot(range(len(buckets)), scores, color=COLOURS[n % len(COLOURS)], marker=MARKERS[n % len(MARKERS)],
-                linestyle=("-", "--", "-.", ":")[n % 4])
-    labels, room = [], ax.get_position().width * ax.figure.get_figwidth() / len(edges[first])       # inches a bucket
+        lines += ax.plot(range(len(buckets)), scores, **curve_style(n))
+    room = ax.get_position().width * _figure_width(ax) / len(edges[first])      # inches a bucket
+    labels = []
     for k, (low, high) in enumerate(edges[first]):
-        counts = {buckets[k][2] for buckets in systems.values()}
-        count = f"\n{'n=' if room > 0.6 else ''}{counts.pop()}" if len(counts) == 1 else ""
-        labels.append(_span(low, high) + count)
+        label = _span(low, high)
+        counts = {buckets[k][2] for buckets in drawn.values()}
+        if len(counts) == 1:
+            label += f"\n{'n=' if room > 0.6 else ''}{counts.pop()}"
+        labels.append(label)
     ax.set_xticks(range(len(labels)), labels, fontsize=min(10, max(6, 16 * room)))
     ax.set(xlabel="sentence length in tokens, and number of sentences", ylabel="BLEU")
     ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3)
-    legend_as_written(ax, ax.lines[-len(systems):], systems, **beside)
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if many else {}
+    legend_as_written(ax, lines, drawn, **beside)
     return ax
 
 
-def _perplexity(line, name):
-    value, loss = line.get(f"{name}_perplexity"), line.get(f"{name}_loss")
+def _figure_width(ax: Axes) -> float:
+    figure: Any = ax.figure
+    return figure.get_figwidth()
+
+
+def _perplexity(line: Mapping[str, Any], name: str) -> float:
+    """NaN where there is none to draw."""
+    value = line.get(f"{name}_perplexity")
+    loss = line.get(f"{name}_loss")
     if value is None and loss is not None:
         value = math.exp(loss) if loss < 700 else math.inf
-    return value if value is not None and math.isfinite(value) and value > 0 else math.nan
+    if value is None or not (math.isfinite(value) and value > 0):
+        return math.nan
+    return value
 
 
-def _span(low, high):
+def _span(low: float, high: float) -> str:
     """The lengths of a bucket low ≤ length < high, in words."""
     if high == math.inf:
         return f"{low:g}+"

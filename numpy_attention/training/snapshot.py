@@ -47,7 +47,8 @@ def read(trainer: "Trainer", path: str | Path) -> None:
         raise ValueError(f"{path} was trained with {about.get('optimizer')}, now {optimizer}: "
                          "resume with the same optimizer, or choose another path")
     for name in SETTINGS:
-        before, now = about["trainer"][name], getattr(trainer, name)
+        before = about["trainer"][name]
+        now = getattr(trainer, name)
         if before != now:
             raise ValueError(f"{path} was trained with {name}={before}, now {now}: "
                              "resume with the same settings, or choose another path")

@@ -1,4 +1,4 @@
-"""Sampling from a table of probabilities, where every frequency is known, and from language models."""
+"""Sampling from a table of probabilities, where frequencies are known, and from language models."""
 
 import itertools
 
@@ -15,11 +15,11 @@ V = 9
 
 
 class Table:
-    """p(next | previous) from a table; the state counts the steps since it was empty, and the weights tell it."""
+    """p(next | previous) from a table; the state counts steps since it was empty: weights tell."""
 
     def __init__(self, rng):
         logits = 1.5 * rng.standard_normal((V, V))
-        logits[:, [PAD, BOS]] = 9                               # they tempt, and must never be chosen
+        logits[:, [PAD, BOS]] = 9                       # they tempt, and must never be chosen
         self.log_p = logits - np.log(np.exp(logits).sum(1, keepdims=True))
         self.calls = 0
 
@@ -52,8 +52,11 @@ def expected(log_p, temperature=1.0, top_k=None, top_p=None, never=(UNK,)):
 
 
 @pytest.mark.parametrize("settings", [
-    {}, {"temperature": 0.5}, {"temperature": 3.0}, {"top_k": 1}, {"top_k": 3}, {"top_k": 99}, {"top_p": 0.6}, {"top_p": 1.0},
-    {"top_p": 1e-9}, {"never": ()}, {"never": (UNK, EOS)}, {"temperature": 2.0, "top_k": 4, "top_p": 0.7},
+    {}, {"temperature": 0.5}, {"temperature": 3.0},
+    {"top_k": 1}, {"top_k": 3}, {"top_k": 99},
+    {"top_p": 0.6}, {"top_p": 1.0}, {"top_p": 1e-9},
+    {"never": ()}, {"never": (UNK, EOS)},
+    {"temperature": 2.0, "top_k": 4, "top_p": 0.7},
 ])
 def test_frequencies_are_the_probabilities(table, rng, settings):
     count = 3_000
@@ -67,7 +70,8 @@ def test_frequencies_are_the_probabilities(table, rng, settings):
         if seen.sum() < 150:
             continue
         wanted = seen.sum() * p[p > 0]
-        chi_square, freedom = ((seen[p > 0] - wanted)**2 / wanted).sum(), (p > 0).sum() - 1
+        chi_square = ((seen[p > 0] - wanted)**2 / wanted).sum()
+        freedom = (p > 0).sum() - 1
         assert chi_square <= freedom + 6 * np.sqrt(2 * freedom)
         checked += 1
     assert checked
@@ -80,7 +84,8 @@ def test_temperature_0_takes_the_most_probable(table, rng):
         row[[PAD, BOS, UNK]] = -np.inf
         assert id == row.argmax()
         previous = id
-    assert written(table, rng, temperature=1e-9, length=20) == written(table, rng, temperature=0, length=20)
+    almost = written(table, rng, temperature=1e-9, length=20)
+    assert almost == written(table, rng, temperature=0, length=20)
 
 
 def test_the_same_seed_writes_the_same(table):
@@ -89,15 +94,16 @@ def test_the_same_seed_writes_the_same(table):
 
 
 def test_one_token_at_a_time(table, rng):
-    """A token is there before the next one is computed, with the model's own log p and what was looked at."""
-    start, previous = read(table, [EOS, 5, 6]), 6
+    """A token is there before the next is computed, with the model's own log p and weights."""
+    start = read(table, [EOS, 5, 6])
+    previous = 6
     assert table.calls == 3 and [len(weights) for weights in start.weights] == [1, 2, 3]
     assert np.array_equal(start.log_probabilities, table.log_p[6])
     for step, choice in enumerate(sample(table, start, rng, length=4, temperature=0.5, top_k=3)):
         assert table.calls == 3 + step and len(choice.weights) == 3 + step
         assert choice.log_probability == pytest.approx(table.log_p[previous, choice.id])
         previous = choice.id
-    assert step == 3
+    assert step == 3 and table.calls == 6               # and none is computed that is not wanted
 
 
 def test_stops_after_sentences(table, rng):
@@ -108,7 +114,8 @@ def test_stops_after_sentences(table, rng):
 
 def test_the_state_begins_anew_after_a_sentence(table, rng):
     for reset in (True, False):
-        before, steps = None, 0
+        before = None
+        steps = 0
         for choice in sample(table, read(table, [EOS]), rng, length=300, reset=reset):
             steps = 1 if reset and before == EOS else steps + 1
             assert len(choice.weights) == steps
@@ -132,7 +139,8 @@ def test_extremes_are_drawn_without_overflow(rng):
 
 
 @pytest.mark.parametrize("create", [
-    lambda rng: LanguageModel.create(rng, V, 4, dropout=0.5), lambda rng: AttentiveLanguageModel.create(rng, V, "single", 4),
+    lambda rng: LanguageModel.create(rng, V, 4, dropout=0.5),
+    lambda rng: AttentiveLanguageModel.create(rng, V, "single", 4),
     lambda rng: AttentiveLanguageModel.create(rng, V, "key-value-predict", 6, window=2),
     lambda rng: AttentiveLanguageModel.create(rng, V, "ngram", 6, cell="gru"),
 ])
@@ -147,16 +155,21 @@ def test_models_give_the_log_p_of_teacher_forcing(create, rng):
     if hasattr(model, "reader") and choices[0].weights is not None:
         forced, _ = model.weights(TextBatch(ids[:-1], targets, np.arange(1)))
         for t, choice in enumerate(choices, 2):
-            seen = len(choice.weights)                          # a window's memory holds no more than it can see
+            seen = len(choice.weights)                  # a window's memory holds what it can see
             np.testing.assert_allclose(choice.weights, forced[t, 0, t - seen:t], atol=1e-6)
 
 
 @pytest.mark.parametrize("settings, message", [
     ({"temperature": -0.1}, "temperature -0.1: expected a number of at least 0"),
-    ({"temperature": float("nan")}, "temperature nan"), ({"temperature": float("inf")}, "temperature inf"),
-    ({"top_k": 0}, "top_k 0: expected at least 1"), ({"top_k": -3}, "top_k -3"),
-    ({"top_p": 0.0}, "top_p 0.0: expected a share above 0"), ({"top_p": 1.1}, "top_p 1.1"),
-    ({"top_p": float("nan")}, "top_p nan"), ({"length": 0}, "length 0"), ({"sentences": 0}, "sentences 0"),
+    ({"temperature": float("nan")}, "temperature nan"),
+    ({"temperature": float("inf")}, "temperature inf"),
+    ({"top_k": 0}, "top_k 0: expected at least 1"),
+    ({"top_k": -3}, "top_k -3"),
+    ({"top_p": 0.0}, "top_p 0.0: expected a share above 0"),
+    ({"top_p": 1.1}, "top_p 1.1"),
+    ({"top_p": float("nan")}, "top_p nan"),
+    ({"length": 0}, "length 0"),
+    ({"sentences": 0}, "sentences 0"),
 ])
 def test_settings_out_of_range_are_refused_before_the_first_step(table, rng, settings, message):
     start = read(table, [EOS])

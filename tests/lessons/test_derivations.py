@@ -1,4 +1,4 @@
-"""What lessons derive, taken out of them and run against the library with other numbers than theirs."""
+"""What lessons derive, taken out of them and run against the library with other numbers."""
 
 import ast
 
@@ -25,12 +25,21 @@ def derivation(name, folder):
     raise AssertionError("the lesson has no ## Check")
 
 
-@pytest.mark.parametrize("score, window", [("dot", "local-p"), ("concat", "local-m"), ("location", "global")])
+@pytest.mark.parametrize("score, window", [
+    ("dot", "local-p"),
+    ("concat", "local-m"),
+    ("location", "global"),
+])
 def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path):
-    lesson, source, target = derivation("09_luong_attention.py", tmp_path), [7, 4, 5, 5, 2], [6, 6, 4, 2]
-    model = randomize(LuongTranslator.create(np.random.default_rng(3), 8, 7, embedding=2, hidden=3, layers=1, cell="rnn", D=3,
-                                             attention=score, window=window, dtype=np.float64), np.random.default_rng(4))
-    plain, theirs = model.zeros_like(), model.zeros_like()
+    lesson = derivation("09_luong_attention.py", tmp_path)
+    source = [7, 4, 5, 5, 2]
+    target = [6, 6, 4, 2]
+    model = LuongTranslator.create(np.random.default_rng(3), 8, 7, embedding=2, hidden=3, layers=1,
+                                   cell="rnn", D=3, attention=score, window=window,
+                                   dtype=np.float64)
+    randomize(model, np.random.default_rng(4))
+    plain = model.zeros_like()
+    theirs = model.zeros_like()
     L, cache = lesson["forward"](source, target, model)
     lesson["backward"](cache, model, plain)
     loss, _ = model.loss_and_grad(pair_batch([source[:-1]], [target[:-1]]), None, 1.0, theirs)
@@ -42,12 +51,17 @@ def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path)
 
 
 def test_lesson_10_derives_what_the_attention_computes(tmp_path):
-    lesson, rng = derivation("10_scaled_dot_product.py", tmp_path), np.random.default_rng(5)
+    lesson = derivation("10_scaled_dot_product.py", tmp_path)
+    rng = np.random.default_rng(5)
     package = randomize(MultiHeadAttention.create(rng, 3, 5, 8, 4, heads=4, dtype=np.float64), rng)
     plain = lesson["PlainMultiHead"](*[array for _, array in package.named_parameters()], 4)
-    X, M, visible = rng.standard_normal((2, 3, 3)), rng.standard_normal((2, 4, 5)), np.ones((2, 3, 4), bool)
+    X = rng.standard_normal((2, 3, 3))
+    M = rng.standard_normal((2, 4, 5))
+    visible = np.ones((2, 3, 4), bool)
     visible[0, 1, 2:] = False
-    dy, dweights, results = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 3, 4)), []
+    dy = rng.standard_normal((2, 3, 4))
+    dweights = rng.standard_normal((2, 3, 4))
+    results = []
     for layer in (plain, package):
         y, weights, cache = layer.forward(X, M, visible)
         grad = layer.zeros_like()
@@ -58,12 +72,16 @@ def test_lesson_10_derives_what_the_attention_computes(tmp_path):
 
 def test_the_plain_beam_of_lesson_11_finds_what_the_library_finds_on_its_table():
     """The two definitions are taken out of the lesson and run without its training."""
-    taken = [node for node in ast.parse(TEXTS["11_decoding.py"]).body if getattr(node, "name", "") in ("Table", "plain_beam")]
+    lesson = ast.parse(TEXTS["11_decoding.py"])
+    taken = [node for node in lesson.body if getattr(node, "name", "") in ("Table", "plain_beam")]
     assert len(taken) == 2
     space = {"np": np, "BOS": BOS, "EOS": EOS, "PAD": PAD}
     exec(compile(ast.Module(taken, []), "11_decoding.py", "exec"), space)
-    table, source = space["Table"](), pair_batch([[4]], [[4]]).source
+    table = space["Table"]()
+    source = pair_batch([[4]], [[4]]).source
     for beam in (1, 2, 3, 9):
         found = beam_search(table, source, source > 0, beam)[0]
-        assert space["plain_beam"](table, source, beam) == [(tuple(h.ids), h.log_probability) for h in found]
-    assert space["plain_beam"](table, source, 1)[0][0] == (4, 7, EOS) and found[0].ids == [5, 6, EOS]
+        wanted = [(tuple(h.ids), h.log_probability) for h in found]
+        assert space["plain_beam"](table, source, beam) == wanted
+    assert space["plain_beam"](table, source, 1)[0][0] == (4, 7, EOS)
+    assert found[0].ids == [5, 6, EOS]

@@ -1,5 +1,7 @@
-"""The lessons as files: cells, prose, derivations, papers, a course that lists them all. (CI runs them; their own asserts
-check the rest.)"""
+"""The lessons as files: cells, prose, derivations, papers, a course that lists them all.
+
+CI runs them; their own asserts check the rest.
+"""
 
 import ast
 import re
@@ -10,10 +12,12 @@ from lesson_files import LESSONS, TEXTS, cells
 PAPERS = {
     "01_gradients_by_hand.py": (),
     "02_recurrent_network.py": ("Elman 1990", "Werbos 1990", "Pascanu et al. 2013"),
-    "03_lstm.py": ("Hochreiter & Schmidhuber 1997", "Gers et al. 2000", "Zaremba et al. 2014, section 3"),
+    "03_lstm.py": ("Hochreiter & Schmidhuber 1997", "Gers et al. 2000",
+                   "Zaremba et al. 2014, section 3"),
     "04_gru.py": ("Cho et al. 2014", "Bahdanau et al. 2015, A.1.1"),
     "05_attentive_language_model.py": ("Salton, Ross & Kelleher (2017)",),
-    "06_key_value_predict.py": ("Daniluk, Rocktäschel, Welbl & Riedel (2017)", "section 2.4, equation 13"),
+    "06_key_value_predict.py": ("Daniluk, Rocktäschel, Welbl & Riedel (2017)",
+                                "section 2.4, equation 13"),
     "07_encoder_decoder.py": ("Cho et al.",),
     "08_additive_attention.py": ("Bahdanau",),
     "09_luong_attention.py": ("Luong",),
@@ -26,7 +30,8 @@ every = pytest.mark.parametrize("name", sorted(PAPERS))
 
 
 def test_the_course_lists_exactly_the_lessons_that_exist():
-    listed = re.findall(r"^\| \[(.+?)\]\((.+?)\)", (LESSONS / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    course = (LESSONS / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(.+?)\]\((.+?)\)", course, re.MULTILINE)
     assert all(name == link for name, link in listed)
     assert [name for name, _ in listed] == list(TEXTS) == sorted(PAPERS)
 
@@ -35,13 +40,15 @@ def test_the_course_lists_exactly_the_lessons_that_exist():
 def test_cells_are_text_or_code_and_each_compiles(name):
     parts = cells(name)
     for is_text, body in parts:
-        compile(body, name, "exec")                                     # each cell can be run by itself
+        compile(body, name, "exec")                                 # each cell can be run by itself
         lines = [line for line in body.splitlines() if line]
         if is_text:
-            assert lines and all(line.startswith("# ") or line == "#" for line in lines), "text stands in comments"
+            comments = all(line.startswith("# ") or line == "#" for line in lines)
+            assert lines and comments, "text stands in comments"
         else:
             assert ast.parse(body).body, "a code cell without code"
-    assert sum(is_text for is_text, _ in parts) >= 5 and sum(not is_text for is_text, _ in parts) >= 5
+    assert sum(is_text for is_text, _ in parts) >= 5
+    assert sum(not is_text for is_text, _ in parts) >= 5
     assert parts[0][1].startswith(f"\n# # Lesson {name[:2]}") and "# ## Questions" in parts[-1][1]
 
 
@@ -53,8 +60,8 @@ def test_prints_before_it_imports_anything(name):
 
 @pytest.mark.parametrize("name", DERIVED)
 def test_derives_checks_compares_and_plants_a_bug_that_must_be_caught(name):
-    for needed in ("# ## Forward", "# ## Backward", r"gradcheck\(", r"np\.allclose\(", r"plotting\.save\(",
-                   r"except \(?GradientError"):
+    for needed in ("# ## Forward", "# ## Backward", r"gradcheck\(", r"np\.allclose\(",
+                   r"plotting\.save\(", r"except \(?GradientError"):
         assert re.search(needed, TEXTS[name]), f"no {needed}"
 
 
@@ -70,16 +77,18 @@ def test_runs_anywhere_on_what_ships_and_with_seeds(name):
     assert not re.search(r"""["'](/[a-z]|~/|[A-Za-z]:\\)""", text), "no absolute path"
     assert not re.search(r"^\s*(import|from) (torch|jax)", text, re.MULTILINE)
     assert "plt.show" not in text and "input(" not in text and '"__file__" in globals()' in text
-    assert "default_rng(" in text and "default_rng()" not in text and not re.search(r"np\.random\.(?!default_rng)", text)
+    assert "default_rng(" in text and "default_rng()" not in text
+    assert not re.search(r"np\.random\.(?!default_rng)", text)
     assert not re.search(r'"(ptb|wikitext-2|tatoeba-|multi30k-|tinyshakespeare)', text)
 
 
 def test_lesson_08_prints_the_command_that_uses_its_run():
     text = TEXTS["08_additive_attention.py"]
-    assert '"runs" / "lesson-08"' in text and "numpy-attention translate {os.path.relpath(run)}" in text
+    assert '"runs" / "lesson-08"' in text
+    assert "numpy-attention translate {os.path.relpath(run)}" in text
 
 
 def test_lesson_11_checks_its_beam_and_plants_a_bug():
-    for needed in ("## Check", r"numeric_gradient\(", r"beam_search\(", r"choose\(", r"sample\(", r"plotting\.save\(",
-                   r"assert honest\.max\(\) < .* and planted\.max\(\) > "):
+    for needed in ("## Check", r"numeric_gradient\(", r"beam_search\(", r"choose\(", r"sample\(",
+                   r"plotting\.save\(", r"assert honest\.max\(\) < .* and planted\.max\(\) > "):
         assert re.search(needed, TEXTS["11_decoding.py"])

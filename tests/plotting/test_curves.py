@@ -9,25 +9,40 @@ from pictures import HISTORY, texts
 from numpy_attention import plotting
 from numpy_attention.metrics import LengthBucket
 
-CURVE = [LengthBucket(1, 10, 30, 28.0), LengthBucket(10, 20, 0, None), LengthBucket(20, math.inf, 9, 20.0)]
+CURVE = [
+    LengthBucket(1, 10, 30, 28.0),
+    LengthBucket(10, 20, 0, None),
+    LengthBucket(20, math.inf, 9, 20.0),
+]
+
+
+def styles(ax):
+    return {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}
 
 
 def test_learning_curves():
     ax = plotting.learning_curves(HISTORY)
     training, validation, best = ax.lines
-    assert np.allclose(training.get_ydata(), [40, 20, 10]) and list(training.get_xdata()) == [1, 2, 3]
+    assert np.allclose(training.get_ydata(), [40, 20, 10])
+    assert list(training.get_xdata()) == [1, 2, 3]
     assert list(validation.get_ydata()) == [30, 18, 21]
     assert (best.get_xdata(), best.get_ydata()) == ([2], [18])
     assert texts(ax.get_legend().get_texts()) == ["training", "validation", "best: 18 (epoch 2)"]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("epoch", "perplexity (log scale)", "log")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("epoch", "perplexity (log scale)")
+    assert ax.get_yscale() == "log"
     assert training.get_marker() != validation.get_marker()
     smoothed = plotting.learning_curves([line | {"smoothing": 0.1} for line in HISTORY])
-    assert texts(smoothed.get_legend().get_texts())[:2] == ["training, labels smoothed", "validation"]
+    names = texts(smoothed.get_legend().get_texts())
+    assert names[:2] == ["training, labels smoothed", "validation"]
 
 
 def test_learning_curves_leave_gaps_and_prefer_perplexity():
-    history = [{"epoch": 1, "train_loss": 5.0, "train_perplexity": 7.0}, {"epoch": 2, "train_perplexity": None},
-               {"epoch": 3, "train_loss": 1e6}, {"epoch": 4, "train_perplexity": math.inf}]
+    history = [
+        {"epoch": 1, "train_loss": 5.0, "train_perplexity": 7.0},
+        {"epoch": 2, "train_perplexity": None},
+        {"epoch": 3, "train_loss": 1e6},
+        {"epoch": 4, "train_perplexity": math.inf},
+    ]
     ax = plotting.learning_curves(history)
     assert np.array_equal(ax.lines[0].get_ydata(), [7, np.nan, np.nan, np.nan], equal_nan=True)
     assert len(ax.lines) == 1
@@ -35,7 +50,8 @@ def test_learning_curves_leave_gaps_and_prefer_perplexity():
 
 @pytest.mark.parametrize("perplexities, ticks", [([6.0, 7.5], 3), ([7.0, 900.0], 4)])
 def test_perplexity_has_plain_tick_labels(perplexities, ticks):
-    ax = plotting.learning_curves([{"epoch": n, "valid_perplexity": value} for n, value in enumerate(perplexities)])
+    ax = plotting.learning_curves([{"epoch": n, "valid_perplexity": value}
+                                   for n, value in enumerate(perplexities)])
     ax.figure.canvas.draw()
     low, high = ax.get_ylim()
     shown = [float(text) for text in texts(ax.get_yticklabels()) if text]
@@ -43,7 +59,9 @@ def test_perplexity_has_plain_tick_labels(perplexities, ticks):
 
 
 @pytest.mark.parametrize("history, message", [
-    ([], "empty"), ([{"train_loss": 1.0}], "line 0 .* no 'epoch'"), ([{"epoch": 1, "train_loss": math.nan}], "finite"),
+    ([], "empty"),
+    ([{"train_loss": 1.0}], "line 0 .* no 'epoch'"),
+    ([{"epoch": 1, "train_loss": math.nan}], "finite"),
 ])
 def test_learning_curves_refuse(history, message):
     with pytest.raises(ValueError, match=message):
@@ -58,7 +76,7 @@ def test_bleu_by_length_plot():
     assert texts(ax.get_xticklabels()) == ["1–9\nn=30", "10–19\nn=0", "20+\nn=9"]
     assert texts(ax.get_legend().get_texts()) == ["RNNsearch", "_fixed $h$"]
     assert ax.get_ylabel() == "BLEU" and "length" in ax.get_xlabel() and ax.get_ylim()[0] == 0
-    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 2
+    assert len(styles(ax)) == 2
 
 
 def test_the_legend_of_many_systems_covers_no_curve():
@@ -66,11 +84,13 @@ def test_the_legend_of_many_systems_covers_no_curve():
     ax.figure.draw_without_rendering()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
-    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 13
+    assert len(styles(ax)) == 13
 
 
 @pytest.mark.parametrize("systems, message", [
-    ({}, "nothing to plot"), ({"a": []}, "nothing to plot"), ({"a": CURVE, "b": CURVE[:2]}, "'b' has .* same edges"),
+    ({}, "nothing to plot"),
+    ({"a": []}, "nothing to plot"),
+    ({"a": CURVE, "b": CURVE[:2]}, "'b' has .* same edges"),
 ])
 def test_bleu_by_length_plot_refuses(systems, message):
     with pytest.raises(ValueError, match=message):

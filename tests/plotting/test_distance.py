@@ -1,4 +1,4 @@
-"""Attention span and gradient flow: where the points lie, what the legend counts, gaps on a logarithmic scale."""
+"""Attention span and gradient flow: where the points lie, what the legend counts, gaps."""
 
 import math
 import warnings
@@ -18,9 +18,12 @@ def test_attention_span():
     ax = plotting.attention_span(SPAN, title="$PTB$")
     combined, short = ax.lines
     assert list(combined.get_xdata()) == [1, 2, 3, 4, 5, 6, 7] and list(short.get_xdata()) == [1, 2]
-    assert list(combined.get_ydata()) == SPAN["_combined $h$"] and list(short.get_ydata()) == [0.75, 0.25]
-    assert texts(ax.get_legend().get_texts()) == ["_combined $h$ (last five of 7: 0.80)", "L = 2 (last five: 1.00)"]
-    assert "1 = the previous position" in ax.get_xlabel() and ax.get_ylabel() == "mean attention weight"
+    assert list(combined.get_ydata()) == SPAN["_combined $h$"]
+    assert list(short.get_ydata()) == [0.75, 0.25]
+    assert texts(ax.get_legend().get_texts()) == ["_combined $h$ (last five of 7: 0.80)",
+                                                  "L = 2 (last five: 1.00)"]
+    assert "1 = the previous position" in ax.get_xlabel()
+    assert ax.get_ylabel() == "mean attention weight"
     assert ax.get_ylim()[0] == 0 and ax.get_yscale() == "linear"
     assert ax.get_title() == "$PTB$" and not ax.title.get_parse_math()
     assert not any(text.get_parse_math() for text in ax.get_legend().get_texts())
@@ -36,7 +39,8 @@ def test_the_share_is_that_of_the_whole_curve():
 def test_gradient_flow_leaves_gaps_for_zeros():
     ax = plotting.gradient_flow(FLOW)
     elman, lstm = ax.lines
-    assert np.array_equal(elman.get_ydata(), [0.5, 1e-3, np.nan, 1e-9, np.nan, np.nan], equal_nan=True)
+    wanted = [0.5, 1e-3, np.nan, 1e-9, np.nan, np.nan]
+    assert np.array_equal(elman.get_ydata(), wanted, equal_nan=True)
     assert list(elman.get_xdata()) == [0, 1, 2, 3, 4, 5] and list(lstm.get_xdata()) == [0, 1, 2]
     assert texts(ax.get_legend().get_texts()) == ["Elman (0 from 4 back)", "LSTM"]
     assert ax.get_yscale() == "log" and "distance back" in ax.get_xlabel()
@@ -44,8 +48,8 @@ def test_gradient_flow_leaves_gaps_for_zeros():
 
 
 def test_a_curve_of_zeros_beside_another_is_named():
-    assert texts(plotting.gradient_flow({"dead": [0, 0], "alive": [1, 1]}).get_legend().get_texts()) == [
-        "dead (0 from 0 back)", "alive"]
+    ax = plotting.gradient_flow({"dead": [0, 0], "alive": [1, 1]})
+    assert texts(ax.get_legend().get_texts()) == ["dead (0 from 0 back)", "alive"]
 
 
 def test_gradient_flow_survives_numbers_at_the_end_of_the_scale(tmp_path):
@@ -83,10 +87,14 @@ def test_distances_are_whole_numbers():
 
 @pytest.mark.parametrize("draw", [plotting.attention_span, plotting.gradient_flow])
 @pytest.mark.parametrize("curves, message", [
-    ({}, "nothing to plot"), ({"a": []}, r"'a' must be a list .* not an array \(0,\)"),
-    ({"a": [[0.5]]}, r"not an array \(1, 1\)"), ({"a": 0.5}, "must be a list"),
-    ({"a": [0.5], "b": [0.5, math.nan]}, "'b' holds NaN or infinity at 1"), ({"a": [math.inf]}, "infinity at 0"),
-    ({"a": [0.5, -0.25]}, "'a' holds -0.25: .* cannot be negative"), ({"a": [0.0, 0.0]}, "0"),
+    ({}, "nothing to plot"),
+    ({"a": []}, r"'a' must be a list .* not an array \(0,\)"),
+    ({"a": [[0.5]]}, r"not an array \(1, 1\)"),
+    ({"a": 0.5}, "must be a list"),
+    ({"a": [0.5], "b": [0.5, math.nan]}, "'b' holds NaN or infinity at 1"),
+    ({"a": [math.inf]}, "infinity at 0"),
+    ({"a": [0.5, -0.25]}, "'a' holds -0.25: .* cannot be negative"),
+    ({"a": [0.0, 0.0]}, "0"),
 ])
 def test_distance_curves_refuse(draw, curves, message):
     with pytest.raises(ValueError, match=message):

@@ -14,22 +14,25 @@ from numpy_attention import plotting
 
 def cells(ax, dashed):
     """(source, target) of the outlined cells; solid ones, or dashed ones."""
-    frames = [patch for patch in ax.patches if (patch.get_linestyle() not in ("solid", "-")) == dashed]
-    return {(round(frame.get_x() + frame.get_width() / 2), round(frame.get_y() + frame.get_height() / 2))
-            for frame in frames}
+    found = set()
+    for frame in ax.patches:
+        if (frame.get_linestyle() not in ("solid", "-")) == dashed:
+            found.add((round(frame.get_x() + frame.get_width() / 2),
+                       round(frame.get_y() + frame.get_height() / 2)))
+    return found
 
 
 def test_heatmap_shows_tokens_weights_and_gold():
     weights = weights_for(TARGET, SOURCE)
-    ax = plotting.attention_heatmap(weights, SOURCE, TARGET, gold={(0, 0), (4, 3)}, possible={(0, 0), (1, 1), (3, 3)},
-                                    title="Genesis 1:1")
+    ax = plotting.attention_heatmap(weights, SOURCE, TARGET, gold={(0, 0), (4, 3)},
+                                    possible={(0, 0), (1, 1), (3, 3)}, title="Genesis 1:1")
     assert texts(ax.get_xticklabels()) == SOURCE and texts(ax.get_yticklabels()) == TARGET
     assert ax.get_title() == "Genesis 1:1"
     assert np.array_equal(ax.images[0].get_array(), weights)
     assert ax.images[0].get_clim() == (0, 1)
-    assert ax.get_ylim() == (5.5, -0.5)                              # the first target word is at the top
+    assert ax.get_ylim() == (5.5, -0.5)                     # the first target word is at the top
     tick = ax.xaxis.get_major_ticks()[0]
-    assert tick.label2.get_visible() and not tick.label1.get_visible()                # source words on top only
+    assert tick.label2.get_visible() and not tick.label1.get_visible()  # source words on top only
     assert cells(ax, dashed=False) == {(0, 0), (4, 3)}
     assert cells(ax, dashed=True) == {(1, 1), (3, 3)}
     assert len(ax.patches) == 4 and all(frame.get_linewidth() >= 0.8 for frame in ax.patches)
@@ -50,8 +53,10 @@ def test_heatmap_draws_into_the_given_axes():
 
 
 def test_colour_scale():
-    scale = {vmax: plotting.attention_heatmap([[0.1, 0.2]], "ab", "A", vmax=vmax).images[0].get_clim()
-             for vmax in (None, 0.2)}
+    scale = {}
+    for vmax in (None, 0.2):
+        ax = plotting.attention_heatmap([[0.1, 0.2]], "ab", "A", vmax=vmax)
+        scale[vmax] = ax.images[0].get_clim()
     assert scale == {None: (0, 1), 0.2: (0, 0.2)}
     beyond = plotting.attention_heatmap([[-0.5, 1.5]], "ab", "A")
     assert beyond.images[0].get_clim() == (-0.5, 1.5)
@@ -68,33 +73,41 @@ def test_labels_do_not_overlap_and_stay_readable(size):
         assert all(end <= start + 1 for (_, end), (start, _) in zip(spans, spans[1:]))
         assert min(label.get_fontsize() for label in labels) >= 6
     assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-    assert max(ax.figure.get_size_inches()) < 45                    # a picture of thousands of words is no gigabyte
+    assert max(ax.figure.get_size_inches()) < 45    # a picture of thousands of words is no gigabyte
 
 
-ODD_TOKENS = ["$x_1$", "a_b^2", "\\alpha", "$", "%", "", "ñandú", "Ελλάς", "Россия", "中文", "한국어", "عربى", "🎉",
-              "👨\u200d👩\u200d👧", " ", "\u00a0", "\n", "\t", "\x00", "\ud800", "_", "<unk>"]
+ODD_TOKENS = ["$x_1$", "a_b^2", "\\alpha", "$", "%", "", "ñandú", "Ελλάς", "Россия", "中文", "한국어",
+              "عربى", "🎉", "👨\u200d👩\u200d👧", " ", "\u00a0", "\n", "\t", "\x00", "\ud800",
+              "_", "<unk>"]
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_any_token_is_drawn_as_it_is_without_a_warning(tmp_path, suffix):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ax = plotting.attention_heatmap(weights_for(ODD_TOKENS, ODD_TOKENS), ODD_TOKENS, ODD_TOKENS, title="$no_{math")
+        ax = plotting.attention_heatmap(weights_for(ODD_TOKENS, ODD_TOKENS), ODD_TOKENS,
+                                        ODD_TOKENS, title="$no_{math")
         path = plotting.save(ax, tmp_path / f"odd.{suffix}")
     assert path.stat().st_size > 1000
     shown = texts(ax.get_xticklabels())
     assert shown[:14] == ODD_TOKENS[:14] and shown[-2:] == ["_", "<unk>"]
     assert shown[14:-2] == ["␣", "␣", "\\n", "\\t", "\\x00", "\\ud800"]
-    assert not any(label.get_parse_math() for label in [*ax.get_xticklabels(), *ax.get_yticklabels(), ax.title])
+    labels = [*ax.get_xticklabels(), *ax.get_yticklabels(), ax.title]
+    assert not any(label.get_parse_math() for label in labels)
 
 
 def test_font_size_falls_with_the_number_of_tokens():
-    sizes = [plotting.attention_heatmap(np.eye(n), "x" * n, "y" * n).get_xticklabels()[0].get_fontsize()
-             for n in (6, 18, 50)]
+    sizes = []
+    for n in (6, 18, 50):
+        ax = plotting.attention_heatmap(np.eye(n), "x" * n, "y" * n)
+        sizes.append(ax.get_xticklabels()[0].get_fontsize())
     assert sizes[0] >= sizes[1] > sizes[2] >= 6
 
 
-@pytest.mark.skipif("Last Resort High-Efficiency" not in {font.name for font in font_manager.fontManager.ttflist},
+FONTS = {font.name for font in font_manager.fontManager.ttflist}
+
+
+@pytest.mark.skipif("Last Resort High-Efficiency" not in FONTS,
                     reason="matplotlib before 3.11 ships no font of last resort")
 def test_showing_a_missing_glyph_is_quiet_too():
     with warnings.catch_warnings():
@@ -104,17 +117,20 @@ def test_showing_a_missing_glyph_is_quiet_too():
 
 def test_a_long_token_is_shortened():
     ax = plotting.attention_heatmap([[1.0]], ["x" * 25], ["y" * 24])
-    assert texts(ax.get_xticklabels()) == ["x" * 23 + "…"] and texts(ax.get_yticklabels()) == ["y" * 24]
+    assert texts(ax.get_xticklabels()) == ["x" * 23 + "…"]
+    assert texts(ax.get_yticklabels()) == ["y" * 24]
 
 
 @pytest.mark.parametrize("weights, source, target, more, message", [
-    (np.ones((2, 3)), "ab", "ABC", {}, r"weights \(2, 3\) do not match \(target, source\) tokens = \(3, 2\).*</s>"),
+    (np.ones((2, 3)), "ab", "ABC", {},
+     r"weights \(2, 3\) do not match \(target, source\) tokens = \(3, 2\).*</s>"),
     (np.ones(3), "abc", "A", {}, "do not match"),
     (np.ones((0, 2)), "ab", "", {}, "2 source and 0 target"),
     ([[math.nan]], "a", "A", {}, "NaN"),
     ([[math.inf]], "a", "A", {}, "infinity"),
     ([[0.5]], "a", "A", {"vmax": 0}, "vmax"),
-    ([[0.5, 0.5]], "ab", "A", {"gold": {(0, 1)}}, r"gold link \(0, 1\) is outside of 2 source and 1 target"),
+    ([[0.5, 0.5]], "ab", "A", {"gold": {(0, 1)}},
+     r"gold link \(0, 1\) is outside of 2 source and 1 target"),
     ([[0.5, 0.5]], "ab", "A", {"possible": {(-1, 0)}}, r"possible link \(-1, 0\)"),
 ])
 def test_heatmap_refuses(weights, source, target, more, message):

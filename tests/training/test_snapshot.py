@@ -24,7 +24,9 @@ def test_all_comes_back(tmp_path, make):
     run.fit(2)
     run.state = np.arange(6.0).reshape(3, 2), None, (np.ones(3),)           # as within an epoch
     run.position = 5
-    run.epoch_loss, run.epoch_tokens, run.epoch_seconds = 1.5, 3, 0.25
+    run.epoch_loss = 1.5
+    run.epoch_tokens = 3
+    run.epoch_seconds = 0.25
     run.save()
     other = make(path=tmp_path / "run.npz", optimizer=SGD(0.1, momentum=0.9))
     assert standing(other) != standing(run)

@@ -105,7 +105,8 @@ def test_minutes_end_the_run():
     run = trainer()
     run.fit(1000, minutes=0.01)
     assert 0.6 <= run.seconds < 30 and len(run.history) < 1000
-    epochs, vector = run.epoch, run.model.vector.copy()
+    epochs = run.epoch
+    vector = run.model.vector.copy()
     run.fit(1000, minutes=0.01)                         # the time is over already
     assert run.epoch == epochs and np.array_equal(run.model.vector, vector)
     run.fit(epochs + 1, minutes=10)                     # more of it goes on

@@ -1,4 +1,4 @@
-"""A language model's history: which cells are hatched, which rows belong to which tokens, what is refused."""
+"""A language model's history: cells that are hatched, rows and their tokens, what is refused."""
 
 import math
 
@@ -35,12 +35,13 @@ def test_shows_weights_before_the_diagonal_and_hatches_the_rest():
     assert ax.get_title() == "Genesis $1:1$" and not ax.title.get_parse_math()
     assert np.array_equal(hidden(ax), np.triu(np.ones((T, T), bool)))
     assert np.array_equal(ax.images[0].get_array().filled(0), weights)
-    assert ax.images[0].get_clim() == (0, 1) and ax.figure.axes[1].get_ylabel() == "attention weight"
+    assert ax.images[0].get_clim() == (0, 1)
+    assert ax.figure.axes[1].get_ylabel() == "attention weight"
     assert ax.patch.get_hatch() and texts(ax.get_legend().get_texts()) == ["not in the memory"]
 
 
 def test_hidden_cells_look_different_from_a_weight_of_zero():
-    """A row [0, 1, hidden]: the middle of each cell as drawn, 12 points either way to meet the hatch."""
+    """A row [0, 1, hidden]: the middle of each cell as drawn, 12 points about it meet the hatch."""
     ax = plotting.history_heatmap([[0, 1, math.nan]], "abc", predicted=["d"])
     ax.figure.canvas.draw()
     pixels = np.asarray(ax.figure.canvas.buffer_rgba())[::-1, :, :3].astype(float)
@@ -49,14 +50,15 @@ def test_hidden_cells_look_different_from_a_weight_of_zero():
         x, y = np.round(ax.transData.transform((column, 0))).astype(int)
         cells.append(pixels[y - 12:y + 13, x - 12:x + 13].reshape(-1, 3))
     zero, one, other = cells
-    assert zero.std(0).max() < 1 and one.std(0).max() < 1                                # plain colours
-    assert other.std(0).max() > 5 and np.ptp(other, 1).max() == 0                        # a pattern of greys
+    assert zero.std(0).max() < 1 and one.std(0).max() < 1                           # plain colours
+    assert other.std(0).max() > 5 and np.ptp(other, 1).max() == 0               # a pattern of greys
     assert np.abs(other[:, None] - np.stack([zero[0], one[0]])).max(-1).min() > 40
 
 
 def test_predicted_tokens_label_the_rows():
     ax = plotting.history_heatmap(history(T), SOURCE, predicted=[*SOURCE[1:], "<s>"])
-    assert texts(ax.get_xticklabels()) == SOURCE and texts(ax.get_yticklabels()) == [*SOURCE[1:], "<s>"]
+    assert texts(ax.get_xticklabels()) == SOURCE
+    assert texts(ax.get_yticklabels()) == [*SOURCE[1:], "<s>"]
     assert ax.get_ylabel() == "token predicted"
 
 
@@ -77,13 +79,15 @@ def test_nan_or_visible_mark_what_cannot_be_looked_at():
 
 
 def test_all_visible_needs_no_legend_and_more_rows_than_tokens_are_allowed():
-    ax = plotting.history_heatmap(np.full((3, 2), 0.5), "ab", predicted="xyz", visible=np.ones((3, 2), bool))
+    ax = plotting.history_heatmap(np.full((3, 2), 0.5), "ab", predicted="xyz",
+                                  visible=np.ones((3, 2), bool))
     assert ax.get_legend() is None and not hidden(ax).any()
 
 
 def test_given_axes_scale_and_arguments_stay():
     left, right = Figure(layout="constrained").subplots(1, 2)
-    weights, visible = np.array([[np.nan, 0], [0.2, 0]]), np.array([[False, False], [True, False]])
+    weights = np.array([[np.nan, 0], [0.2, 0]])
+    visible = np.array([[False, False], [True, False]])
     before = weights.copy(), visible.copy()
     assert plotting.history_heatmap(weights, "ab", visible=visible, ax=right, vmax=0.2) is right
     assert right.images[0].get_clim() == (0, 0.2) and not left.images
@@ -95,16 +99,22 @@ def test_one_token_sees_nothing():
 
 
 @pytest.mark.parametrize("weights, tokens, more, message", [
-    ([], "ab", {}, "got 2 tokens and weights"), (np.ones((1, 0)), "", {}, "got 0 tokens"),
+    ([], "ab", {}, "got 2 tokens and weights"),
+    (np.ones((1, 0)), "", {}, "got 0 tokens"),
     (0.5, "a", {}, "a heatmap needs tokens and weights"),
-    (np.zeros((2, 3)), "ab", {}, r"\(2, 3\) do not match 2 tokens"), (np.zeros(2), "ab", {}, "do not match"),
-    (np.zeros((3, 2)), "ab", {}, "give predicted"), (np.zeros((3, 2)), "ab", {"predicted": "abc"}, "visible or with NaN"),
+    (np.zeros((2, 3)), "ab", {}, r"\(2, 3\) do not match 2 tokens"),
+    (np.zeros(2), "ab", {}, "do not match"),
+    (np.zeros((3, 2)), "ab", {}, "give predicted"),
+    (np.zeros((3, 2)), "ab", {"predicted": "abc"}, "visible or with NaN"),
     (np.zeros((2, 2)), "ab", {"predicted": "a"}, "1 predicted tokens do not match"),
-    ([[0, 0], [-0.1, 0]], "ab", {}, "negative, got -0.1"), ([[0, 0], [math.inf, 0]], "ab", {}, "infinity"),
+    ([[0, 0], [-0.1, 0]], "ab", {}, "negative, got -0.1"),
+    ([[0, 0], [math.inf, 0]], "ab", {}, "infinity"),
     ([[math.nan]], "a", {}, "all weights are NaN"),
-    ([[0, 0], [math.nan, 0]], "ab", {"visible": np.tri(2, dtype=bool)}, "NaN where they are visible"),
+    ([[0, 0], [math.nan, 0]], "ab", {"visible": np.tri(2, dtype=bool)},
+     "NaN where they are visible"),
     ([[0, 0], [0.4, 0.6]], "ab", {}, "row 1 looks at token 1 with weight 0.6"),
-    ([[0, math.nan], [0.4, 0.6]], "ab", {"visible": np.zeros((2, 2), bool)}, "row 1 looks at token 0"),
+    ([[0, math.nan], [0.4, 0.6]], "ab", {"visible": np.zeros((2, 2), bool)},
+     "row 1 looks at token 0"),
     (np.zeros((2, 2)), "ab", {"visible": np.tri(2)}, r"booleans \(2, 2\).*got float64"),
     (np.zeros((2, 2)), "ab", {"visible": np.ones((2, 1), bool)}, r"got bool \(2, 1\)"),
     (np.zeros((2, 2)), "ab", {"vmax": -1}, "vmax"),

@@ -14,10 +14,15 @@ from pictures import HISTORY, SOURCE, TARGET, weights_for
 from numpy_attention import plotting
 
 
-@pytest.mark.parametrize("suffix, start", [("png", b"\x89PNG"), ("PDF", b"%PDF"), ("svg", b"<?xml")])
+@pytest.mark.parametrize("suffix, start", [
+    ("png", b"\x89PNG"),
+    ("PDF", b"%PDF"),
+    ("svg", b"<?xml"),
+])
 def test_a_picture_drawn_anew_makes_the_same_bytes(tmp_path, suffix, start):
     weights = weights_for(TARGET, SOURCE)
-    first, second = (plotting.attention_heatmap(weights, SOURCE, TARGET, gold={(0, 0)}) for _ in range(2))
+    first, second = (plotting.attention_heatmap(weights, SOURCE, TARGET, gold={(0, 0)})
+                     for _ in range(2))
     first = plotting.save(first, tmp_path / f"a.{suffix}")
     second = plotting.save(second.figure, str(tmp_path / f"b.{suffix}"))
     assert first.read_bytes().startswith(start)
@@ -33,8 +38,10 @@ def test_save_of_axes_in_a_subfigure_writes_the_whole_figure(tmp_path):
 
 
 @pytest.mark.parametrize("name, error, message", [
-    ("a.gif", ValueError, "must end with .png, .pdf or .svg"), ("a", ValueError, "must end"),
-    (".png", ValueError, "must end"), ("missing/a.png", FileNotFoundError, "there is no folder .*missing; make it"),
+    ("a.gif", ValueError, "must end with .png, .pdf or .svg"),
+    ("a", ValueError, "must end"),
+    (".png", ValueError, "must end"),
+    ("missing/a.png", FileNotFoundError, "there is no folder .*missing; make it"),
 ])
 def test_save_refuses_before_anything_is_written(tmp_path, name, error, message):
     with pytest.raises(error, match=message):
@@ -74,13 +81,17 @@ if sys.argv[2] == "pyplot":
 ax = plotting.attention_heatmap([[1.0]], ["a"], ["b"], gold={(0, 0)})
 plotting.save(ax, sys.argv[1])
 if sys.argv[2] == "pyplot":
-    assert (getattr(ax.figure, "number", None) in pyplot.get_fignums()) == (sys.argv[3] == "managed")
+    managed = getattr(ax.figure, "number", None) in pyplot.get_fignums()
+    assert managed == (sys.argv[3] == "managed")
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems need no DISPLAY variable to have a display")
+@pytest.mark.skipif(sys.platform != "linux",
+                    reason="other systems need no DISPLAY variable to have a display")
 @pytest.mark.parametrize("backend, use, figure", [
-    (None, "alone", ""), (None, "pyplot", "managed"), ("module://not_installed", "pyplot", "unmanaged"),
+    (None, "alone", ""),
+    (None, "pyplot", "managed"),
+    ("module://not_installed", "pyplot", "unmanaged"),
 ])
 def test_headless(tmp_path, backend, use, figure):
     root = Path(plotting.__file__).parents[2]

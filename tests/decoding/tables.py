@@ -1,0 +1,51 @@
+"""A translator out of tables: every search can be checked by enumeration."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.data.vocabulary import EOS
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.greedy import greedy
+
+V = 7
+
+
+@dataclass
+class TableState:
+    place: np.ndarray
+
+    def take(self, rows):
+        return TableState(self.place[rows])
+
+
+class Table:
+    """p(next | previous) from a table, another one for each sentence."""
+
+    def __init__(self, rng, sentences):
+        logits = 2 * rng.standard_normal((sentences, V, V))
+        logits[:, :, :2] = 30                       # <pad> and <s> tempt, and must never be chosen
+        self.log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+    def start(self, source, mask):
+        return TableState(np.arange(source.shape[1]))
+
+    def next(self, tokens, state):
+        weights = np.full((len(tokens), 4), 0.25)
+        return self.log_p[state.place, tokens].copy(), weights, state
+
+
+def every_translation(table, b, longest):
+    """(ids, log p) of all translations that end in </s> or have the greatest length."""
+    for length in range(1, longest + 1):
+        for ids in itertools.product(range(2, V), repeat=length):
+            if EOS in ids[:-1] or (ids[-1] != EOS and length < longest):
+                continue
+            yield list(ids), sum(table.log_p[b, p, t] for p, t in zip((1,) + ids, ids))
+
+
+def searches(model, source, max_length=None):
+    """Greedy's and the best of a beam's hypotheses."""
+    beams = beam_search(model, source, source > 0, 3, max_length=max_length)
+    return greedy(model, source, source > 0, max_length), [best[0] for best in beams]

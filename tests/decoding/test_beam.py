@@ -1,0 +1,78 @@
+"""Beam search on models whose best translation is known, and on translators."""
+
+import numpy as np
+import pytest
+from tables import Table, every_translation
+
+from numpy_attention.data.batching import pair_batch
+from numpy_attention.data.vocabulary import EOS
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.greedy import greedy
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_a_beam_as_wide_as_the_tree_finds_the_best(rng, penalty):
+    table = Table(rng, 3)
+    source = np.full((4, 3), 4)
+
+    def score(translation):
+        ids, log_p = translation
+        return log_p / ((5 + len(ids)) / 6) ** penalty
+
+    found = beam_search(table, source, source > 0, beam=200, length_penalty=penalty, max_length=3)
+    for b in range(3):
+        ids, log_p = max(every_translation(table, b, 3), key=score)
+        assert found[b][0].ids == ids
+        assert found[b][0].log_probability == pytest.approx(log_p, abs=1e-12)
+
+
+def test_beam_one_is_greedy(model, batch):
+    beams = beam_search(model, batch.source, batch.source_mask, beam=1)
+    for one, other in zip(greedy(model, batch.source, batch.source_mask), beams):
+        assert len(other) == 1 and one.ids == other[0].ids
+        assert one.log_probability == pytest.approx(other[0].log_probability, abs=1e-9)
+        np.testing.assert_allclose(one.weights, other[0].weights, atol=1e-12)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_the_result_does_not_depend_on_the_batch(model, batch, beam):
+    together = beam_search(model, batch.source, batch.source_mask, beam)
+    for b in range(batch.size):
+        n = batch.source_mask[:, b].sum()
+        source = batch.source[:n, b:b + 1]
+        alone = beam_search(model, source, batch.source_mask[:n, b:b + 1], beam)[0]
+        assert [h.ids for h in alone] == [h.ids for h in together[b]]
+        for h, other in zip(alone, together[b]):
+            np.testing.assert_allclose(h.weights, other.weights, atol=1e-12)
+
+
+def test_weights_log_probability_and_order(model, batch):
+    """log p and weights are those of teacher forcing on the hypothesis."""
+    compared = 0
+    found = beam_search(model, batch.source, batch.source_mask, beam=5, length_penalty=0.7)
+    for b, hypotheses in enumerate(found):
+        scores = [h.score(0.7) for h in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(h.ids) for h in hypotheses}) == len(hypotheses)
+        n = batch.source_mask[:, b].sum()
+        for h in hypotheses:
+            if h.ids[-1] != EOS or len(h.ids) == 1:         # cut short, or without a word to force
+                continue
+            compared += 1
+            forced = pair_batch([list(batch.source[:n - 1, b])], [h.words])
+            assert h.weights.shape == (len(h.ids), n)
+            np.testing.assert_allclose(h.weights, model.weights(forced)[:, 0], atol=1e-9)
+            assert model.loss(forced)[0] == pytest.approx(-h.log_probability, abs=1e-9)
+    assert compared >= 15                                   # of 20
+
+
+def test_a_wider_beam_scores_no_worse_on_sums(model, batch):
+    narrow, wide = (beam_search(model, batch.source, batch.source_mask, beam, 0.0, max_length=4)
+                    for beam in (1, 500))
+    for few, many in zip(narrow, wide):
+        assert many[0].log_probability >= few[0].log_probability - 1e-9
+
+
+def test_refused(model, batch):
+    with pytest.raises(ValueError, match="beam 0"):
+        beam_search(model, batch.source, batch.source_mask, 0)

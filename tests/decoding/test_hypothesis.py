@@ -1,0 +1,72 @@
+"""What every search keeps to: its length, what it never chooses, and what it refuses."""
+
+import numpy as np
+import pytest
+from tables import Table, V, searches
+
+from numpy_attention.data.vocabulary import BOS, EOS, PAD
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.greedy import greedy
+from numpy_attention.decoding.hypothesis import Hypothesis, forbid, longest
+
+
+def test_a_hypothesis_knows_its_words_and_its_score():
+    whole = Hypothesis([4, 5, EOS], -6.0, np.zeros((3, 2)))
+    cut = Hypothesis([4, 5], -6.0, np.zeros((2, 2)))
+    assert whole.finished and whole.words == [4, 5]
+    assert not cut.finished and cut.words == [4, 5]
+    assert whole.score(0.0) == -6 and whole.score(1.0) == -6 / (8 / 6)
+    assert whole.score(0.7) > cut.score(0.7)                    # of equal log p the longer one
+
+
+def test_longest():
+    mask = np.array([[True, True], [True, False]])
+    assert longest(mask, None).tolist() == [14, 12]
+    assert longest(mask, 13).tolist() == [13, 12]
+    with pytest.raises(ValueError, match="empty source sentence"):
+        longest(np.array([[True, False]]), None)
+    with pytest.raises(ValueError, match="max_length 0: expected at least 1"):
+        longest(mask, 0)
+
+
+def test_forbid():
+    log_p = np.zeros((2, 5))
+    forbid(log_p)
+    assert np.isneginf(log_p[:, [PAD, BOS]]).all() and not log_p[:, 2:].any()
+    with pytest.raises(ArithmeticError, match="is it trained"):
+        forbid(log_p, range(5))
+
+
+def test_max_length_is_a_cap(rng):
+    """A model that never ends writes as many words as it may, never more than 2 S + 10."""
+    table = Table(rng, 2)
+    source = np.array([[4, 4], [4, 0], [4, 0], [4, 0]])         # of 4 words and of 1
+    table.log_p[:, :, EOS] = -1e3
+    for max_length, wanted in ((None, [18, 12]), (100, [18, 12]), (18, [18, 12]), (15, [15, 12]),
+                               (5, [5, 5]), (1, [1, 1])):
+        for found in searches(table, source, max_length):
+            assert [len(h.ids) for h in found] == wanted
+
+
+def test_a_sentence_that_ends_is_no_longer_than_it_is(rng):
+    table = Table(rng, 1)
+    source = np.full((4, 1), 4)
+    table.log_p[:, :, EOS] = np.where(np.arange(V) == BOS, -1e3, 0)             # a word, then </s>
+    for max_length in (None, 2, 100):
+        assert [len(found[0].ids) for found in searches(table, source, max_length)] == [2, 2]
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+@pytest.mark.parametrize("search", [greedy, beam_search])
+def test_a_model_without_probabilities_is_an_error(rng, search, bad):
+    """Also where it is one word's in one sentence: a NaN anywhere is a model that went wrong."""
+    source = np.full((4, 2), 4)
+    table = Table(rng, 2)
+    table.log_p[1] = bad
+    message = "no probabilities to choose a token from: is it trained"
+    with pytest.raises(ArithmeticError, match=message):
+        search(table, source, source > 0)
+    table = Table(rng, 2)
+    table.log_p[1, 1, V - 1] = np.nan
+    with pytest.raises(ArithmeticError, match=message):
+        search(table, source, source > 0)
