@@ -25,7 +25,8 @@ def compare(options):
     models = [untrained(recipe, train, options.seed, options.threads, run)      # what cannot be resumed is said at once
               for recipe, run in zip(recipes, folders)]
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: {budget_of(recipes[0].training)} each, seed {options.seed}; "
+    print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: "
+          f"{budget_of(recipes[0].training)} each, seed {options.seed}; "
           f"measured on {len(pairs):,} pairs (test)", flush=True)
     lines, found, weights = {}, {}, {}
     for recipe, trained, run in zip(recipes, models, folders):

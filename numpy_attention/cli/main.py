@@ -15,7 +15,7 @@ IN_FLAGS = {         # what the library's errors say → what the command line s
     "give valid_text": "give --valid-text",
     "files as source and target": "files as --source and --target",
     "files as text": "files as --text",
-    "in another folder": "in another folder with --run",
+    "train anew in another folder": "train anew in another folder with --run",
     "tokenize cuts text into words, and characters into letters": "--tokenize cuts text into words, and --characters into "
                                                                   "letters",
 }

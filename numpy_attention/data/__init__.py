@@ -1,1 +1,1 @@
-"""The data room: sentence pairs, vocabularies, generators, shipped and downloaded corpora, batches."""
+"""The data room: sentence pairs and running text, corpora, own text, vocabularies, batches."""

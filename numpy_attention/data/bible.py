@@ -1,14 +1,16 @@
-"""The shipped corpora: bible-en-es (parallel text with gold word links) and bible-en (running English text).
+"""The shipped corpora: bible-en-es, parallel text with gold word links, and bible-en, running text.
 
-Files, counts, provenance and the split rule are described in shipped/README.md. Each file is xz-compressed UTF-8 text.
+Files, counts, provenance and the split rule are described in shipped/README.md. Each file is
+xz-compressed UTF-8 text.
 
 bible-en-es, one verse pair a line, five fields separated by tabs:
 
-    Gen 1:3   and god said , let there be light : ...   y dijo dios : sea ...   1-2 2p0 2p1 ...   4-4! 9-8 14-13
+    Gen 1:3   and god said , let there ...  y dijo dios : sea ...   1-2 2p0 2p1 ...   4-4! 9-8 14-13
 
-reference; English tokens; Spanish tokens; links (source position, target position), "-" sure and "p" possible; and the
-positions at which the clauses end, one pair for each clause, "!" after a clause that is withheld from the clause part
-because its English words are a clause of a verse in another split too.
+reference; English tokens; Spanish tokens; links (source position, target position), "-" sure and
+"p" possible; and the positions at which the clauses end, one pair for each clause, "!" after a
+clause that is withheld from the clause part because its English words are a clause of a verse in
+another split too.
 
 bible-en, one verse a line, tokens separated by spaces, an empty line between chapters.
 """
@@ -22,7 +24,8 @@ from importlib import resources
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.splits import SPLITS
 
-LENGTHS = {"clauses": (3, 12), "verses": (1, 50)}  # part: least and largest number of tokens on either side
+# part: least and largest number of tokens on either side
+LENGTHS = {"clauses": (3, 12), "verses": (1, 50)}
 
 CHECKSUMS = {
     "bible-en-es.train.txt.xz": "850ea18a35cc01a2fb63e3588a57bc48b6b1682ef81c2474f789a105b8872506",
@@ -33,50 +36,66 @@ CHECKSUMS = {
     "bible-en.test.txt.xz": "ec90824f043c69f88399b2d2c18f8d0875bad8f1d3ba02faf604e7489f53a7ca",
 }
 
+Tokens = tuple[str, ...]
+Link = tuple[int, int, bool]  # source position, target position, whether it is sure
+End = tuple[int, int, bool]  # source end, target end, whether the clause is offered
 
-class LinkTable(dict):
-    """Text of a link ("3-4", "3p4") → (source position, target position, whether it is sure), each parsed once."""
+
+class LinkTable(dict[str, Link]):
+    """Text of a link ("3-4", "3p4") → Link, each parsed once."""
 
     FORM = re.compile(r"(\d+)([-p])(\d+)", re.ASCII)
 
-    def __missing__(self, text):
+    def __missing__(self, text: str) -> Link:
         found = self.FORM.fullmatch(text)
         if found is None:
             raise ValueError(f"link {text!r} is not of the form 3-4 (sure) or 3p4 (possible)")
-        self[text] = int(found[1]), int(found[3]), found[2] == "-"
+        self[text] = (int(found[1]), int(found[3]), found[2] == "-")
         return self[text]
 
 
-class EndTable(dict):
-    """Text of a clause's end ("5-4", "5-4!") → (source end, target end, whether it is offered), each parsed once."""
+class EndTable(dict[str, End]):
+    """Text of a clause's end ("5-4", "5-4!") → End, each parsed once."""
 
     FORM = re.compile(r"(\d+)-(\d+)(!?)", re.ASCII)
 
-    def __missing__(self, text):
+    def __missing__(self, text: str) -> End:
         found = self.FORM.fullmatch(text)
         if found is None:
             raise ValueError(f"clause end {text!r} is not of the form 5-4 or 5-4!")
-        self[text] = int(found[1]), int(found[2]), not found[3]
+        self[text] = (int(found[1]), int(found[2]), not found[3])
         return self[text]
 
 
-def load_bible_en_es(part="clauses", split="train", min_length=None, max_length=None):
+def load_bible_en_es(
+    part: str = "clauses",
+    split: str = "train",
+    min_length: int | None = None,
+    max_length: int | None = None,
+) -> list[Pair]:
     """Sentence pairs of bible-en-es as a list of Pair, in the order of the Bible.
 
-    part: "clauses" (by default 3 to 12 tokens on both sides) or "verses" (up to 50). split: "train", "valid" or "test".
-    min_length, max_length: least and largest number of tokens, punctuation included, that both sides may have.
-    Raises ValueError for an unknown part or split, impossible lengths, and for a damaged file (name and line).
+    part: "clauses" (by default 3 to 12 tokens on both sides) or "verses" (up to 50). split:
+    "train", "valid" or "test". min_length, max_length: least and largest number of tokens,
+    punctuation included, that both sides may have. Raises ValueError for an unknown part or split,
+    impossible lengths, and for a damaged file (name and line).
     """
     if part not in LENGTHS:
-        raise ValueError(f"part {part!r} of bible-en-es is unknown; choose one of {', '.join(LENGTHS)}")
+        known = ", ".join(LENGTHS)
+        raise ValueError(f"part {part!r} of bible-en-es is unknown; choose one of {known}")
     low, high = LENGTHS[part]
-    low = low if min_length is None else min_length
-    high = high if max_length is None else max_length
+    if min_length is not None:
+        low = min_length
+    if max_length is not None:
+        high = max_length
     if not 1 <= low <= high:
-        raise ValueError(f"lengths must satisfy 1 <= min_length <= max_length, got {low} and {high}")
+        raise ValueError(
+            f"lengths must satisfy 1 <= min_length <= max_length, got {low} and {high}"
+        )
     name = file_name("bible-en-es", split)
-    text, collecting = read_shipped(name), gc.isenabled()
-    gc.disable()  # hundreds of thousands of new objects and no garbage among them: a third of the time
+    text = read_shipped(name)
+    collecting = gc.isenabled()
+    gc.disable()  # many thousands of new objects and no garbage among them: a third of the time
     try:
         return parse_pairs(text, name, part, low, high)
     finally:
@@ -84,54 +103,63 @@ def load_bible_en_es(part="clauses", split="train", min_length=None, max_length=
             gc.enable()
 
 
-def load_bible_en(split="train"):
-    """Running English text of bible-en: a list of chapters, each a list of verses, each a list of tokens."""
+def load_bible_en(split: str = "train") -> list[list[list[str]]]:
+    """Running English text: a list of chapters, each a list of verses, each a list of tokens."""
     return parse_chapters(read_shipped(file_name("bible-en", split)))
 
 
-def file_name(corpus, split):
+def file_name(corpus: str, split: str) -> str:
     """Name of the shipped file that holds a split of a corpus."""
     if split not in SPLITS:
-        raise ValueError(f"split {split!r} of {corpus} is unknown; choose one of {', '.join(SPLITS)}")
+        known = ", ".join(SPLITS)
+        raise ValueError(f"split {split!r} of {corpus} is unknown; choose one of {known}")
     return f"{corpus}.{split}.txt.xz"
 
 
-def read_shipped(name):
+def read_shipped(name: str) -> str:
     """Text of a shipped file, after its SHA-256 is compared with the known one.
 
-    Raises FileNotFoundError when the file is missing and ValueError when it is damaged; both say what to do.
+    Raises FileNotFoundError when the file is missing and ValueError when it is damaged; both say
+    what to do.
     """
     path = resources.files("numpy_attention.data") / "shipped" / name
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path} is missing: it ships with numpy_attention, install that again") from None
+        raise FileNotFoundError(
+            f"{path} is missing: it ships with numpy_attention, install that again"
+        ) from None
     found = hashlib.sha256(data).hexdigest()
     if found != CHECKSUMS[name]:
         raise ValueError(
-            f"{path} is damaged: its SHA-256 is {found}, expected {CHECKSUMS[name]}; install numpy_attention again, "
-            "or rebuild the file with tools/build_corpora.py"
+            f"{path} is damaged: its SHA-256 is {found}, expected {CHECKSUMS[name]}; install "
+            "numpy_attention again, or rebuild the file with tools/build_corpora.py"
         )
     return lzma.decompress(data).decode("utf-8")
 
 
-def parse_chapters(text):
+def parse_chapters(text: str) -> list[list[list[str]]]:
     """Chapters of the text of a bible-en file: lists of verses, which are lists of tokens."""
-    return [[line.split(" ") for line in chapter.split("\n")] for chapter in text.rstrip("\n").split("\n\n")]
+    chapters = text.rstrip("\n").split("\n\n")
+    return [[verse.split(" ") for verse in chapter.split("\n")] for chapter in chapters]
 
 
-def parse_pairs(text, name, part, low, high):
+def parse_pairs(text: str, name: str, part: str, low: int, high: int) -> list[Pair]:
     """Pairs of the lines of a bible-en-es file whose two lengths lie between low and high.
 
-    Raises ValueError naming file and line for a line that breaks the format of this module's docstring.
+    Raises ValueError naming file and line for a line that breaks the format of this module's
+    docstring.
     """
-    links, ends, pairs = LinkTable(), EndTable(), []
+    links = LinkTable()
+    ends = EndTable()
+    pairs: list[Pair] = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             fields = line.split("\t")
             if len(fields) != 5:
                 raise ValueError(f"{len(fields)} fields, expected 5 separated by tabs")
-            source, target = tuple(fields[1].split(" ")), tuple(fields[2].split(" "))
+            source = tuple(fields[1].split(" "))
+            target = tuple(fields[2].split(" "))
             linked = [links[link] for link in fields[3].split()]
             cuts = [ends[end] for end in fields[4].split()]
             check_line(source, target, linked, cuts)
@@ -143,27 +171,38 @@ def parse_pairs(text, name, part, low, high):
     return pairs
 
 
-def check_line(source, target, linked, cuts):
-    """Raise ValueError unless tokens are not empty, links lie inside, and clause ends grow up to the lengths."""
+def check_line(source: Tokens, target: Tokens, linked: list[Link], cuts: list[End]) -> None:
+    """Check that no token is empty, links lie inside, and clause ends grow up to the lengths.
+
+    Raises ValueError where they do not.
+    """
     if "" in source or "" in target:
         raise ValueError("empty token: tokens are separated by single spaces")
     if linked and (linked[-1][0] >= len(source) or max(j for _, j, _ in linked) >= len(target)):
-        raise ValueError(f"a link points outside of {len(source)} source and {len(target)} target tokens")
+        raise ValueError(
+            f"a link points outside of {len(source)} source and {len(target)} target tokens"
+        )
     last = (0, 0)
     for c, d, _ in cuts:
         if c <= last[0] or d <= last[1]:
             raise ValueError(f"clause end {c}-{d} does not come after {last[0]}-{last[1]}")
         last = (c, d)
     if last != (len(source), len(target)):
-        raise ValueError(f"the last clause ends at {last[0]}-{last[1]}, expected {len(source)}-{len(target)}")
+        raise ValueError(
+            f"the last clause ends at {last[0]}-{last[1]}, expected {len(source)}-{len(target)}"
+        )
 
 
-def cut_pairs(source, target, linked, cuts, low, high):
+def cut_pairs(
+    source: Tokens, target: Tokens, linked: list[Link], cuts: list[End], low: int, high: int
+) -> list[Pair]:
     """Pairs for the clauses of a line that are offered and whose lengths lie between low and high.
 
-    Links come by source position and none crosses a cut, so each clause takes the next few, counted from its start.
+    Links come by source position and none crosses a cut, so each clause takes the next few, counted
+    from its start. A clause is source[a:c] and target[b:d]; k counts the links.
     """
-    pairs, a, b, k = [], 0, 0, 0
+    pairs = []
+    a = b = k = 0
     for c, d, offered in cuts:
         first = k
         while k < len(linked) and linked[k][0] < c:
@@ -173,5 +212,6 @@ def cut_pairs(source, target, linked, cuts, low, high):
             sure = frozenset([(i - a, j - b) for i, j, is_sure in inside if is_sure])
             possible = frozenset([(i - a, j - b) for i, j, _ in inside])
             pairs.append(Pair(source[a:c], target[b:d], sure, possible))
-        a, b = c, d
+        a = c
+        b = d
     return pairs

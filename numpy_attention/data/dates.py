@@ -3,15 +3,22 @@
 import dataclasses
 import datetime
 import re
+from collections.abc import Callable
+
+import numpy as np
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.splits import distinct
 
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = (
+    "January February March April May June "
+    "July August September October November December"
+).split()
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
-# Fields: d, m without and dd, mm with a leading zero, th = day with ordinal suffix, Month and Mon = its name or first
-# three letters, Weekday and Wed likewise. Numbers alone are told apart by their separator: / month first, . day first.
+# Fields: d, m without and dd, mm with a leading zero, th = day with ordinal suffix, Month and Mon =
+# its name or first three letters, Weekday and Wed likewise. Numbers alone are told apart by their
+# separator: / month first, . day first.
 FORMATS = (
     "{d} {Month} {yyyy}",
     "{Month} {d}, {yyyy}",
@@ -34,27 +41,39 @@ FORMATS = (
 )
 
 
-def dates(rng, count, first_year=1900, last_year=2099, sure_months=True, keep=None):
-    """Dates in 18 spellings (`FORMATS`), a quarter of them in lower case → `YYYY-MM-DD`; tokens are characters.
+def dates(
+    rng: np.random.Generator,
+    count: int,
+    first_year: int = 1900,
+    last_year: int = 2099,
+    sure_months: bool = True,
+    keep: Callable[[Pair], bool] | None = None,
+) -> list[Pair]:
+    """Dates in 18 spellings (`FORMATS`), a quarter of them in lower case → `YYYY-MM-DD`.
 
-    Day (of first_year … last_year) and spelling are drawn uniformly. Links by target position, 0 to 9:
+    Tokens are characters. Day (of first_year … last_year) and spelling are drawn uniformly. Links
+    by target position, 0 to 9:
 
         year 0–3             each digit to the same digit of the source's year: sure
         hyphens 4, 7         none
         day 8–9, month 5–6   two digits in the source: digit to digit, sure
           in figures         one digit: the second to it, sure; the leading 0 to it, possible
-        month 5–6, in words  both to the first letter of its name, sure; to every letter of the name, possible
+        month 5–6, in words  both to the first letter of its name, sure; to its letters, possible
 
-    Weekdays, ordinal suffixes and separators have no links. No single letter decides a month (January, June, July), so
-    the sure link to the first is a convention; `sure_months=False` leaves the letters of names possible only.
-    Raises ValueError for years outside 1000 … 9999 or in the wrong order, or when there are fewer than `count` sources.
+    Weekdays, ordinal suffixes and separators have no links. No single letter decides a month
+    (January, June, July), so the sure link to the first is a convention; `sure_months=False` leaves
+    the letters of names possible only.
+    Raises ValueError for years outside 1000 … 9999 or in the wrong order, or when there are fewer
+    than `count` sources.
     """
     if not 1000 <= first_year <= last_year <= 9999:
-        raise ValueError(f"years {first_year} to {last_year}; expected 1000 ≤ first_year ≤ last_year ≤ 9999")
+        raise ValueError(
+            f"years {first_year} to {last_year}; expected 1000 ≤ first_year ≤ last_year ≤ 9999"
+        )
     first = datetime.date(first_year, 1, 1).toordinal()
     last = datetime.date(last_year, 12, 31).toordinal()
 
-    def draw(rng):
+    def draw(rng: np.random.Generator) -> Pair:
         date = datetime.date.fromordinal(int(rng.integers(first, last + 1)))
         layout = FORMATS[int(rng.integers(len(FORMATS)))]
         pair = date_pair(date, layout, sure_months)
@@ -65,7 +84,7 @@ def dates(rng, count, first_year=1900, last_year=2099, sure_months=True, keep=No
     return distinct(draw, rng, count, keep)
 
 
-def date_pair(date, layout, sure_months=True):
+def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
     """The pair of a `datetime.date` written in one of `FORMATS`; links as `dates` says."""
     values = {
         "d": str(date.day),
@@ -79,7 +98,9 @@ def date_pair(date, layout, sure_months=True):
         "Wed": WEEKDAYS[date.weekday()][:3],
         "yyyy": str(date.year),
     }
-    source, sure, possible = "", set(), set()
+    source = ""
+    sure: set[tuple[int, int]] = set()
+    possible: set[tuple[int, int]] = set()
     for literal, field in re.findall(r"([^{]*)(?:\{(\w+)\})?", layout):
         source += literal
         start = len(source)
@@ -87,16 +108,19 @@ def date_pair(date, layout, sure_months=True):
         if field == "yyyy":
             sure.update((start + k, k) for k in range(4))
         elif field in ("d", "dd", "th", "m", "mm"):
-            tens, units = (5, 6) if field in ("m", "mm") else (8, 9)
+            tens = 5 if field in ("m", "mm") else 8
             digits = sum(c.isdigit() for c in values[field])
-            sure.add((start + digits - 1, units))
+            sure.add((start + digits - 1, tens + 1))
             (sure if digits == 2 else possible).add((start, tens))
         elif field in ("Month", "Mon"):
-            possible.update((start + k, j) for k in range(len(values[field])) for j in (5, 6))
+            letters = range(start, start + len(values[field]))
+            possible.update((i, j) for i in letters for j in (5, 6))
             if sure_months:
                 sure.update(((start, 5), (start, 6)))
     return Pair(tuple(source), tuple(date.isoformat()), frozenset(sure), frozenset(possible))
 
 
-def _suffix(day):
-    return "th" if 11 <= day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+def _suffix(day: int) -> str:
+    if 11 <= day <= 13:
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

@@ -1,15 +1,10 @@
-"""Public corpora that cannot ship with the package: where each file is, and how it is fetched and checked.
+"""Files that cannot ship with the package: how one is fetched, and how it is checked.
 
-A file is looked for in the folder that the environment variable NUMPY_ATTENTION_DATA names, and nowhere else when it is
-set; without it the file is downloaded once, with a progress bar, into pooch's cache folder for this package. Its sha256
-is compared every time it is asked for, except for Tatoeba, whose file changes over the years. A download goes to a
-temporary file, which takes its final name only after the check: what stands there is always whole.
-
-    ptb/          ptb.train.txt  ptb.valid.txt  ptb.test.txt          (the same layout in both folders)
-    wikitext-2/   train.txt  valid.txt  test.txt
-    multi30k/     {train,val,test_2016_flickr}.{en,de,fr}.gz  and  .lc.norm.tok.{en,de,fr}
-    tatoeba/      fra-eng.txt
-    tinyshakespeare/input.txt
+A file is looked for in the folder that the environment variable NUMPY_ATTENTION_DATA names, and
+nowhere else when it is set; without it the file is downloaded once, with a progress bar, into
+pooch's cache folder for this package. Its sha256 is compared every time it is asked for, except for
+one whose file changes over the years. A download goes to a temporary file, which takes its final
+name only after the check: what stands there is always whole.
 """
 
 import hashlib
@@ -17,25 +12,29 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 ENVIRONMENT = "NUMPY_ATTENTION_DATA"
 
 
 class RemoteFile(NamedTuple):
-    """One public file: its path below the data folder, its address, its sha256 (None where the file changes).
+    """One public file: its path below the data folder, its address, its sha256.
 
-    `member`: for an address that is a zip archive, the name of the file wanted inside.
+    sha256: None where the file changes. member: for an address that is a zip archive, the name of
+    the file wanted inside.
     """
 
     path: str
     url: str
-    sha256: Optional[str] = None
-    member: Optional[str] = None
+    sha256: str | None = None
+    member: str | None = None
 
 
-def folder():
-    """Where public files are looked for: the folder that NUMPY_ATTENTION_DATA names, else pooch's cache for this package."""
+def folder() -> Path:
+    """Where public files are looked for.
+
+    It is the folder that NUMPY_ATTENTION_DATA names, or else pooch's cache for this package.
+    """
     named = os.environ.get(ENVIRONMENT)
     if named:
         return Path(named).expanduser()
@@ -43,11 +42,14 @@ def folder():
     return Path(pooch.os_cache("numpy_attention"))
 
 
-def fetch_file(file, cache=None, progress=True):
-    """The local Path of a `RemoteFile`, whole and checked. `cache`: another folder than pooch's default.
+def fetch_file(
+    file: RemoteFile, cache: str | Path | None = None, progress: bool = True
+) -> Path:
+    """The local Path of a `RemoteFile`, whole and checked.
 
-    Raises FileNotFoundError or NotADirectoryError for what is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong
-    checksum or a damaged archive, ConnectionError for a download that fails. None of them leaves a partial file behind.
+    cache: another folder than pooch's default. Raises FileNotFoundError or NotADirectoryError for
+    what is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong checksum or a damaged archive,
+    ConnectionError for a download that fails. None of them leaves a partial file behind.
     """
     if os.environ.get(ENVIRONMENT):
         return _local_file(file, folder())
@@ -62,28 +64,31 @@ def fetch_file(file, cache=None, progress=True):
             archive = Path(scratch) / "archive.zip"
             _download(file, archive, progress)
             member = Path(scratch) / "member"
-            member.write_bytes(_member(archive, file))
+            member.write_bytes(_member(archive, file.member, file.url))
             os.replace(member, target)
     return target
 
 
-def _local_file(file, folder):
+def _local_file(file: RemoteFile, folder: Path) -> Path:
     if not folder.is_dir():
-        raise NotADirectoryError(f"{ENVIRONMENT} = {folder} is not a folder; correct it, or unset it to download")
+        raise NotADirectoryError(
+            f"{ENVIRONMENT} = {folder} is not a folder; correct it, or unset it to download"
+        )
     path = folder / file.path
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path} is missing; put the file of {file.url} there, or unset {ENVIRONMENT} to let it be downloaded"
+            f"{path} is missing; put the file of {file.url} there, or unset {ENVIRONMENT} to let "
+            "it be downloaded"
         )
     if file.sha256 is not None and _sha256(path) != file.sha256:
         raise ValueError(
-            f"{path} has the sha256 {_sha256(path)}, expected {file.sha256}: it is damaged or another edition; "
-            f"replace it with the file of {file.url}"
+            f"{path} has the sha256 {_sha256(path)}, expected {file.sha256}: it is damaged or "
+            f"another edition; replace it with the file of {file.url}"
         )
     return path
 
 
-def _download(file, target, progress):
+def _download(file: RemoteFile, target: Path, progress: bool) -> None:
     import pooch
     import requests
 
@@ -92,31 +97,47 @@ def _download(file, target, progress):
     logger.setLevel("WARNING")  # the progress bar says enough
     # Some servers turn away the default name of Python's HTTP library.
     headers = {"User-Agent": "Mozilla/5.0 (compatible; numpy_attention)"}
-    downloader = pooch.HTTPDownloader(progressbar=progress, headers=headers, timeout=30, chunk_size=1 << 16)
-    remedy = f"try again later, or put the file into a folder as {file.path} and set {ENVIRONMENT} to that folder"
+    downloader = pooch.HTTPDownloader(
+        progressbar=progress, headers=headers, timeout=30, chunk_size=1 << 16
+    )
+    known = None if file.sha256 is None else f"sha256:{file.sha256}"
+    remedy = (
+        f"try again later, or put the file into a folder as {file.path} and set {ENVIRONMENT} to "
+        "that folder"
+    )
     try:
-        known = None if file.sha256 is None else f"sha256:{file.sha256}"
-        pooch.retrieve(file.url, known, fname=target.name, path=target.parent, downloader=downloader)
+        pooch.retrieve(
+            file.url, known, fname=target.name, path=target.parent, downloader=downloader
+        )
     except requests.exceptions.HTTPError as error:
-        raise ConnectionError(f"{file.url}: the server answered {error.response.status_code}; {remedy}") from None
+        status = "nothing" if error.response is None else error.response.status_code
+        raise ConnectionError(f"{file.url}: the server answered {status}; {remedy}") from None
     except requests.exceptions.RequestException as error:
         reason = type(error).__name__
-        raise ConnectionError(f"{file.url} cannot be fetched ({reason}): check the network; {remedy}") from None
+        raise ConnectionError(
+            f"{file.url} cannot be fetched ({reason}): check the network; {remedy}"
+        ) from None
     except ValueError as error:
-        raise ValueError(f"{file.url} sent another file than expected, thrown away ({error}); {remedy}") from None
+        raise ValueError(
+            f"{file.url} sent another file than expected, thrown away ({error}); {remedy}"
+        ) from None
     finally:
         logger.setLevel(level)
 
 
-def _member(archive, file):
+def _member(archive: Path, member: str, url: str) -> bytes:
     try:
         with zipfile.ZipFile(archive) as opened:
-            return opened.read(file.member)
+            return opened.read(member)
     except zipfile.BadZipFile as error:
-        raise ValueError(f"what {file.url} sent is not a whole zip archive ({error}); try again later") from None
+        raise ValueError(
+            f"what {url} sent is not a whole zip archive ({error}); try again later"
+        ) from None
     except KeyError:
-        raise ValueError(f"the archive of {file.url} holds no {file.member}; its layout has changed") from None
+        raise ValueError(
+            f"the archive of {url} holds no {member}; its layout has changed"
+        ) from None
 
 
-def _sha256(path):
+def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()

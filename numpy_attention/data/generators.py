@@ -5,9 +5,14 @@
     dates           March 3rd, 2020 → 2020-03-03        by characters
     grammar_en_fr   the black cat … → le chat noir …    word order, agreement, negation
 
-Each is a function `(rng, count, ..., keep=None)` → list of `Pair` with `count` different sources; `keep(pair)` may
-refuse some. The random generator is the caller's. `split` draws three sets that share no source.
+Each is a function `(rng, count, ..., keep=None)` → list of `Pair` with `count` different sources;
+`keep(pair)` may refuse some. The random generator is the caller's. `split` draws three sets that
+share no source.
 """
+
+from collections.abc import Callable
+
+import numpy as np
 
 from numpy_attention.data.dates import dates
 from numpy_attention.data.grammar import grammar_en_fr, phenomena
@@ -17,22 +22,54 @@ from numpy_attention.data.splits import distinct, split
 __all__ = ["copy", "dates", "grammar_en_fr", "phenomena", "reverse", "split"]
 
 
-def copy(rng, count, vocabulary_size=20, min_length=3, max_length=12, keep=None):
+def copy(
+    rng: np.random.Generator,
+    count: int,
+    vocabulary_size: int = 20,
+    min_length: int = 3,
+    max_length: int = 12,
+    keep: Callable[[Pair], bool] | None = None,
+) -> list[Pair]:
     """Random sequences, the target equal to the source.
 
-    Tokens are the numbers 0 … vocabulary_size − 1 as strings; the length is drawn uniformly from min_length …
-    max_length, then every token uniformly. Sure links (k, k).
+    Tokens are the numbers 0 … vocabulary_size − 1 as strings; the length is drawn uniformly from
+    min_length … max_length, then every token uniformly. Sure links (k, k).
     Raises ValueError when there are fewer than `count` such sequences.
     """
-    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, backwards=False)
+    def pair_of(source: tuple[str, ...]) -> Pair:
+        return Pair(source, source, frozenset((k, k) for k in range(len(source))))
+
+    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, pair_of)
 
 
-def reverse(rng, count, vocabulary_size=20, min_length=3, max_length=12, keep=None):
-    """Random sequences as in `copy`, the target in reverse order. Sure links (k, S − 1 − k), S the length."""
-    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, backwards=True)
+def reverse(
+    rng: np.random.Generator,
+    count: int,
+    vocabulary_size: int = 20,
+    min_length: int = 3,
+    max_length: int = 12,
+    keep: Callable[[Pair], bool] | None = None,
+) -> list[Pair]:
+    """Random sequences as in `copy`, the target in reverse order.
+
+    Sure links (k, S − 1 − k), S the length.
+    """
+    def pair_of(source: tuple[str, ...]) -> Pair:
+        last = len(source) - 1
+        return Pair(source, source[::-1], frozenset((k, last - k) for k in range(len(source))))
+
+    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, pair_of)
 
 
-def _sequences(rng, count, vocabulary_size, min_length, max_length, keep, backwards):
+def _sequences(
+    rng: np.random.Generator,
+    count: int,
+    vocabulary_size: int,
+    min_length: int,
+    max_length: int,
+    keep: Callable[[Pair], bool] | None,
+    pair_of: Callable[[tuple[str, ...]], Pair],
+) -> list[Pair]:
     if vocabulary_size < 1 or not 1 <= min_length <= max_length:
         raise ValueError(
             f"vocabulary_size = {vocabulary_size}, lengths {min_length} to {max_length}; expected "
@@ -41,15 +78,13 @@ def _sequences(rng, count, vocabulary_size, min_length, max_length, keep, backwa
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:
         raise ValueError(
-            f"{count:,} different sequences asked for, but {vocabulary_size} tokens make only {space:,} of length "
-            f"{min_length} to {max_length}; ask for fewer, or for longer sequences"
+            f"{count:,} different sequences asked for, but {vocabulary_size} tokens make only "
+            f"{space:,} of length {min_length} to {max_length}; ask for fewer, or for longer "
+            "sequences"
         )
 
-    def draw(rng):
+    def draw(rng: np.random.Generator) -> Pair:
         length = int(rng.integers(min_length, max_length + 1))
-        source = tuple(map(str, rng.integers(vocabulary_size, size=length).tolist()))
-        if backwards:
-            return Pair(source, source[::-1], frozenset((k, length - 1 - k) for k in range(length)))
-        return Pair(source, source, frozenset((k, k) for k in range(length)))
+        return pair_of(tuple(map(str, rng.integers(vocabulary_size, size=length).tolist())))
 
     return distinct(draw, rng, count, keep)

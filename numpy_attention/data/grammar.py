@@ -2,23 +2,42 @@
 
     S      → Subject Verb' Object [Place] .  |  Subject be [not] [Adverb] Adjective .
     Verb'  → [Adverb] verb  |  does not [Adverb] verb
-    NP     → determiner [adjective before] [adjective after] noun        (French: determiner before noun after)
+    NP     → determiner [adjective before] [adjective after] noun
+             (French: determiner before noun after)
     Object → NP | him | her | them
 
-French follows its rules: articles, possessives and adjectives agree in gender and number; le, la, de, ne and je lose
-their vowel before another (l', d', n', j', each a token of its own); ce, beau, nouveau, vieux become cet, bel, nouvel,
-vieil and ma becomes mon before a vowel; un, une and des become de after a negated verb, des also before an adjective.
+French follows its rules: articles, possessives and adjectives agree in gender and number; le, la,
+de, ne and je lose their vowel before another (l', d', n', j', each a token of its own); ce, beau,
+nouveau, vieux become cet, bel, nouvel, vieil and ma becomes mon before a vowel; un, une and des
+become de after a negated verb, des also before an adjective.
 """
 
 import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
-from numpy_attention.data.lexicon import ADJECTIVES, ADVERBS, DETERMINERS, LIVING, PLACES, PRONOUNS, THINGS, VERBS
+import numpy as np
+
+from numpy_attention.data.lexicon import (
+    ADJECTIVES,
+    ADVERBS,
+    DETERMINERS,
+    LIVING,
+    PLACES,
+    PRONOUNS,
+    THINGS,
+    VERBS,
+    Noun,
+)
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.splits import distinct
 
-BEFORE_VOWEL = {"le": "l'", "la": "l'", "de": "d'", "ne": "n'", "je": "j'", "ce": "cet", "ma": "mon"}
+BEFORE_VOWEL = {
+    "le": "l'", "la": "l'", "de": "d'", "ne": "n'", "je": "j'", "ce": "cet", "ma": "mon",
+}
 ASPIRATED = {"héros", "hibou", "hiboux"}  # an h that no vowel is dropped before
 OBJECT_PRONOUNS = (("him", "le"), ("her", "la"), ("them", "les"))
+PREPOSITIONS = (("in", "dans"), ("behind", "derrière"), ("with", "avec"))
 BE = {
     "je": ("am", "suis"),
     "il": ("is", "est"),
@@ -26,132 +45,203 @@ BE = {
     "vous": ("are", "êtes"),
     "ils": ("are", "sont"),
 }
+DO = (("do", "verb"), ("do", "not"))  # keys that "do" and "does" may be linked to
 
 _ADJECTIVE_WORDS = {adjective.english for adjective in ADJECTIVES}
-_NOUN_WORDS = {word for noun in LIVING + THINGS + PLACES for word in (noun.english, noun.english_plural)}
+_ADVERB_WORDS = {english for english, _ in ADVERBS}
+_PRONOUN_WORDS = {english for english, _ in OBJECT_PRONOUNS}
+_NOUN_WORDS = {
+    word for noun in LIVING + THINGS + PLACES for word in (noun.english, noun.english_plural)
+}
+
+Item = TypeVar("Item")
+Words = list[tuple[str, Hashable]]  # each with a key: equal keys translate each other
 
 
-def grammar_en_fr(rng, count, keep=None):
+class Phrase(NamedTuple):
+    """Both sides of a phrase, and what a verb or an adjective that goes with it agrees with."""
+
+    english: Words
+    french: Words
+    person: str = "il"  # je, il, nous, vous or ils
+    gender: str = "m"  # or "f"
+    plural: bool = False
+
+
+def grammar_en_fr(
+    rng: np.random.Generator, count: int, keep: Callable[[Pair], bool] | None = None
+) -> list[Pair]:
     """English sentences of the grammar with their French translations → list of `Pair`, lowercase.
 
-    Sure links join the words that translate each other; "not" is linked to both "ne" and "pas". Possible in addition:
-    "does" or "do" with the French verb and with "ne" and "pas".
+    Sure links join the words that translate each other; "not" is linked to both "ne" and "pas".
+    Possible in addition: "does" or "do" with the French verb and with "ne" and "pas".
     """
     return distinct(_sentence, rng, count, keep)
 
 
-def phenomena(pair):
-    """Which links of a pair show what: a dict from name to a sorted list of sure links (English, French position).
+def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
+    """Which links of a pair show what: {name: sorted sure links (English, French position)}.
 
-    "swapped adjective": an adjective and its noun where French puts the noun first, a link each; "negation": "not" with
-    "ne" and "pas"; "moved adverb": an adverb and the verb that French puts before it; "object pronoun": him, her, them
-    and the verb that French puts after them; "elision": links to l', d', n' and j'. Lists may be empty.
+    "swapped adjective": an adjective and its noun where French puts the noun first, a link each;
+    "negation": "not" with "ne" and "pas"; "moved adverb": an adverb and the verb that French puts
+    before it; "object pronoun": him, her, them and the verb that French puts after them; "elision":
+    links to l', d', n' and j'. Lists may be empty.
     """
-    targets = {}
+    names = ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")
+    found: dict[str, set[tuple[int, int]]] = {name: set() for name in names}
+    source = pair.source
+    targets: dict[int, list[int]] = {}
     for i, j in sorted(pair.sure):
         targets.setdefault(i, []).append(j)
-    source, adverbs = pair.source, {english for english, _ in ADVERBS}
-    pronouns = {english for english, _ in OBJECT_PRONOUNS}
-    found = {name: set() for name in ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")}
     for i, js in targets.items():
+        first = js[0]
         following = targets.get(i + 1, [])
-        if source[i] in _ADJECTIVE_WORDS and i + 1 < len(source) and source[i + 1] in _NOUN_WORDS:
-            if following and following[0] < js[0]:
-                found["swapped adjective"].update({(i, js[0]), (i + 1, following[0])})
+        overtaken = bool(following) and following[0] < first
+        if source[i] in _ADJECTIVE_WORDS and _NOUN_WORDS.intersection(source[i + 1:i + 2]):
+            if overtaken:
+                found["swapped adjective"].update({(i, first), (i + 1, following[0])})
         elif source[i] == "not":
             found["negation"].update((i, j) for j in js)
-        elif source[i] in adverbs and following and following[0] < js[0]:
-            found["moved adverb"].update({(i, js[0]), (i + 1, following[0])})
-        elif source[i] in pronouns and targets.get(i - 1):
-            found["object pronoun"].update({(i, js[0]), (i - 1, targets[i - 1][0])})
+        elif source[i] in _ADVERB_WORDS and overtaken:
+            found["moved adverb"].update({(i, first), (i + 1, following[0])})
+        elif source[i] in _PRONOUN_WORDS and targets.get(i - 1):
+            found["object pronoun"].update({(i, first), (i - 1, targets[i - 1][0])})
         found["elision"].update((i, j) for j in js if pair.target[j].endswith("'"))
     return {name: sorted(links) for name, links in found.items()}
 
 
-def _pick(rng, items):
+def _pick(rng: np.random.Generator, items: Sequence[Item]) -> Item:
     return items[int(rng.integers(len(items)))]
 
 
-def _starts_with_vowel(word):
+def _starts_with_vowel(word: str) -> bool:
     first = unicodedata.normalize("NFD", word)[0]
     return first in "aeiouœ" or (first == "h" and word not in ASPIRATED)
 
 
-def _noun_phrase(rng, nouns, role, negated_object=False):
-    """Both sides of a noun phrase as lists of (word, key), equal keys translating each other; plural or not; gender."""
-    noun, plural = _pick(rng, nouns), bool(rng.integers(2))
-    determiner = _pick(rng, [d for d in DETERMINERS if (d.plural if plural else d.singular)])
+def _pronoun(rng: np.random.Generator) -> Phrase:
+    english, french, person, gender, plural = _pick(rng, PRONOUNS)
+    return Phrase([(english, "subject")], [(french, "subject")], person, gender, plural)
+
+
+def _noun_phrase(
+    rng: np.random.Generator, nouns: Sequence[Noun], role: str, negated_object: bool = False
+) -> Phrase:
+    noun = _pick(rng, nouns)
+    plural = bool(rng.integers(2))
+    number = "plural" if plural else "singular"
+    determiner = _pick(rng, [d for d in DETERMINERS if getattr(d, number)])
     usable = [a for a in ADJECTIVES if nouns is LIVING or not a.living]
     before = after = None
     if rng.random() < 0.35:
         before = _pick(rng, [a for a in usable if a.before])
     if rng.random() < 0.45:
         after = _pick(rng, [a for a in usable if not a.before])
+
+    english: Words = []
+    french: Words = []
     head = noun.french_plural if plural else noun.french
-    english = [(a.english, (role, key)) for a, key in ((before, "before"), (after, "after")) if a]
-    english.append((noun.english_plural if plural else noun.english, (role, "noun")))
-    french = [(head, (role, "noun"))]
     if before:
-        french.insert(0, (before.form(noun.gender, plural, _starts_with_vowel(head)), (role, "before")))
+        form = before.form(noun.gender, plural, _starts_with_vowel(head))
+        english.append((before.english, (role, "before")))
+        french.append((form, (role, "before")))
+    if after:
+        english.append((after.english, (role, "after")))
+    english.append((noun.english_plural if plural else noun.english, (role, "noun")))
+    french.append((head, (role, "noun")))
     if after:
         french.append((after.form(noun.gender, plural), (role, "after")))
+
     word, article = determiner.forms(noun.gender, plural)
     if word == "a" and english[0][0][0] in "aeiou":
         word = "an"
     if word == "some" and negated_object:
         word = "any"
-    if article in ("un", "une", "des") and negated_object or article == "des" and before:
+    if negated_object and article in ("un", "une", "des"):
         article = "de"
-    key = (role, "determiner")
-    return [(word, key), *english], [(article, key), *french], plural, noun.gender
+    if before and article == "des":
+        article = "de"
+    english.insert(0, (word, (role, "determiner")))
+    french.insert(0, (article, (role, "determiner")))
+    return Phrase(english, french, "ils" if plural else "il", noun.gender, plural)
 
 
-def _sentence(rng):
+def _sentence(rng: np.random.Generator) -> Pair:
     if rng.random() < 0.4:
-        english, french, person, gender, plural = _pick(rng, PRONOUNS)
-        english, french = [(english, "subject")], [(french, "subject")]
+        subject = _pronoun(rng)
     else:
-        english, french, plural, gender = _noun_phrase(rng, LIVING, "subject")
-        person = "ils" if plural else "il"
+        subject = _noun_phrase(rng, LIVING, "subject")
     negated = rng.random() < 0.35
-    adverb = _pick(rng, ADVERBS[: 2 if negated else 3]) if rng.random() < 0.15 else None
-    not_en, ne, pas = ([("not", "not")], [("ne", "not")], [("pas", "not")]) if negated else ([], [], [])
-    adverb_en, adverb_fr = ([(word, "adverb")] for word in adverb) if adverb else ([], [])
-    possible = ()
+    adverb = Phrase([], [])
+    if rng.random() < 0.15:
+        english, french = _pick(rng, ADVERBS[:2] if negated else ADVERBS)
+        adverb = Phrase([(english, "adverb")], [(french, "adverb")])
     if rng.random() < 0.2:
-        adjective = _pick(rng, ADJECTIVES)
-        be, etre = BE[person]
-        english += [(be, "verb"), *not_en, *adverb_en, (adjective.english, "predicate")]
-        french += [*ne, (etre, "verb"), *pas, *adverb_fr, (adjective.form(gender, plural), "predicate")]
+        said = _being(rng, subject, negated, adverb)
     else:
-        verb = _pick(rng, VERBS)
-        third = person == "il"
-        if negated:
-            english += [("does" if third else "do", "do"), *not_en, *adverb_en, (verb.english, "verb")]
-            possible = (("do", "verb"), ("do", "not"))
-        else:
-            english += [*adverb_en, (verb.english_third if third else verb.english, "verb")]
-        clitic = []
-        if rng.random() < 0.2:
-            pronoun, word = _pick(rng, OBJECT_PRONOUNS)
-            object_en, object_fr, clitic = [(pronoun, "object")], [], [(word, "object")]
-        else:
-            nouns = _pick(rng, (LIVING, THINGS))
-            object_en, object_fr, _, _ = _noun_phrase(rng, nouns, "object", negated)
-        english += object_en
-        french += [*ne, *clitic, (verb.french[person], "verb"), *pas, *adverb_fr, *object_fr]
-        if rng.random() < 0.2:
-            preposition = _pick(rng, (("in", "dans"), ("behind", "derrière"), ("with", "avec")))
-            nouns = LIVING if preposition[0] == "with" else PLACES
-            place_en, place_fr, _, _ = _noun_phrase(rng, nouns, "place")
-            english += [(preposition[0], "preposition"), *place_en]
-            french += [(preposition[1], "preposition"), *place_fr]
-    english.append((".", "stop"))
-    french.append((".", "stop"))
-    return _pair(english, french, possible)
+        said = _doing(rng, subject, negated, adverb)
+    return _pair(
+        [*subject.english, *said.english, (".", "stop")],
+        [*subject.french, *said.french, (".", "stop")],
+        DO,
+    )
 
 
-def _pair(english, french, possible):
+def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
+    """A French verb with a pronoun before it, and "ne" and "pas" around both."""
+    words = [*(clitic or []), (verb, "verb")]
+    return [("ne", "not"), *words, ("pas", "not")] if negated else words
+
+
+def _being(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
+    """be [not] [Adverb] Adjective"""
+    adjective = _pick(rng, ADJECTIVES)
+    be, etre = BE[subject.person]
+    not_en: Words = [("not", "not")] if negated else []
+    form = adjective.form(subject.gender, subject.plural)
+    return Phrase(
+        [(be, "verb"), *not_en, *adverb.english, (adjective.english, "predicate")],
+        [*_around(etre, negated), *adverb.french, (form, "predicate")],
+    )
+
+
+def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
+    """Verb' Object [Place]"""
+    verb = _pick(rng, VERBS)
+    third = subject.person == "il"
+    do_not: Words = []
+    word = verb.english_third if third else verb.english
+    if negated:
+        do_not = [("does" if third else "do", "do"), ("not", "not")]
+        word = verb.english
+
+    clitic: Words = []
+    if rng.random() < 0.2:
+        pronoun, french = _pick(rng, OBJECT_PRONOUNS)
+        clitic = [(french, "object")]
+        object_ = Phrase([(pronoun, "object")], [])
+    else:
+        nouns = _pick(rng, (LIVING, THINGS))
+        object_ = _noun_phrase(rng, nouns, "object", negated)
+
+    place = Phrase([], [])
+    if rng.random() < 0.2:
+        english, french = _pick(rng, PREPOSITIONS)
+        nouns = LIVING if english == "with" else PLACES
+        where = _noun_phrase(rng, nouns, "place")
+        place = Phrase(
+            [(english, "preposition"), *where.english], [(french, "preposition"), *where.french]
+        )
+
+    around = _around(verb.french[subject.person], negated, clitic)
+    return Phrase(
+        [*do_not, *adverb.english, (word, "verb"), *object_.english, *place.english],
+        [*around, *adverb.french, *object_.french, *place.french],
+    )
+
+
+def _pair(english: Words, french: Words, possible: Iterable[tuple[Hashable, Hashable]]) -> Pair:
+    """The pair of these words, linked by their keys; French vowels are dropped before others."""
     words = [word for word, _ in french]
     for k in range(len(words) - 1):
         if _starts_with_vowel(words[k + 1]):

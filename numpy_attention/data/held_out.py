@@ -1,4 +1,4 @@
-"""The share of a reader's own text that is held out: what a run is measured on, and never learns from."""
+"""The share of a reader's own text that a run is measured on, and never learns from."""
 
 import numpy as np
 

@@ -12,26 +12,29 @@ class Noun(NamedTuple):
 
 
 class Adjective(NamedTuple):
-    """`french`: masculine and feminine singular, masculine and feminine plural, masculine singular before a vowel."""
+    """french: masculine and feminine singular, both plurals, masculine singular before a vowel."""
 
     english: str
-    french: tuple
+    french: tuple[str, ...]
     before: bool  # French puts it before the noun
     living: bool  # said of people and animals only
 
-    def form(self, gender, plural, vowel_follows=False):
+    def form(self, gender: str, plural: bool, vowel_follows: bool = False) -> str:
         if vowel_follows and gender == "m" and not plural:
             return self.french[4]
         return self.french[2 * plural + (gender == "f")]
 
 
 class Determiner(NamedTuple):
-    """English and French (masculine, feminine) for the singular and the plural; an empty tuple where it has none."""
+    """English and French (masculine, feminine) for the singular and the plural.
 
-    singular: tuple
-    plural: tuple
+    An empty tuple stands where it has none.
+    """
 
-    def forms(self, gender, plural):
+    singular: tuple[str, ...]
+    plural: tuple[str, ...]
+
+    def forms(self, gender: str, plural: bool) -> tuple[str, str]:
         english, masculine, feminine = self.plural if plural else self.singular
         return english, feminine if gender == "f" else masculine
 
@@ -39,30 +42,30 @@ class Determiner(NamedTuple):
 class Verb(NamedTuple):
     english: str
     english_third: str
-    french: dict  # by person: je, il, nous, vous, ils
+    french: dict[str, str]  # by person: je, il, nous, vous, ils
 
 
-def _nouns(text):
+def _nouns(text: str) -> tuple[Noun, ...]:
     return tuple(Noun(*line.split()) for line in text.strip().splitlines())
 
 
-def _adjective(line, before):
+def _adjective(line: str, before: bool) -> Adjective:
     english, *french = line.split()
-    english, living = english.rstrip("*"), english.endswith("*")
     if len(french) == 1:  # regular: -e for the feminine, unless it ends so, and -s for the plural
         m = french[0]
         f = m if m.endswith("e") else m + "e"
         french = [m, f, m + "s", f + "s"]
     if len(french) == 4:
         french.append(french[0])
-    return Adjective(english, tuple(french), before, living)
+    living = english.endswith("*")
+    return Adjective(english.rstrip("*"), tuple(french), before, living)
 
 
-def _adjectives(text, before):
+def _adjectives(text: str, before: bool) -> tuple[Adjective, ...]:
     return tuple(_adjective(line, before) for line in text.strip().splitlines())
 
 
-def _verb(line):
+def _verb(line: str) -> Verb:
     english, third, *french = line.split()
     if len(french) == 1:  # regular verbs in -er, given by their stem
         french = [french[0] + ending for ending in ("e", "e", "ons", "ez", "ent")]
@@ -178,7 +181,7 @@ DETERMINERS = (
     Determiner((), ("three", "trois", "trois")),
 )
 
-# English and French subject pronoun, person of the verb, gender and number of a predicate adjective.
+# English and French subject pronoun, person of the verb, gender and number of an adjective.
 PRONOUNS = (
     ("i", "je", "je", "m", False),
     ("he", "il", "il", "m", False),

@@ -151,9 +151,10 @@ class OwnPairs(OwnFiles):
 
 @dataclass
 class OwnText(OwnFiles):
-    """A file of running text, one sentence a line, and one to validate on; None: its end is held out.
+    """A file of running text, one sentence a line, and one to validate on.
 
-    characters: it is read as letters. ValueError: letters that are to be cut into words.
+    valid_text None: the end is held out. characters: both are read as letters. ValueError: letters
+    that are to be cut into words.
     """
 
     FILES = ("text", "valid_text")

@@ -1,39 +1,36 @@
-"""Sentence pairs with word links, and readers for text files.
+"""Sentence pairs with word links.
 
-A `Pair` holds one sentence and its translation as tokens, and, where they are known, the links between words:
-(source position, target position), both counted from 0. As in Och & Ney (2003), a *sure* link is one that is not in
-doubt, a *possible* link is one that may stand or not; every sure link is possible as well.
-
-The readers take UTF-8 text, plain or gzipped (`.gz`), and refuse what is malformed with the file and the line.
+A `Pair` holds one sentence and its translation as tokens, and, where they are known, the links
+between words: (source position, target position), both counted from 0. As in Och & Ney (2003), a
+*sure* link is one that is not in doubt, a *possible* link is one that may stand or not; every sure
+link is possible as well.
 """
 
-import functools
-import gzip
 import math
-import re
-import unicodedata
-import zlib
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Pair:
     """A source sentence, its translation, and the links between their words.
 
-    source, target: tuples of tokens. sure, possible: frozensets of (source position, target position).
-    `possible` always contains `sure`: what is given as possible is joined with the sure links.
-    Raises ValueError for a link that points outside of either sentence, TypeError for a sentence given as one string.
+    source, target: tuples of tokens. sure, possible: frozensets of (source position, target
+    position). `possible` always contains `sure`: what is given as possible is joined with the sure
+    links. Raises ValueError for a link that points outside of either sentence, TypeError for a
+    sentence given as one string.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    sure: frozenset = frozenset()
-    possible: frozenset = frozenset()
+    sure: frozenset[tuple[int, int]] = frozenset()
+    possible: frozenset[tuple[int, int]] = frozenset()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.source, str) or isinstance(self.target, str):
-            raise TypeError("a Pair takes sequences of tokens, not a string: split it first, for instance text.split()")
+            raise TypeError(
+                "a Pair takes sequences of tokens, not a string: split it first, for instance "
+                "text.split()"
+            )
         object.__setattr__(self, "source", tuple(self.source))
         object.__setattr__(self, "target", tuple(self.target))
         object.__setattr__(self, "sure", frozenset(self.sure))
@@ -42,141 +39,15 @@ class Pair:
             if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
                 raise ValueError(
                     f"link ({i}, {j}) points outside of a pair with {len(self.source)} source and "
-                    f"{len(self.target)} target tokens; links are (source position, target position) from 0"
+                    f"{len(self.target)} target tokens; links are (source position, target "
+                    "position) from 0"
                 )
 
-    def reversed(self):
+    def reversed(self) -> "Pair":
         """The same pair with source and target exchanged."""
         sure = frozenset((j, i) for i, j in self.sure)
-        return Pair(self.target, self.source, sure, frozenset((j, i) for i, j in self.possible))
-
-
-@functools.lru_cache(maxsize=None)
-def _token_pattern():
-    # Python's \w leaves out combining marks, which many scripts need inside a word.
-    marks = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c))[0] == "M")
-    word = rf"\w+(?:[{marks}\u200c\u200d]+\w*)*"
-    return re.compile(rf"\d+(?:[.,]\d+)+(?!\w)|{word}(?:['\-]{word})*|[^\w\s]")
-
-
-def word_tokens(text, elision=False):
-    """Splits raw text of any script into words and single punctuation marks.
-
-    A word is a run of letters, marks and digits, with apostrophes and hyphens kept inside it (don't, well-known); a
-    number keeps its points and commas (3,000.5). The curly apostrophe becomes the straight one, and accented letters
-    take their composed form (Unicode NFC). With `elision=True` a word is cut after each inner apostrophe, as French
-    wants it: l'homme → l' homme (aujourd'hui stays whole).
-    """
-    text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
-    tokens = _token_pattern().findall(text)
-    if not elision or "'" not in text:
-        return tokens
-    cut = []
-    for token in tokens:
-        whole = "'" not in token or token == "'" or token.lower() == "aujourd'hui"
-        cut.extend([token] if whole else re.findall(r"[^']+'?", token))
-    return cut
-
-
-def read_lines(path):
-    """The lines of a UTF-8 text file, plain or `.gz`, as a list of strings without their line ends.
-
-    Only a newline (with or without carriage return) ends a line. Raises FileNotFoundError, IsADirectoryError, or
-    ValueError with file and line number for text that is not UTF-8 or holds NUL characters, or for a damaged `.gz`.
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the path of a text file")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist; check the spelling, or give an absolute path")
-    try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged or not gzip data ({error}); copy or download it again") from None
-    if data.startswith(b"\xef\xbb\xbf"):  # a byte order mark is no text
-        data = data[3:]
-    rows = data.split(b"\n")
-    if not rows[-1]:
-        rows.pop()
-    lines = []
-    for number, row in enumerate(rows, 1):
-        try:
-            line = row.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path}, line {number}: byte {error.start + 1} (0x{row[error.start]:02x}) is not UTF-8; "
-                "convert the file, for instance with: iconv -f ISO-8859-1 -t UTF-8 FILE"
-            ) from None
-        if "\0" in line:
-            raise ValueError(f"{path}, line {number}: a NUL character; not UTF-8 text (UTF-16?), convert it")
-        lines.append(line[:-1] if line.endswith("\r") else line)
-    return lines
-
-
-def _tokens(line, lowercase, tokenize, elision=False):
-    line = line.lower() if lowercase else line
-    return word_tokens(line, elision) if tokenize else line.split()
-
-
-def read_pairs(source_path, target_path, lowercase=False, tokenize=False):
-    """Sentence pairs from two files, line k of one beside line k of the other → list of `Pair` without links.
-
-    Tokens are split on white space; `tokenize=True` is for raw text: words and punctuation, split by `word_tokens`.
-    Raises ValueError for files of unequal length, an empty line, an empty file, or text that is not UTF-8.
-    """
-    sources, targets = read_lines(source_path), read_lines(target_path)
-    if len(sources) != len(targets):
-        raise ValueError(
-            f"{source_path} has {len(sources):,} lines but {target_path} has {len(targets):,}; line k of one must "
-            f"translate line k of the other: line {min(len(sources), len(targets)) + 1} has no partner"
-        )
-    if not sources:
-        raise ValueError(f"{source_path} and {target_path} are empty; they need one sentence a line")
-    pairs = []
-    for number, (source, target) in enumerate(zip(sources, targets), 1):
-        source, target = (_tokens(line, lowercase, tokenize) for line in (source, target))
-        for path, tokens in ((source_path, source), (target_path, target)):
-            if not tokens:
-                raise ValueError(f"{path}, line {number}: empty; remove this line from both files, or fill it in")
-        pairs.append(Pair(source, target))
-    return pairs
-
-
-def read_tab_pairs(path, lowercase=False, tokenize=True, elision=False):
-    """Sentence pairs from lines `source TAB target`, as Tatoeba's are; a third column (attribution) is left aside.
-
-    `elision=True` cuts the target's words after an apostrophe (see `word_tokens`). Raises ValueError with file and line
-    for a line without two or three columns or with an empty sentence, and for an empty file.
-    """
-    pairs = []
-    for number, line in enumerate(read_lines(path), 1):
-        columns = line.split("\t")
-        if len(columns) not in (2, 3):
-            raise ValueError(
-                f"{path}, line {number}: {len(columns)} column(s), expected source TAB target, at most TAB attribution"
-            )
-        source = _tokens(columns[0], lowercase, tokenize)
-        target = _tokens(columns[1], lowercase, tokenize, elision)
-        if not source or not target:
-            raise ValueError(f"{path}, line {number}: empty {'target' if source else 'source'}; remove the line")
-        pairs.append(Pair(source, target))
-    if not pairs:
-        raise ValueError(f"{path} is empty; it needs lines of the form source TAB target")
-    return pairs
-
-
-def read_text(path, lowercase=False, tokenize=False, blank_lines="skip"):
-    """Text for a language model, one sentence a line → list of token lists.
-
-    `blank_lines`: "skip", or "keep" as empty lists (WikiText counts the end of a blank line as a token).
-    Raises ValueError for a file without any token, or text that is not UTF-8.
-    """
-    if blank_lines not in ("skip", "keep"):
-        raise ValueError(f"blank_lines = {blank_lines!r}; expected 'skip' or 'keep'")
-    sentences = [_tokens(line, lowercase, tokenize) for line in read_lines(path)]
-    if not any(sentences):
-        raise ValueError(f"{path} holds no text; it needs one sentence a line")
-    return sentences if blank_lines == "keep" else [tokens for tokens in sentences if tokens]
+        possible = frozenset((j, i) for i, j in self.possible)
+        return Pair(self.target, self.source, sure, possible)
 
 
 def limited(

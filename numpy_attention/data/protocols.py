@@ -1,13 +1,14 @@
 """What batches and vocabularies are to those that use them: the methods that each kind has."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from numpy_attention.module import Array
 
 
+@runtime_checkable
 class Batch(Protocol):
     """Sentences or streams side by side."""
 
@@ -25,6 +26,7 @@ class Batch(Protocol):
         """The k-th of n nearly equal parts of the rows."""
 
 
+@runtime_checkable
 class Batches(Protocol):
     """A text cut into batches, as a Trainer goes through it."""
 
@@ -41,6 +43,7 @@ class Batches(Protocol):
         """Whether it goes on where the one before stopped, so that the state is carried."""
 
 
+@runtime_checkable
 class AnyVocabulary(Protocol):
     """Tokens as ids: of words (`Vocabulary`), or of pieces of words (`Subwords`)."""
 

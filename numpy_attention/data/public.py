@@ -12,7 +12,8 @@
 from pathlib import Path
 
 from numpy_attention.data.downloads import RemoteFile, fetch_file
-from numpy_attention.data.pairs import Pair, read_pairs, read_tab_pairs, read_text
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.reading import read_pairs, read_tab_pairs, read_text
 from numpy_attention.data.splits import split_of
 
 GITHUB = "https://raw.githubusercontent.com"
@@ -24,9 +25,11 @@ TATOEBA = "https://www.manythings.org/anki"
 MULTI30K_SPLITS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
 
 
-def _files(folder, address, lines):
-    rows = (line.split() for line in lines.strip().splitlines())
-    return tuple(RemoteFile(f"{folder}/{name}", f"{address}/{name}", sha256) for name, sha256 in rows)
+def _files(folder: str, address: str, lines: str) -> list[RemoteFile]:
+    rows = [line.split() for line in lines.strip().splitlines()]
+    return [
+        RemoteFile(f"{folder}/{name}", f"{address}/{name}", sha256) for name, sha256 in rows
+    ]
 
 
 _FILES = (

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numpy_attention.data.corpora import text_corpus
-from numpy_attention.data.pairs import read_lines, read_text
 from numpy_attention.data.protocols import AnyVocabulary
+from numpy_attention.data.reading import read_lines, read_text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.names import STATES
@@ -18,7 +18,8 @@ class Text:
     """articles: lists of sentences, which are lists of tokens; unit: "words" or "characters".
 
     Words: </s> ends every sentence. Characters: a sentence is a stretch of text with its own line
-    ends; none is added. whole: the text came as articles, so that a state can be reset between them.
+    ends; none is added. whole: the text came as articles, so that a state can be reset between
+    them.
     """
 
     articles: list[list[Sentence]]

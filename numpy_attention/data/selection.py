@@ -1,4 +1,4 @@
-"""What a run learns from: a dict that JSON can hold, kept in its checkpoint, and what it stands for.
+"""What a run learns from: a dict that JSON can hold, kept in its checkpoint, and its meaning.
 
 It is either a corpus by name, with arguments of `load_parallel`, or as words or letters,
 

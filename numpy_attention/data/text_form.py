@@ -1,11 +1,18 @@
 """How raw text becomes tokens, as a corpus was cut, and tokens become text again."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from numpy_attention.data.pairs import Pair, read_lines, read_pairs, word_tokens
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.reading import read_lines, read_pairs
+from numpy_attention.data.tokens import word_tokens
 
-CUTS = {"words": word_tokens, "spaces": str.split, "characters": list}
+CUTS: dict[str, Callable[[str], list[str]]] = {
+    "words": word_tokens,
+    "spaces": str.split,
+    "characters": list,
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class TextForm:
             text = text.lower()
         return CUTS[self.cut](text)
 
-    def text(self, tokens: list[str] | tuple[str, ...]) -> str:
+    def text(self, tokens: Sequence[str]) -> str:
         """Tokens as one line of text."""
         between = "" if self.cut == "characters" else " "
         return between.join(tokens)
@@ -38,5 +45,5 @@ class TextForm:
         pairs = read_pairs(source, target, self.lowercase, self.cut == "words")
         if self.cut == "characters":
             lines = zip(read_lines(source), read_lines(target))
-            pairs = [Pair(self.tokens(one), self.tokens(other)) for one, other in lines]
+            pairs = [Pair(tuple(self.tokens(a)), tuple(self.tokens(b))) for a, b in lines]
         return pairs

@@ -1,4 +1,4 @@
-"""The shipped corpora: counts, checksums, splits that do not leak, and clear errors for damaged files."""
+"""The shipped corpora: counts, checksums, splits that do not leak, errors for damaged files."""
 
 import hashlib
 import importlib.util
@@ -27,14 +27,22 @@ def lines():
     """{split: [(English tokens, Spanish tokens, links, clause ends)]} of the files as they are."""
     found = {}
     for split in bible.SPLITS:
-        rows = [line.split("\t") for line in bible.read_shipped(f"bible-en-es.{split}.txt.xz").splitlines()]
-        found[split] = [(a.split(" "), b.split(" "), links.split(), ends.split()) for _, a, b, links, ends in rows]
+        text = bible.read_shipped(f"bible-en-es.{split}.txt.xz")
+        rows = [line.split("\t") for line in text.splitlines()]
+        found[split] = [
+            (english.split(" "), spanish.split(" "), links.split(), ends.split())
+            for _, english, spanish, links, ends in rows
+        ]
     return found
 
 
 @pytest.fixture(scope="module")
 def pairs():
-    return {(part, split): bible.load_bible_en_es(part, split) for part in bible.LENGTHS for split in bible.SPLITS}
+    return {
+        (part, split): bible.load_bible_en_es(part, split)
+        for part in bible.LENGTHS
+        for split in bible.SPLITS
+    }
 
 
 def all_clauses(rows):
@@ -54,13 +62,14 @@ def test_a_line_becomes_its_clauses_or_its_verse():
     assert (second.source, second.target) == (("let", "there"), ("sea",))
     assert (second.sure, second.possible) == (set(), {(0, 0)})
     (verse,) = parse(GOOD, "verses")
-    assert len(verse.source) == 6 and verse.sure == {(1, 2)} and verse.possible == {(1, 2), (2, 0), (2, 1), (4, 4)}
+    assert len(verse.source) == 6 and verse.sure == {(1, 2)}
+    assert verse.possible == {(1, 2), (2, 0), (2, 1), (4, 4)}
 
 
 def test_withheld_clauses_and_other_lengths_are_left_out():
     assert [pair.target for pair in parse(WITHHELD)] == [("sea",)]
     assert len(parse(WITHHELD, "verses")) == 1
-    assert [len(pair.source) for pair in parse(GOOD, low=2)] == [4]  # one Spanish token is too short
+    assert [len(pair.source) for pair in parse(GOOD, low=2)] == [4]  # one Spanish token: too short
     assert [len(pair.source) for pair in parse(GOOD, high=3)] == [2]
 
 
@@ -105,7 +114,8 @@ def test_a_damaged_or_missing_file_is_named(monkeypatch, tmp_path):
     assert len(bible.load_bible_en("test")) == 49
     for damaged in (data[:-1], data[:100] + bytes([data[100] ^ 1]) + data[101:], b""):
         (tmp_path / "shipped" / name).write_bytes(damaged)
-        with pytest.raises(ValueError, match=f"{name} is damaged: its SHA-256 is .* expected {bible.CHECKSUMS[name]}"):
+        message = f"{name} is damaged: its SHA-256 is .* expected {bible.CHECKSUMS[name]}"
+        with pytest.raises(ValueError, match=message):
             bible.load_bible_en("test")
 
 
@@ -119,32 +129,37 @@ def test_readme_has_the_checksum_and_size_of_every_file():
 
 
 def test_readme_has_the_counts(pairs, lines):
-    specification = importlib.util.spec_from_file_location("count_corpora", ROOT / "tools" / "count_corpora.py")
+    tool = ROOT / "tools" / "count_corpora.py"
+    specification = importlib.util.spec_from_file_location("count_corpora", tool)
     count = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(count)
     readme = (SHIPPED / "README.md").read_text(encoding="utf-8")
     for (part, split), loaded in pairs.items():
         assert count.parallel_row(part, split, loaded) in readme
     for part in bible.LENGTHS:
-        assert count.parallel_row(part, "all", sum((pairs[part, split] for split in bible.SPLITS), [])) in readme
+        whole = sum((pairs[part, split] for split in bible.SPLITS), [])
+        assert count.parallel_row(part, "all", whole) in readme
     chapters = {split: bible.load_bible_en(split) for split in bible.SPLITS}
     chapters["all"] = sum(chapters.values(), [])
     assert all(count.running_row(split, loaded) in readme for split, loaded in chapters.items())
     offered = [is_offered for rows in lines.values() for _, is_offered in all_clauses(rows)]
-    assert f"{offered.count(False):,} of the {len(offered):,} clauses of all lengths are withheld" in readme
+    withheld = offered.count(False)
+    assert f"{withheld:,} of the {len(offered):,} clauses of all lengths are withheld" in readme
     assert f"{sum(map(len, lines.values())):,} are paired" in readme
 
 
 def test_no_split_sees_another_one_s_sentences(lines):
     verses = {split: {words(english) for english, *_ in rows} for split, rows in lines.items()}
-    cut = {split: {key for key, _ in all_clauses(rows)} for split, rows in lines.items()}
-    offered = {split: {key for key, is_offered in all_clauses(rows) if is_offered} for split, rows in lines.items()}
+    clauses = {split: list(all_clauses(rows)) for split, rows in lines.items()}
+    cut = {split: {key for key, _ in found} for split, found in clauses.items()}
+    offered = {split: {key for key, given in found if given} for split, found in clauses.items()}
     for one in bible.SPLITS:
         for other in set(bible.SPLITS) - {one}:
             assert not verses[one] & verses[other]
             assert not offered[one] & cut[other]
-    shared = (cut["train"] & cut["valid"]) | (cut["train"] & cut["test"]) | (cut["valid"] & cut["test"])
-    withheld = {key for rows in lines.values() for key, is_offered in all_clauses(rows) if not is_offered}
+    train, valid, test = (cut[split] for split in bible.SPLITS)
+    shared = (train & valid) | (train & test) | (valid & test)
+    withheld = {key for found in clauses.values() for key, given in found if not given}
     assert withheld == shared  # and nothing is withheld without need
 
 
@@ -153,11 +168,14 @@ def test_the_loader_gives_the_offered_clauses_of_3_to_12_tokens_and_verses_up_to
         cut = [key for key, is_offered in all_clauses(lines[split]) if is_offered]
         every = bible.load_bible_en_es("clauses", split, 1, 500)
         assert [words(pair.source) for pair in every] == cut
-        kept = [p for p in every if 3 <= min(len(p.source), len(p.target)) and max(len(p.source), len(p.target)) <= 12]
+        kept = [p for p in every if 3 <= len(p.source) <= 12 and 3 <= len(p.target) <= 12]
         assert pairs["clauses", split] == kept
-    lengths = {part: [len(t) for p in pairs[part, "train"] for t in (p.source, p.target)] for part in bible.LENGTHS}
-    assert (min(lengths["clauses"]), max(lengths["clauses"])) == (3, 12)
-    assert max(lengths["verses"]) == 50
+
+    def lengths(part):
+        return [len(side) for pair in pairs[part, "train"] for side in (pair.source, pair.target)]
+
+    assert (min(lengths("clauses")), max(lengths("clauses"))) == (3, 12)
+    assert max(lengths("verses")) == 50
 
 
 def test_tokens_are_clean_and_links_join_words(pairs):
@@ -165,16 +183,20 @@ def test_tokens_are_clean_and_links_join_words(pairs):
     marks = set(",;:.?!()—¿¡")
     for loaded in pairs.values():
         vocabulary = {token for pair in loaded for token in pair.source + pair.target}
-        assert {token for token in vocabulary if not set(token) <= letters and token not in marks} == set()
-        assert all(p.source[i][0].isalpha() and p.target[j][0].isalpha() for p in loaded for i, j in p.possible)
+        assert {token for token in vocabulary - marks if not set(token) <= letters} == set()
+        for pair in loaded:
+            for i, j in pair.possible:
+                assert pair.source[i][0].isalpha() and pair.target[j][0].isalpha()
 
 
 def test_known_verses_and_links(pairs):
     first = pairs["verses", "train"][0]
     assert " ".join(first.source) == "in the beginning god created the heaven and the earth ."
     assert " ".join(first.target) == "en el principio crió dios los cielos y la tierra ."
-    assert {(first.source[i], first.target[j]) for i, j in first.sure} == {("god", "dios"), ("created", "crió")}
-    assert ("beginning", "principio") in {(first.source[i], first.target[j]) for i, j in first.possible - first.sure}
+    sure = {(first.source[i], first.target[j]) for i, j in first.sure}
+    assert sure == {("god", "dios"), ("created", "crió")}
+    possible = {(first.source[i], first.target[j]) for i, j in first.possible - first.sure}
+    assert ("beginning", "principio") in possible
     links = [(p.source[i], p.target[j]) for p in pairs["verses", "train"] for i, j in p.sure]
     kings = [spanish for english, spanish in links if english == "king"]
     assert len(kings) > 500 and kings.count("rey") / len(kings) > 0.95
@@ -183,8 +205,10 @@ def test_known_verses_and_links(pairs):
 def test_running_text_has_chapters_of_verses_of_tokens():
     chapters = bible.load_bible_en("train")
     assert " ".join(chapters[0][0]) == "in the beginning , god created the heavens and the earth ."
-    assert " ".join(chapters[-1][-1]) == "the grace of the lord jesus christ be with all the saints . amen ."
-    vocabulary = {token for split in bible.SPLITS for c in bible.load_bible_en(split) for verse in c for token in verse}
+    last = "the grace of the lord jesus christ be with all the saints . amen ."
+    assert " ".join(chapters[-1][-1]) == last
+    every = [chapter for split in bible.SPLITS for chapter in bible.load_bible_en(split)]
+    vocabulary = {token for chapter in every for verse in chapter for token in verse}
     letters = set("abcdefghijklmnopqrstuvwxyz'-")
     assert {token for token in vocabulary if not set(token) <= letters} == set(",.;:?!()—“”‘’")
     assert {"don't", "god's"} <= vocabulary

@@ -1,3 +1,5 @@
+"""Corpora by name: what is known of them, what they hold, and how wrong requests are told."""
+
 import os
 from pathlib import Path
 
@@ -5,13 +7,21 @@ import numpy as np
 import pytest
 
 from numpy_attention.data import downloads, public
-from numpy_attention.data.corpora import CORPORA, describe, fetch, find_corpus, load_parallel, load_text
-from numpy_attention.data.pairs import read_tab_pairs
+from numpy_attention.data.corpora import (
+    CORPORA,
+    describe,
+    fetch,
+    find_corpus,
+    load_parallel,
+    load_text,
+)
+from numpy_attention.data.reading import read_tab_pairs
 from numpy_attention.data.splits import split_of
 
 SPLITS = ("train", "valid", "test")
 GENERATED = [name for name, corpus in CORPORA.items() if corpus.origin == "generated"]
-SHARED = Path(os.environ.get(downloads.ENVIRONMENT) or Path(__file__).resolve().parents[2].parent / "shared" / "data")
+BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
+SHARED = Path(os.environ.get(downloads.ENVIRONMENT) or BESIDE)
 
 
 @pytest.fixture
@@ -20,46 +30,60 @@ def folder(monkeypatch):
 
     def need(name):
         if not (SHARED / name).is_dir():
-            pytest.skip(f"{SHARED / name} is absent; set {downloads.ENVIRONMENT} to a folder that holds {name}")
+            pytest.skip(
+                f"{SHARED / name} is absent; set {downloads.ENVIRONMENT} to a folder that holds "
+                f"{name}"
+            )
         monkeypatch.setenv(downloads.ENVIRONMENT, str(SHARED))
 
     return need
 
 
 def test_names_and_descriptions():
-    wanted = "bible-en-es bible-en copy reverse dates grammar-en-fr ptb wikitext-2 tatoeba-en-fr tinyshakespeare"
-    wanted = set(wanted.split()) | {f"multi30k-{pair}" for pair in ("de-en", "en-de", "en-fr", "fr-en")}
-    assert set(CORPORA) == wanted
+    assert set(CORPORA) == {
+        "bible-en-es", "bible-en", "copy", "reverse", "dates", "grammar-en-fr", "ptb", "wikitext-2",
+        "multi30k-de-en", "multi30k-en-de", "multi30k-en-fr", "multi30k-fr-en", "tatoeba-en-fr",
+        "tinyshakespeare",
+    }
     for name, corpus in CORPORA.items():
-        assert corpus.kind in ("parallel", "text") and corpus.origin in ("shipped", "generated", "downloaded")
+        assert corpus.kind in ("parallel", "text")
+        assert corpus.origin in ("shipped", "generated", "downloaded")
         assert bool(corpus.files) == (corpus.origin == "downloaded")
         assert all(path in public.FILES for path in corpus.files)
         text = describe(name)
-        assert all(fact in text for fact in (name, corpus.description, corpus.licence, corpus.languages, corpus.origin))
+        facts = (name, corpus.description, corpus.licence, corpus.languages, corpus.origin)
+        assert all(fact in text for fact in facts)
         assert text.count("https://") == len(corpus.files)
 
 
 def test_unknown_requests():
-    with pytest.raises(ValueError, match="corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
+    def refused(message):
+        return pytest.raises(ValueError, match=message)
+
+    with refused("corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
         describe("bible")
-    with pytest.raises(ValueError, match="corpus 'ptb' is text, not parallel: it is for language models; "
-                                         "choose one of bible-en-es, copy"):
+    with refused("corpus 'ptb' is text, not parallel: it is for language models; "
+                 "choose one of bible-en-es, copy"):
         load_parallel("ptb", "train")
-    with pytest.raises(ValueError, match="corpus 'copy' is parallel, not text: it is for translators; "
-                                         "choose one of bible-en, ptb"):
+    with refused("corpus 'copy' is parallel, not text: it is for translators; "
+                 "choose one of bible-en, ptb"):
         load_text("copy", "train")
     for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
-        with pytest.raises(ValueError, match="split = 'dev'; expected one of train, valid, test"):
+        with refused("split = 'dev'; expected one of train, valid, test"):
             load(name, "dev")
-    with pytest.raises(ValueError, match="copy does not know length; its options are: vocabulary_size, min_length"):
+    with refused("split = 'test_2016_flickr'; expected one of train"):
+        load_parallel("copy", "test_2016_flickr")
+    with refused("copy does not know length; its options are: vocabulary_size, min_length"):
         load_parallel("copy", "train", length=3)
-    with pytest.raises(ValueError, match="dates does not know min_length; its options are: first_year"):
+    with refused("dates does not know min_length; its options are: first_year"):
         load_parallel("dates", "train", min_length=3)
-    with pytest.raises(ValueError, match=r"bible-en-es does not know the option\(s\) vocabulary_size"):
+    with refused(r"bible-en-es does not know the option\(s\) vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)
-    with pytest.raises(ValueError, match="part = 'verses'; copy has None"):
+    with refused("part = 'verses'; copy has None"):
         load_parallel("copy", "train", part="verses")
-    with pytest.raises(ValueError, match="count = 0"):
+    with refused("part = 'raw'; bible-en-es has None, clauses, verses"):
+        load_parallel("bible-en-es", "train", part="raw")
+    with refused("count = 0"):
         load_parallel("bible-en-es", "test", count=0)
 
 
@@ -68,9 +92,11 @@ def test_generated_splits_are_disjoint_for_any_seed(name):
     sources, targets = {}, {}
     for split in SPLITS:
         pairs = load_parallel(name, split, count=60)
-        assert len(pairs) == 60 and pairs == load_parallel(name, split, np.random.default_rng(0), count=60)
+        again = load_parallel(name, split, np.random.default_rng(0), count=60)
+        assert len(pairs) == 60 and pairs == again
         pairs = pairs + load_parallel(name, split, np.random.default_rng(9), count=60)
-        sources[split], targets[split] = ({getattr(pair, side) for pair in pairs} for side in ("source", "target"))
+        sources[split] = {pair.source for pair in pairs}
+        targets[split] = {pair.target for pair in pairs}
         assert all(pair.sure for pair in pairs)
     for one, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
         assert not sources[one] & sources[other]
@@ -80,16 +106,19 @@ def test_generated_splits_are_disjoint_for_any_seed(name):
 def test_sizes_and_options_of_generated_corpora():
     assert len(load_parallel("reverse", "test")) == 1000
     pairs = load_parallel("copy", "train", count=50, vocabulary_size=4, min_length=5, max_length=7)
-    assert {len(pair.source) for pair in pairs} == {5, 6, 7} and {w for p in pairs for w in p.source} <= set("0123")
+    assert {len(pair.source) for pair in pairs} == {5, 6, 7}
+    assert {word for pair in pairs for word in pair.source} <= set("0123")
 
 
 def test_bible():
     pairs = load_parallel("bible-en-es", "test")
-    assert len(pairs) > 1000 and all(3 <= len(p.source) <= 12 and 3 <= len(p.target) <= 12 for p in pairs)
+    assert len(pairs) > 1000
+    assert all(3 <= len(side) <= 12 for pair in pairs for side in (pair.source, pair.target))
     short = load_parallel("bible-en-es", "test", max_length=5, count=20)
     assert short == [pair for pair in pairs if len(pair.source) <= 5 and len(pair.target) <= 5][:20]
     verses = load_parallel("bible-en-es", "test", part="verses")
     assert max(len(pair.source) for pair in verses) > 30
+    assert load_parallel("bible-en-es", "test", part="clauses") == pairs
     with pytest.raises(ValueError, match="no pair of bible-en-es .test. has 400 to 500 tokens"):
         load_parallel("bible-en-es", "test", part="verses", min_length=400, max_length=500)
     text = load_text("bible-en", "test")
@@ -103,7 +132,8 @@ def test_penn_treebank(folder):
     counts = [(len(text), sum(len(line) + 1 for line in text)) for text in texts]
     assert counts == [(42_068, 929_589), (3_370, 73_760), (3_761, 82_430)]
     assert len({token for line in texts[0] for token in line}) == 9_999
-    assert [path.name for path in fetch("ptb")] == ["ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"]
+    files = [path.name for path in fetch("ptb")]
+    assert files == ["ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"]
 
 
 def test_wikitext(folder):
@@ -120,14 +150,18 @@ def test_multi30k(folder):
     for target, longest in (("de", 44), ("fr", 50)):
         pairs = load_parallel(f"multi30k-en-{target}", "train")
         assert len(pairs) == 29_000 and max(len(pair.target) for pair in pairs) == longest
-        words["en"], words[target] = (sum(len(getattr(p, side)) for p in pairs) for side in ("source", "target"))
+        words["en"] = sum(len(pair.source) for pair in pairs)
+        words[target] = sum(len(pair.target) for pair in pairs)
     assert words == {"en": 377_534, "de": 360_706, "fr": 409_845}
     assert [len(load_parallel("multi30k-de-en", split)) for split in SPLITS[1:]] == [1_014, 1_000]
-    assert load_parallel("multi30k-de-en", "test_2016_flickr", count=9) == load_parallel("multi30k-de-en", "test", count=9)
-    there, back = load_parallel("multi30k-en-fr", "test"), load_parallel("multi30k-fr-en", "test")
+    test = load_parallel("multi30k-de-en", "test", count=9)
+    assert load_parallel("multi30k-de-en", "test_2016_flickr", count=9) == test
+    there = load_parallel("multi30k-en-fr", "test")
+    back = load_parallel("multi30k-fr-en", "test")
     assert [pair.reversed() for pair in there] == back
     raw = load_parallel("multi30k-en-fr", "test", part="raw")
-    assert len(raw) == 1_000 and raw[0].source[0].istitle() and not there[0].source[0].istitle()
+    assert len(raw) == 1_000
+    assert raw[0].source[0].istitle() and not there[0].source[0].istitle()
 
 
 def test_tatoeba(folder, tmp_path, monkeypatch):
@@ -144,16 +178,19 @@ def test_tatoeba(folder, tmp_path, monkeypatch):
     assert not train & (valid | test) and not valid & test
     for pair in parts["test"]:
         assert split_of(pair.source, held_out=0.04) == "test"
-        assert all(token == token.lower() and not any(map(str.isspace, token)) for token in pair.source + pair.target)
+        for token in pair.source + pair.target:
+            assert token == token.lower() and not any(map(str.isspace, token))
     assert any(token in ("l'", "j'", "n'") for pair in parts["test"] for token in pair.target)
 
 
 def test_tiny_shakespeare(folder):
     folder("tinyshakespeare")
     texts = [load_text("tinyshakespeare", split) for split in SPLITS]
-    assert sum(map(len, texts)) == 1_115_394 and "".join(texts).startswith("First Citizen:\nBefore we proceed")
-    assert "".join(texts).count("\n") == 40_000 and len(texts[1]) in range(55_000, 56_500)
+    whole = "".join(texts)
+    assert len(whole) == 1_115_394 and whole.startswith("First Citizen:\nBefore we proceed")
+    assert whole.count("\n") == 40_000 and len(texts[1]) in range(55_000, 56_500)
 
 
 def test_find_corpus_returns_the_record():
-    assert find_corpus("ptb").origin == "downloaded" and find_corpus("ptb", "text") is CORPORA["ptb"]
+    assert find_corpus("ptb").origin == "downloaded"
+    assert find_corpus("ptb", "text") is CORPORA["ptb"]

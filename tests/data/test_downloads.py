@@ -12,6 +12,7 @@ import pytest
 
 from numpy_attention.data import downloads
 from numpy_attention.data.downloads import RemoteFile, fetch_file
+from numpy_attention.data.reading import read_lines
 
 TEXT = "one line\nand another\n".encode() * 1000
 SHA256 = hashlib.sha256(TEXT).hexdigest()
@@ -52,7 +53,8 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def running():
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        often = {"poll_interval": 0.02}
+        thread = threading.Thread(target=server.serve_forever, kwargs=often, daemon=True)
         thread.start()
         yield server
         server.shutdown()
@@ -83,13 +85,15 @@ def test_a_good_file_is_fetched_once_and_a_damaged_copy_again(server, tmp_path, 
     assert "100%" in capsys.readouterr().err  # the progress bar
     assert fetch_file(file, cache=tmp_path) == path and len(server.requests) == 1
     path.write_bytes(TEXT[:100])
-    assert fetch_file(file, cache=tmp_path, progress=False).read_bytes() == TEXT and len(server.requests) == 2
+    assert fetch_file(file, cache=tmp_path, progress=False).read_bytes() == TEXT
+    assert len(server.requests) == 2
     assert capsys.readouterr().err == "" and left_behind(tmp_path) == [path]
     assert all("numpy_attention" in agent for _, agent in server.requests)
 
 
 def test_a_corrupt_file_is_thrown_away(server, tmp_path):
-    with pytest.raises(ValueError, match=r"corrupt.txt sent another file.*as corpus/file.txt and set NUMPY_ATT"):
+    message = r"corrupt.txt sent another file.*as corpus/file.txt and set NUMPY_ATT"
+    with pytest.raises(ValueError, match=message):
         fetch_file(remote(server, "corrupt.txt"), cache=tmp_path, progress=False)
     assert left_behind(tmp_path) == []
 
@@ -105,8 +109,10 @@ def test_a_failed_replacement_keeps_the_old_file_in_place(server, tmp_path):
 
 @pytest.mark.parametrize("sha256", [SHA256, None])
 def test_a_broken_transfer_leaves_nothing(server, tmp_path, sha256):
-    with pytest.raises(ConnectionError, match=r"short.txt cannot be fetched \(\w+\): check the network"):
-        fetch_file(remote(server, "short.txt", sha256=sha256), cache=tmp_path, progress=False)
+    file = remote(server, "short.txt", sha256=sha256)
+    message = r"short.txt cannot be fetched \(\w+\): check the network"
+    with pytest.raises(ConnectionError, match=message):
+        fetch_file(file, cache=tmp_path, progress=False)
     assert left_behind(tmp_path) == []
 
 
@@ -116,7 +122,8 @@ def test_not_found_and_no_server(server, tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound but not listening: the connection is refused
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/a.txt"
-        with pytest.raises(ConnectionError, match=r"a.txt cannot be fetched \(ConnectionError\).*NUMPY_ATTENTION_DATA"):
+        message = r"a.txt cannot be fetched \(ConnectionError\).*NUMPY_ATTENTION_DATA"
+        with pytest.raises(ConnectionError, match=message):
             fetch_file(RemoteFile("corpus/a.txt", url, SHA256), cache=tmp_path, progress=False)
     assert left_behind(tmp_path) == []
 
@@ -129,17 +136,21 @@ def test_an_unpinned_archive(server, tmp_path):
     assert fetch_file(file, cache=tmp_path) == path and len(server.requests) == 1
 
 
-@pytest.mark.parametrize("name, message", [("other.zip", "holds no fra.txt"), ("broken.zip", "not a whole zip")])
+@pytest.mark.parametrize("name, message", [
+    ("other.zip", "holds no fra.txt"), ("broken.zip", "not a whole zip"),
+])
 def test_bad_archives(server, tmp_path, name, message):
+    file = remote(server, name, sha256=None, member="fra.txt")
     with pytest.raises(ValueError, match=message):
-        fetch_file(remote(server, name, sha256=None, member="fra.txt"), cache=tmp_path, progress=False)
+        fetch_file(file, cache=tmp_path, progress=False)
     assert left_behind(tmp_path) == []
 
 
 def test_folder_of_the_environment(server, tmp_path, monkeypatch):
     file = remote(server, "good.txt")
     monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"file.txt is missing; put the file of http.*or unset NUMPY_ATT"):
+    message = r"file.txt is missing; put the file of http.*or unset NUMPY_ATT"
+    with pytest.raises(FileNotFoundError, match=message):
         fetch_file(file)
     path = tmp_path / "corpus" / "file.txt"
     path.parent.mkdir()
@@ -157,7 +168,6 @@ def test_folder_of_the_environment(server, tmp_path, monkeypatch):
 
 def test_reading_what_came_compressed(server, tmp_path, monkeypatch):
     monkeypatch.setitem(Handler.contents, "/a.gz", gzip.compress(TEXT))
-    from numpy_attention.data.pairs import read_lines
-
-    path = fetch_file(remote(server, "a.gz", path="corpus/a.gz", sha256=None), cache=tmp_path, progress=False)
+    file = remote(server, "a.gz", path="corpus/a.gz", sha256=None)
+    path = fetch_file(file, cache=tmp_path, progress=False)
     assert read_lines(path) == TEXT.decode().split("\n")[:-1]

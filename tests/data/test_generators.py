@@ -27,7 +27,8 @@ def test_splits_share_no_source_for_any_seed(generate):
     second = split(generate, np.random.default_rng(1), **sizes)
     assert [len(part) for part in first] == [200, 15, 10]
     sources = [{pair.source for pairs in parts for pair in pairs} for parts in zip(first, second)]
-    assert not sources[0] & sources[1] and not sources[0] & sources[2] and not sources[1] & sources[2]
+    train, valid, test = sources
+    assert not train & valid and not train & test and not valid & test
 
 
 def test_split_by_target_keeps_dates_apart():
@@ -40,7 +41,8 @@ def test_split_by_target_keeps_dates_apart():
 def test_split_of_looks_at_words_only():
     sentences = [f"w{k} and v{k % 7}".split() for k in range(2000)]
     found = [split_of(sentence) for sentence in sentences]
-    assert found == [split_of([word.upper() for word in sentence] + ["!"]) for sentence in sentences]
+    shouted = [[word.upper() for word in sentence] + ["!"] for sentence in sentences]
+    assert found == [split_of(sentence) for sentence in shouted]
     assert 60 < found.count("test") < 140 and 60 < found.count("valid") < 140
     assert split_of(["!"]) in ("train", "valid", "test")
     assert split_of("in the beginning".split(), held_out=0.999) != "train"
@@ -49,7 +51,8 @@ def test_split_of_looks_at_words_only():
 def test_split_pairs_keeps_every_pair_once():
     pairs = [Pair([str(k % 150)], [str(k)]) for k in range(300)]
     parts = split_pairs(pairs, held_out=0.2)
-    assert sorted(pair.target for part in parts for pair in part) == sorted(pair.target for pair in pairs)
+    together = [pair for part in parts for pair in part]
+    assert sorted(pair.target for pair in together) == sorted(pair.target for pair in pairs)
     assert not {p.source for p in parts[0]} & {p.source for p in parts[1] + parts[2]}
     with pytest.raises(ValueError, match="1 pairs leave the .* part empty"):
         split_pairs(pairs[:1])
@@ -66,11 +69,13 @@ def test_copy_and_reverse():
     assert {len(pair.source) for pair in pairs} == set(range(3, 13))
     for pair in pairs:
         assert pair.target == pair.source[::-1] and len(pair.sure) == len(pair.source)
-        assert all(pair.source[i] == pair.target[j] and i + j == len(pair.source) - 1 for i, j in pair.sure)
+        for i, j in pair.sure:
+            assert pair.source[i] == pair.target[j] and i + j == len(pair.source) - 1
 
 
 def test_impossible_requests_end_in_an_error():
-    assert len(copy(np.random.default_rng(0), 14, vocabulary_size=2, min_length=1, max_length=3)) == 14
+    every = copy(np.random.default_rng(0), 14, vocabulary_size=2, min_length=1, max_length=3)
+    assert len(every) == 14
     with pytest.raises(ValueError, match="make only 14 of length 1 to 3"):
         copy(np.random.default_rng(0), 15, vocabulary_size=2, min_length=1, max_length=3)
     for options in ({"vocabulary_size": 0}, {"min_length": 0}, {"min_length": 5, "max_length": 4}):
@@ -105,8 +110,9 @@ def test_date_links(layout, text, sure, possible):
 
 def test_dates_read_back():
     pairs = dates(np.random.default_rng(0), 3000)
-    lower = sum("".join(pair.source).islower() for pair in pairs) / sum(any(map(str.isalpha, p.source)) for p in pairs)
-    assert 0.2 < lower < 0.3 and len(dates_module.FORMATS) >= 10
+    lower = sum("".join(pair.source).islower() for pair in pairs)
+    with_letters = sum(any(map(str.isalpha, pair.source)) for pair in pairs)
+    assert 0.2 < lower / with_letters < 0.3 and len(dates_module.FORMATS) >= 10
     for pair in pairs:
         date = datetime.date.fromisoformat("".join(pair.target))
         assert 1900 <= date.year <= 2099
@@ -118,7 +124,8 @@ def test_dates_read_back():
             if pair.source[i].isdigit():
                 assert pair.source[i] == pair.target[j]
             else:
-                assert j in (5, 6) and text[i:i + 3] == dates_module.MONTHS[date.month - 1][:3].lower()
+                month = dates_module.MONTHS[date.month - 1]
+                assert j in (5, 6) and text[i:i + 3] == month[:3].lower()
         assert not {j for _, j in pair.possible} & {4, 7}
         assert {j for _, j in pair.possible} == {0, 1, 2, 3, 5, 6, 8, 9}
 
@@ -142,7 +149,8 @@ def test_ordinals_and_ambiguous_orders():
 
 
 def sentence(english, french):
-    return _pair(*([tuple(word.split("/")) for word in side.split()] for side in (english, french)), ())
+    sides = [[tuple(word.split("/")) for word in side.split()] for side in (english, french)]
+    return _pair(*sides, ())
 
 
 def test_elision_depends_on_the_next_word():

@@ -12,21 +12,23 @@ from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 
 TEXT = Text([[["a", "b"], []], [["b", "z"]]], whole=True)
 WORDS = Vocabulary(["a", "b"])
-DATA = Path(os.environ.get(downloads.ENVIRONMENT) or Path(__file__).resolve().parents[3] / "shared/data")
+BESIDE = Path(__file__).resolve().parents[3] / "shared/data"
+DATA = Path(os.environ.get(downloads.ENVIRONMENT) or BESIDE)
 
 
 def test_ids_by_hand():
     assert TEXT.sentences == [["a", "b"], [], ["b", "z"]]
-    assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]                 # a blank line's end is a token
+    assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]   # a blank line's end counts
     assert TEXT.documents(WORDS, "article") == [[EOS, 4, 5, EOS, EOS], [EOS, 5, UNK, EOS]]
     assert TEXT.documents(WORDS, "sentence") == [[EOS, 4, 5, EOS], [EOS, 5, UNK, EOS]]
     letters = Text([[list("ab"), list("b")]], "characters")
-    assert letters.stream(WORDS) == [EOS, 4, 5, 5]                                  # characters bring their line ends
+    assert letters.stream(WORDS) == [EOS, 4, 5, 5]          # characters bring their line ends
 
 
 @pytest.mark.parametrize("text, state, message", [
     (Text([[["a"]]]), "article", "does not come as articles, as bible-en and wikitext-2 do"),
-    (Text([[list("ab")]], "characters", True), "sentence", "no sentences of its own: choose state 'carried'"),
+    (Text([[list("ab")]], "characters", True), "sentence",
+     "no sentences of its own: choose state 'carried'"),
     (TEXT, "carried", "expected one of"), (TEXT, "chapter", "state 'chapter'"),
 ])
 def test_refused(text, state, message):
@@ -55,7 +57,8 @@ def test_a_file_of_ones_own(form, text, tmp_path):
 
 def test_bible_comes_as_chapters():
     text = running_text.load("bible-en", "test")
-    assert text.whole and text.unit == "words" and len(text.articles) == 49      # shipped/README.md counts them
+    assert text.whole and text.unit == "words"
+    assert len(text.articles) == 49                         # shipped/README.md counts them
     assert sum(map(len, text.articles)) == len(text.sentences) and all(text.sentences)
 
 

@@ -45,12 +45,13 @@ def test_case_can_be_chosen():
     assert selected({"name": "dates"}).form(True).tokens("A b") == list("a b")
     assert selected({}).form(False).tokens("God") == ["God"]
     assert selected(PAIRS).form(True).tokens("God") == ["god"]
-    assert selected({"name": "bible-en", "characters": True}).form(False).tokens("God") == list("God")
+    letters = selected({"name": "bible-en", "characters": True})
+    assert letters.form(False).tokens("God") == list("God")
 
 
 @pytest.mark.parametrize("saved, kind, label, splits", [
     ({"name": "bible-en-es"}, NamedPairs, "bible-en-es", 3),
-    ({"name": "bible-en-es", "part": "verses", "max_length": 9}, NamedPairs, "bible-en-es verses", 3),
+    ({"name": "bible-en-es", "part": "verses", "count": 9}, NamedPairs, "bible-en-es verses", 3),
     ({"name": "copy", "count": 9, "vocabulary_size": 5}, NamedPairs, "copy", 3),
     ({"name": "ptb"}, NamedText, "ptb", 3),
     ({"name": "bible-en", "characters": True}, NamedText, "bible-en", 3),

@@ -7,9 +7,12 @@ import pytest
 from numpy_attention.data.subwords import Subwords, restored
 from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS, UNK, Vocabulary
 
-pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install -e '.[subwords]'")
+NEEDED = "sentencepiece is not installed: pip install -e '.[subwords]'"
+pytest.importorskip("sentencepiece", reason=NEEDED)
 
-TEXT = [["the", "lower", "house"], ["the", "newest", "house", "is", "new"], ["lowest", "and", "newest"]] * 5
+TEXT = 5 * [
+    ["the", "lower", "house"], ["the", "newest", "house", "is", "new"], ["lowest", "and", "newest"],
+]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,7 @@ def test_words_there_and_back(subwords):
 
 
 def test_pieces_are_frequent(subwords):
-    """A word of the text takes fewer pieces than its letters; the first merges are of the most frequent pair."""
+    """A word of the text takes fewer pieces than letters; the most frequent pairs merge first."""
     assert len(subwords.encode(["house"])) < 5 and len(subwords.encode(["newest"])) < 6
     assert subwords.token(4) in ("we", "he", "est", "es", "th", "ne", "▁ne", "ew", "▁n", "▁t")
 
@@ -57,9 +60,11 @@ def test_a_lone_beginning_is_no_word(subwords):
 
 
 def test_refused(subwords, monkeypatch):
-    with pytest.raises(ValueError, match="1000 subwords cannot be made of 15 sentences: Vocabulary size too high"):
+    message = "1000 subwords cannot be made of 15 sentences: Vocabulary size too high"
+    with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 1000)
-    with pytest.raises(ValueError, match="6 subwords cannot be made of the source's 15 sentences: .*6 vs [0-9]+[.]$"):
+    message = "6 subwords cannot be made of the source's 15 sentences: .*6 vs [0-9]+[.]$"
+    with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
     with pytest.raises(ValueError, match="the text is empty"):
         Subwords.build([[]], 30)

@@ -9,7 +9,8 @@ SENTENCES = [["b", "a", "c"], ["b", "a"], ["b", "d", "<unk>", "</s>"]]
 def test_ids_begin_with_the_special_tokens():
     assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
     vocabulary = Vocabulary(["x", "y"])
-    assert [vocabulary.token(id) for id in range(len(vocabulary))] == ["<pad>", "<s>", "</s>", "<unk>", "x", "y"]
+    tokens = [vocabulary.token(id) for id in range(len(vocabulary))]
+    assert tokens == ["<pad>", "<s>", "</s>", "<unk>", "x", "y"]
 
 
 def test_build_orders_by_frequency_then_alphabet():
@@ -23,7 +24,8 @@ def test_build_orders_by_frequency_then_alphabet():
 def test_encode_and_decode():
     vocabulary = Vocabulary.build(SENTENCES)
     assert vocabulary.encode(["a", "zebra", "b"]) == [5, UNK, 4]
-    assert vocabulary.encode(["<s>", "</s>", "<pad>", "<unk>"]) == [UNK] * 4  # text cannot end a sentence
+    # text cannot end a sentence
+    assert vocabulary.encode(["<s>", "</s>", "<pad>", "<unk>"]) == [UNK] * 4
     assert vocabulary.decode(np.array([BOS, 5, UNK, PAD, 4, EOS, 6])) == ["a", "<unk>", "b"]
     assert vocabulary.decode(vocabulary.encode(["a", "b", "d"])) == ["a", "b", "d"]
     assert vocabulary.encode([]) == [] and vocabulary.decode([]) == []
@@ -86,5 +88,6 @@ def test_bad_requests():
     with pytest.raises(TypeError, match="encode takes strings, got 7"):
         vocabulary.encode(["a", 7])
     for id in (5, -1):
-        with pytest.raises(ValueError, match=f"id {id} is not in this vocabulary, whose ids go from 0 to 4"):
+        message = f"id {id} is not in this vocabulary, whose ids go from 0 to 4"
+        with pytest.raises(ValueError, match=message):
             vocabulary.decode([id])

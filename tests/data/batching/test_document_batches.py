@@ -9,7 +9,8 @@ from numpy_attention.data.vocabulary import PAD
 
 def documents_of(rng, count):
     """Documents of ids that count up, document k from 100 k + 4 on."""
-    return [list(range(100 * k + 4, 100 * k + 4 + n)) for k, n in enumerate(rng.integers(2, 30, count))]
+    firsts = range(4, 100 * count, 100)
+    return [list(range(i, i + n)) for i, n in zip(firsts, rng.integers(2, 30, count))]
 
 
 @pytest.mark.parametrize("batch_size, steps", [(1, None), (4, None), (4, 5), (7, 1), (50, 100)])
@@ -18,23 +19,32 @@ def test_every_document_is_read_once_from_its_beginning(batch_size, steps, shuff
     documents = documents_of(rng, 23)
     data = DocumentBatches(documents, batch_size, steps, block=2)
     order = data.order(rng if shuffled else None)
-    if steps is None or not shuffled:       # shuffled groups hold documents of less similar length: they may take more steps
+    if steps is None or not shuffled:
+        # shuffled groups hold documents of less similar length: they may take more steps
         assert len(order) == len(data)
-    whole, going = [], None
+    whole = []
+    going = None
     for place in order:
         batch = data.batch(place)
-        assert batch.size <= batch_size and (steps is None or len(batch.inputs) <= steps) and batch.tokens
+        assert batch.size <= batch_size and batch.tokens
+        assert steps is None or len(batch.inputs) <= steps
         if not data.carried(place):
             whole += going or []
             going = [[] for _ in range(batch.size)]
-        assert batch.size == len(going)                         # the rows stay while the state is carried
+        assert batch.size == len(going)             # the rows stay while the state is carried
         for b in range(batch.size):
             real = batch.targets[:, b] != PAD
-            assert (batch.inputs[:, b] != PAD).tolist() == real.tolist() == sorted(real.tolist(), reverse=True)
-            assert (batch.targets[real, b] == batch.inputs[real, b] + 1).all()
-            going[b] += batch.inputs[real, b].tolist() + batch.targets[real, b].tolist()[-1:]
-            if steps is not None and len(going[b]) > 1 and place[1] > 0 and real.any():
-                going[b].remove(batch.inputs[0, b])             # the last target of a window is the next one's first input
+            assert (batch.inputs[:, b] != PAD).tolist() == real.tolist()
+            assert real.tolist() == sorted(real.tolist(), reverse=True)
+            inputs = batch.inputs[real, b].tolist()
+            targets = batch.targets[real, b].tolist()
+            assert targets == [id + 1 for id in inputs]
+            if going[b]:
+                # the last target of a window is the next one's first input
+                assert not inputs or inputs[0] == going[b][-1]
+                going[b] += targets
+            else:
+                going[b] += inputs[:1] + targets
     whole += going
     assert sorted(whole) == documents
 
@@ -44,15 +54,21 @@ def test_documents_of_similar_length_share_a_batch(rng):
 
     def spread(order):
         return np.mean([np.ptp([len(documents[i]) for i in group]) for group, _ in order])
+
+    def groups(order):
+        return [group.tolist() for group, _ in order]
+
     data = DocumentBatches(documents, 10, block=20)
     assert spread(data.order(rng)) < 5 and spread(data.order()) < 2
-    assert [group.tolist() for group, _ in data.order()] == [group.tolist() for group, _ in data.order()]
-    assert data.order(rng)[0][0].tolist() != data.order(rng)[0][0].tolist()
+    assert groups(data.order()) == groups(data.order())
+    assert groups(data.order(rng)) != groups(data.order(rng))
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (([[2, 4]], 0), "batch_size 0, steps None: expected at least 1 of both"), (([[2, 4]], 1, 0), "steps 0"),
-    (([],), "0 documents"), (([[2, 4], [2]],), "2 documents, the shortest of 1 tokens: expected some, of at least 2"),
+    (([[2, 4]], 0), "batch_size 0, steps None: expected at least 1 of both"),
+    (([[2, 4]], 1, 0), "steps 0"),
+    (([],), "0 documents"),
+    (([[2, 4], [2]],), "2 documents, the shortest of 1 tokens: expected some, of at least 2"),
 ])
 def test_refused(arguments, message):
     with pytest.raises(ValueError, match=message):

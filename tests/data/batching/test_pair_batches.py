@@ -1,9 +1,9 @@
-"""Batches: padding, shares, the order of an epoch, and streams of text."""
+"""Batches of pairs: padding, shares, the order of an epoch."""
 
 import numpy as np
 import pytest
 
-from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch, padded
+from numpy_attention.data.batching import PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, Vocabulary
 
@@ -14,22 +14,25 @@ def test_a_pair_batch_by_hand():
     assert batch.target_in.T.tolist() == [[BOS, 8, PAD], [BOS, 9, 4]]
     assert batch.target_out.T.tolist() == [[8, EOS, PAD], [9, 4, EOS]]
     assert batch.size == 2 and batch.tokens == 5 and batch.rows.tolist() == [0, 1]
-    assert batch.source_mask.sum(0).tolist() == [4, 2] and batch.target_mask.sum(0).tolist() == [2, 3]
+    assert batch.source_mask.sum(0).tolist() == [4, 2]
+    assert batch.target_mask.sum(0).tolist() == [2, 3]
     assert ((batch.target_in != PAD) == batch.target_mask).all()
     reversed_ = pair_batch([[4, 5, 6], [7]], [[8], [9, 4]], reverse_source=True)
     assert reversed_.source.T.tolist() == [[6, 5, 4, EOS], [7, EOS, PAD, PAD]]
-    assert padded([[1], [2, 3]]).tolist() == [[1, 2], [PAD, 3]]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_shares_partition_the_rows_and_lose_no_word(rng, n):
-    sources, targets = ([rng.integers(4, 9, k).tolist() for k in rng.integers(1, 8, 7)] for _ in range(2))
+    sources, targets = (
+        [rng.integers(4, 9, k).tolist() for k in rng.integers(1, 8, 7)] for _ in range(2)
+    )
     batch = pair_batch(sources, targets)
     shares = [batch.share(k, n) for k in range(n)]
     assert np.concatenate([share.rows for share in shares]).tolist() == list(range(7))
     assert max(share.size for share in shares) - min(share.size for share in shares) <= 1
     for share in shares:
-        assert share.source.flags.c_contiguous and share.source[-1].any() and share.target_out[-1].any()
+        assert share.source.flags.c_contiguous
+        assert share.source[-1].any() and share.target_out[-1].any()
         for b, row in enumerate(share.rows):
             assert share.source[:, b][share.source_mask[:, b]].tolist() == sources[row] + [EOS]
             assert share.target_out[:, b][share.target_mask[:, b]].tolist() == targets[row] + [EOS]
@@ -57,7 +60,8 @@ def test_an_epoch_visits_every_pair_once_in_another_order_each_time(rng):
         assert len(order) == len(data) == 13
         assert sorted(np.concatenate(order)) == list(range(103)) and max(map(len, order)) == 8
     assert any((a != b).any() for a, b in zip(epochs[0], epochs[1]) if len(a) == len(b))
-    assert all((a == b).all() for a, b in zip(epochs[0], epochs[2]))    # the same generator, the same epoch
+    # the same generator, the same epoch
+    assert all((a == b).all() for a, b in zip(epochs[0], epochs[2]))
 
 
 def test_batches_hold_sentences_of_similar_length(rng):
@@ -65,46 +69,31 @@ def test_batches_hold_sentences_of_similar_length(rng):
 
     def spread(order):
         return np.mean([np.ptp([len(data.targets[i]) for i in batch]) for batch in order])
+
     assert spread(data.order(rng)) < 0.25 * spread(np.array_split(rng.permutation(400), 40))
     in_order = data.order()
     lengths = [len(data.targets[i]) for batch in in_order for i in batch]
-    assert lengths == sorted(lengths) and all((a == b).all() for a, b in zip(in_order, data.order()))
+    assert lengths == sorted(lengths)
+    assert all((a == b).all() for a, b in zip(in_order, data.order()))
     firsts = [len(data.targets[batch[0]]) for batch in data.order(rng)]
-    assert firsts != sorted(firsts)                                     # batches are shuffled, not short ones first
+    assert firsts != sorted(firsts)                 # batches are shuffled, not short ones first
 
 
-def test_pair_batches_encode_and_refuse():
+def test_pairs_are_encoded():
     pairs = [Pair(("a", "b"), ("x",), frozenset()), Pair(("c",), ("y", "x"), frozenset())]
-    data = PairBatches.encode(pairs, Vocabulary(["a", "b", "c"]), Vocabulary(["x", "y"]), batch_size=2)
+    words = Vocabulary(["a", "b", "c"])
+    mots = Vocabulary(["x", "y"])
+    data = PairBatches.encode(pairs, words, mots, batch_size=2)
     assert data.sources == [[4, 5], [6]] and data.targets == [[4], [5, 4]]
     assert data.batch([1, 0]).source.T.tolist() == [[6, EOS, PAD], [4, 5, EOS]]
     assert data.carried(3) is False
-    for args, message in ((([], []), "is the corpus empty"), (([[4]], []), "1 sources and 0 targets"),
-                          (([[4]], [[4]], 0), "batch_size 0")):
-        with pytest.raises(ValueError, match=message):
-            PairBatches(*args)
 
 
-@pytest.mark.parametrize("length, batch_size, steps", [(50, 4, 5), (41, 4, 5), (11, 3, 20), (5, 4, 1)])
-def test_streams_predict_every_token_but_the_first_once(length, batch_size, steps):
-    ids = np.arange(4, 4 + length)
-    data = TextBatches(ids, batch_size, steps)
-    seen = []
-    for position, start in enumerate(data.order()):
-        batch = data.batch(start)
-        assert batch.size == batch_size and len(batch.inputs) <= steps and batch.inputs.flags.c_contiguous
-        real = batch.targets != PAD
-        assert (batch.targets[real] == batch.inputs[real] + 1).all() and batch.tokens == real.sum()
-        assert data.carried(start) is (position > 0)
-        seen += batch.targets[real].tolist()
-    assert sorted(seen) == ids[1:].tolist() and len(data) == len(data.order())
-    streams = np.concatenate([data.batch(start).inputs for start in data.order()])
-    assert streams[:, 0].tolist() == ids[:len(streams)].tolist()        # a stream goes on from window to window
-    share = data.batch(0).share(1, 2)
-    assert share.rows.tolist() == list(range(batch_size // 2, batch_size))
-    assert (share.targets == data.batch(0).targets[:, share.rows]).all()
-
-
-def test_a_text_that_is_too_short_is_refused():
-    with pytest.raises(ValueError, match="a text of 4 tokens is too short for 4 streams: expected at least 5"):
-        TextBatches([4, 5, 6, 7], batch_size=4)
+@pytest.mark.parametrize("arguments, message", [
+    (([], []), "is the corpus empty"),
+    (([[4]], []), "1 sources and 0 targets"),
+    (([[4]], [[4]], 0), "batch_size 0"),
+])
+def test_what_cannot_be_cut_into_batches_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        PairBatches(*arguments)

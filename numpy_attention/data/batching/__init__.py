@@ -1,0 +1,20 @@
+"""Batches: sentences of similar length side by side, or a long text cut into parallel streams.
+
+What they have in common is `numpy_attention.data.protocols.Batches`.
+"""
+
+from numpy_attention.data.batching.document_batches import DocumentBatches
+from numpy_attention.data.batching.grouping import grouped, padded
+from numpy_attention.data.batching.pair_batches import PairBatch, PairBatches, pair_batch
+from numpy_attention.data.batching.text_batches import TextBatch, TextBatches
+
+__all__ = [
+    "DocumentBatches",
+    "PairBatch",
+    "PairBatches",
+    "TextBatch",
+    "TextBatches",
+    "grouped",
+    "padded",
+    "pair_batch",
+]

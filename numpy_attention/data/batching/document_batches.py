@@ -1,0 +1,70 @@
+"""Documents side by side, each read from its own beginning to its end."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from numpy_attention.data.batching.grouping import grouped, padded
+from numpy_attention.data.batching.text_batches import TextBatch
+from numpy_attention.module import Array
+
+Place = tuple[Array, int]  # indices of the documents, start of the window
+
+
+class DocumentBatches:
+    """Documents (sentences, articles): each begins with an empty state, carried to its end.
+
+    documents: lists of ids, of which every one but the first is predicted. steps: how many are read
+    at a time; None reads a document at once. Documents of similar length share a batch, as in
+    PairBatches.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Sequence[int]],
+        batch_size: int = 20,
+        steps: int | None = None,
+        block: int = 20,
+    ) -> None:
+        if batch_size < 1 or (steps is not None and steps < 1):
+            raise ValueError(
+                f"batch_size {batch_size}, steps {steps}: expected at least 1 of both"
+            )
+        shortest = min(map(len, documents), default=0)
+        if shortest < 2:
+            raise ValueError(
+                f"{len(documents)} documents, the shortest of {shortest} tokens: expected some, of "
+                "at least 2 tokens each, the first of them to begin with"
+            )
+        self.documents = documents
+        self.batch_size = batch_size
+        self.steps = steps
+        self.block = block
+
+    def __len__(self) -> int:
+        return len(self.order())
+
+    def order(self, rng: np.random.Generator | None = None) -> list[Place]:
+        """Where each batch stands; rng None: by length, the same each time."""
+        lengths = np.array([len(document) - 1 for document in self.documents])
+        places = []
+        for group in grouped(lengths, self.batch_size, self.block, rng):
+            longest = int(lengths[group].max())
+            places += [(group, start) for start in range(0, longest, self.steps or longest)]
+        return places
+
+    def batch(self, place: Place) -> TextBatch:
+        """The TextBatch of a place."""
+        indices, start = place
+        end = None if self.steps is None else start + self.steps
+        inputs = [self.documents[i][:-1][start:end] for i in indices]
+        targets = [self.documents[i][1:][start:end] for i in indices]
+        length = max(map(len, targets))
+        return TextBatch(
+            padded(inputs, length), padded(targets, length), np.arange(len(indices))
+        )
+
+    def carried(self, place: Place) -> bool:
+        """True within a document."""
+        _, start = place
+        return start > 0

@@ -1,0 +1,142 @@
+"""Sentence pairs of similar length side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.data.batching.grouping import grouped, padded, rows_of_share
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.protocols import AnyVocabulary
+from numpy_attention.data.vocabulary import BOS, EOS, PAD
+from numpy_attention.module import Array
+
+
+@dataclass
+class PairBatch:
+    """B sentence pairs, time-major and padded; every sentence ends in </s>.
+
+    The decoder reads <s> y_1 … y_n (`target_in`) and predicts y_1 … y_n </s> (`target_out`).
+    """
+
+    source: Array       # (S, B) ids
+    target_in: Array    # (T, B) ids
+    target_out: Array   # (T, B) ids
+    rows: Array         # (B,)   names of the sentences: their places in the whole batch
+
+    @property
+    def source_mask(self) -> Array:
+        return self.source != PAD
+
+    @property
+    def target_mask(self) -> Array:
+        return self.target_out != PAD
+
+    @property
+    def size(self) -> int:
+        return self.source.shape[1]
+
+    @property
+    def tokens(self) -> int:
+        """Number of words to predict, </s> included."""
+        return int(self.target_mask.sum())
+
+    def share(self, k: int, n: int) -> "PairBatch":
+        """The k-th of n nearly equal parts of the rows, without padding that only others need."""
+        rows = rows_of_share(self.size, k, n)
+        S = self.source_mask[:, rows].any(1).sum()
+        T = self.target_mask[:, rows].any(1).sum()
+        return PairBatch(
+            np.ascontiguousarray(self.source[:S, rows]),
+            np.ascontiguousarray(self.target_in[:T, rows]),
+            np.ascontiguousarray(self.target_out[:T, rows]),
+            self.rows[rows],
+        )
+
+
+def pair_batch(
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    reverse_source: bool = False,
+) -> PairBatch:
+    """A PairBatch of lists of ids (without </s>).
+
+    reverse_source: x_n … x_1 </s>, as Sutskever et al. 2014 read it. ValueError: an empty batch or
+    sentence.
+    """
+    if not sources or len(sources) != len(targets):
+        raise ValueError(
+            f"a batch of {len(sources)} sources and {len(targets)} targets: expected as many, at "
+            "least one"
+        )
+    for name, sentences in (("source", sources), ("target", targets)):
+        if not all(len(sentence) for sentence in sentences):
+            raise ValueError(
+                f"an empty {name} sentence in the batch: remove the pair from the corpus"
+            )
+    if reverse_source:
+        sources = [sentence[::-1] for sentence in sources]
+    return PairBatch(
+        source=padded([[*ids, EOS] for ids in sources]),
+        target_in=padded([[BOS, *ids] for ids in targets]),
+        target_out=padded([[*ids, EOS] for ids in targets]),
+        rows=np.arange(len(sources)),
+    )
+
+
+@dataclass
+class PairBatches:
+    """Sentence pairs as ids, cut into batches of similar length.
+
+    An epoch shuffles the pairs, sorts them by length within blocks of `block` batches (20 in
+    Bahdanau et al. 2015, appendix B.2), cuts the blocks into batches and shuffles these.
+    """
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+    batch_size: int = 64
+    block: int = 20
+    reverse_source: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.sources or len(self.sources) != len(self.targets):
+            raise ValueError(
+                f"{len(self.sources)} sources and {len(self.targets)} targets: expected as many of "
+                "both, and at least one pair; is the corpus empty, or did a length limit drop "
+                "every pair?"
+            )
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size {self.batch_size}: expected at least 1")
+
+    @classmethod
+    def encode(
+        cls,
+        pairs: Sequence[Pair],
+        source_vocabulary: AnyVocabulary,
+        target_vocabulary: AnyVocabulary,
+        **settings: Any,
+    ) -> "PairBatches":
+        """Encode Pairs of tokens with their vocabularies."""
+        sources = [source_vocabulary.encode(pair.source) for pair in pairs]
+        targets = [target_vocabulary.encode(pair.target) for pair in pairs]
+        return cls(sources, targets, **settings)
+
+    def __len__(self) -> int:
+        return -(-len(self.sources) // self.batch_size)
+
+    def order(self, rng: np.random.Generator | None = None) -> list[Array]:
+        """Indices of the pairs of each batch; rng None: by length, the same each time."""
+        # by the target's length, and where that is equal by the source's
+        keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
+        return grouped(np.array(keys), self.batch_size, self.block, rng)
+
+    def batch(self, indices: Sequence[int] | Array) -> PairBatch:
+        """The PairBatch of these pairs."""
+        sources = [self.sources[i] for i in indices]
+        targets = [self.targets[i] for i in indices]
+        return pair_batch(sources, targets, self.reverse_source)
+
+    def carried(self, place: Any) -> bool:
+        """False: no state is carried from one batch of sentences to the next."""
+        return False

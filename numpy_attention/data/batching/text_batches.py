@@ -1,0 +1,88 @@
+"""A long text cut into parallel streams, which are read some steps at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.data.batching.grouping import rows_of_share
+from numpy_attention.data.vocabulary import PAD
+from numpy_attention.module import Array
+
+
+@dataclass
+class TextBatch:
+    """T steps of B parallel streams of text: each step predicts the next token."""
+
+    inputs: Array       # (T, B) ids
+    targets: Array      # (T, B) ids
+    rows: Array         # (B,)   names of the streams
+
+    @property
+    def size(self) -> int:
+        return self.inputs.shape[1]
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens to predict."""
+        return int((self.targets != PAD).sum())
+
+    def share(self, k: int, n: int) -> "TextBatch":
+        """The k-th of n nearly equal parts of the streams."""
+        rows = rows_of_share(self.size, k, n)
+        return TextBatch(
+            np.ascontiguousarray(self.inputs[:, rows]),
+            np.ascontiguousarray(self.targets[:, rows]),
+            self.rows[rows],
+        )
+
+
+class TextBatches:
+    """One long text as `batch_size` streams of equal length, read `steps` tokens at a time.
+
+    The order is the text's own (Zaremba et al. 2014), so a batch continues where the one before
+    stopped and the state is carried on. Every token is predicted but the very first; the last
+    stream is padded.
+    """
+
+    def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
+        ids = np.asarray(ids, np.int64)
+        if batch_size < 1 or steps < 1:
+            raise ValueError(
+                f"batch_size {batch_size}, steps {steps}: expected at least 1 of both"
+            )
+        if len(ids) < batch_size + 1:
+            raise ValueError(
+                f"a text of {len(ids)} tokens is too short for {batch_size} streams: expected at "
+                f"least {batch_size + 1}; give more text or a smaller batch"
+            )
+        self.batch_size = batch_size
+        self.steps = steps
+        self.inputs = self._streams(ids[:-1])
+        self.targets = self._streams(ids[1:])
+
+    def _streams(self, ids: Array) -> Array:
+        length = -(-len(ids) // self.batch_size)
+        streams = np.full(self.batch_size * length, PAD, np.int64)
+        streams[:len(ids)] = ids
+        return streams.reshape(self.batch_size, length).T  # (length, B)
+
+    def __len__(self) -> int:
+        return -(-len(self.inputs) // self.steps)
+
+    def order(self, rng: np.random.Generator | None = None) -> list[int]:
+        """Starts of the windows, in the order of the text: streams are not shuffled."""
+        return list(range(0, len(self.inputs), self.steps))
+
+    def batch(self, start: int) -> TextBatch:
+        """The TextBatch that begins at this step of every stream."""
+        window = slice(start, start + self.steps)
+        return TextBatch(
+            np.ascontiguousarray(self.inputs[window]),
+            np.ascontiguousarray(self.targets[window]),
+            np.arange(self.batch_size),
+        )
+
+    def carried(self, start: int) -> bool:
+        """True but for the first batch of an epoch: the state goes on where the text does."""
+        return start > 0

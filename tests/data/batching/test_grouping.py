@@ -1,0 +1,35 @@
+"""Sequences side by side: padded, grouped by length, shared out."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.data.batching.grouping import grouped, padded, rows_of_share
+from numpy_attention.data.vocabulary import PAD
+
+
+def test_padded():
+    assert padded([[1], [2, 3]]).tolist() == [[1, 2], [PAD, 3]]
+    assert padded([[1], [2]], length=3).tolist() == [[1, 2], [PAD, PAD], [PAD, PAD]]
+
+
+def test_in_the_order_of_length_where_nothing_is_shuffled():
+    lengths = np.array([3, 1, 2, 1, 5])
+    assert [group.tolist() for group in grouped(lengths, 2)] == [[1, 3], [2, 0], [4]]
+
+
+def test_sorted_within_blocks_alone(rng):
+    lengths = rng.permutation(60)
+    groups = grouped(lengths, 5, block=4, rng=rng)
+    assert sorted(np.concatenate(groups)) == list(range(60)) and {len(g) for g in groups} == {5}
+    for group in groups:
+        assert (np.diff(lengths[group]) > 0).all()              # in order within a batch
+    # a block is four batches: each of them, sorted, lies between its neighbours
+    spreads = [np.ptp(lengths[group]) for group in groups]
+    assert 5 < np.mean(spreads) < 25                            # one block of all would give 4
+
+
+@pytest.mark.parametrize("size, n", [(7, 3), (2, 5), (12, 4)])
+def test_shares_are_nearly_equal_and_follow_each_other(size, n):
+    shares = [list(range(size))[rows_of_share(size, k, n)] for k in range(n)]
+    assert sum(shares, []) == list(range(size))
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1

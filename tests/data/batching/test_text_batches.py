@@ -1,0 +1,40 @@
+"""Batches of running text: streams that go on from window to window."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.data.batching import TextBatches
+from numpy_attention.data.vocabulary import PAD
+
+
+@pytest.mark.parametrize("length, batch_size, steps", [
+    (50, 4, 5), (41, 4, 5), (11, 3, 20), (5, 4, 1),
+])
+def test_streams_predict_every_token_but_the_first_once(length, batch_size, steps):
+    ids = np.arange(4, 4 + length)
+    data = TextBatches(ids, batch_size, steps)
+    seen = []
+    for position, start in enumerate(data.order()):
+        batch = data.batch(start)
+        assert batch.size == batch_size and len(batch.inputs) <= steps
+        assert batch.inputs.flags.c_contiguous
+        real = batch.targets != PAD
+        assert (batch.targets[real] == batch.inputs[real] + 1).all()
+        assert batch.tokens == real.sum()
+        assert data.carried(start) is (position > 0)
+        seen += batch.targets[real].tolist()
+    assert sorted(seen) == ids[1:].tolist() and len(data) == len(data.order())
+    streams = np.concatenate([data.batch(start).inputs for start in data.order()])
+    # a stream goes on from window to window
+    assert streams[:, 0].tolist() == ids[:len(streams)].tolist()
+    share = data.batch(0).share(1, 2)
+    assert share.rows.tolist() == list(range(batch_size // 2, batch_size))
+    assert (share.targets == data.batch(0).targets[:, share.rows]).all()
+
+
+def test_a_text_that_is_too_short_is_refused():
+    message = "a text of 4 tokens is too short for 4 streams: expected at least 5"
+    with pytest.raises(ValueError, match=message):
+        TextBatches([4, 5, 6, 7], batch_size=4)
+    with pytest.raises(ValueError, match="batch_size 2, steps 0: expected at least 1 of both"):
+        TextBatches([4, 5, 6, 7], batch_size=2, steps=0)

@@ -1,0 +1,91 @@
+"""Text files as they are read, and what is said of malformed ones."""
+
+import gzip
+
+import pytest
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.reading import read_lines, read_pairs, read_tab_pairs, read_text
+
+
+def write(path, text):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+    return path
+
+
+def test_only_newlines_end_a_line(tmp_path):
+    path = write(tmp_path / "a.txt", b"\xef\xbb\xbfone\r\ntwo\xe2\x80\xa8more\x0bstill\nthree")
+    assert read_lines(path) == ["one", "two\u2028more\x0bstill", "three"]
+
+
+def test_read_pairs_and_gzip(tmp_path):
+    source = write(tmp_path / "a.en.gz", gzip.compress("The cat .\nA Dog, now\n".encode()))
+    target = write(tmp_path / "a.fr", "Le chat .\nUn chien !\n")
+    assert read_pairs(source, target) == [
+        Pair(("The", "cat", "."), ("Le", "chat", ".")),
+        Pair(("A", "Dog,", "now"), ("Un", "chien", "!")),
+    ]
+    pair = read_pairs(source, target, lowercase=True, tokenize=True)[1]
+    assert pair == Pair(("a", "dog", ",", "now"), ("un", "chien", "!"))
+
+
+@pytest.mark.parametrize(
+    "source, target, message",
+    [
+        ("a\nb\nc\n", "x\n", r"a.txt has 3 lines but .*b.txt has 1; .*line 2 has no partner"),
+        ("a\n\nc\n", "x\ny\nz\n", r"a.txt, line 2: empty; remove this line from both files"),
+        ("a\nb\n", "x\n \n", r"b.txt, line 2: empty"),
+        ("", "", "are empty; they need one sentence a line"),
+        (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8; convert"),
+        ("a\n".encode("utf-16-le"), "x\n", r"a.txt, line 1: a NUL character"),
+    ],
+)
+def test_bad_parallel_files(tmp_path, source, target, message):
+    with pytest.raises(ValueError, match=message):
+        read_pairs(write(tmp_path / "a.txt", source), write(tmp_path / "b.txt", target))
+
+
+def test_missing_folder_and_damaged_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing.txt does not exist"):
+        read_lines(tmp_path / "nothing.txt")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        read_lines(tmp_path)
+    whole = gzip.compress(b"some text that is long enough\n" * 50)
+    for data in (whole[:-12], b"no gzip at all", whole[:20] + b"\xff\xff\xff" + whole[23:]):
+        with pytest.raises(ValueError, match="is damaged or not gzip data"):
+            read_lines(write(tmp_path / "a.gz", data))
+
+
+def test_tab_pairs_tolerate_an_attribution(tmp_path):
+    lines = "Go.\tVa\u202f!\nHi.\tL'ami.\tCC-BY 2.0 (France) Attribution: someone\n"
+    path = write(tmp_path / "fra.txt", lines)
+    assert read_tab_pairs(path, lowercase=True, elision=True) == [
+        Pair(("go", "."), ("va", "!")), Pair(("hi", "."), ("l'", "ami", ".")),
+    ]
+    assert read_tab_pairs(path, tokenize=False)[1] == Pair(("Hi.",), ("L'ami.",))
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("Go.\tVa !\nHi.\n", r"line 2: 1 column\(s\), expected source TAB target"),
+        ("a\tb\tc\td\n", r"line 1: 4 column\(s\)"),
+        ("Go.\t \n", "line 1: empty target"),
+        ("\tVa\n", "line 1: empty source"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_tab_pairs(tmp_path, text, message):
+    with pytest.raises(ValueError, match=r"fra.txt.*" + message):
+        read_tab_pairs(write(tmp_path / "fra.txt", text))
+
+
+def test_read_text(tmp_path):
+    path = write(tmp_path / "a.txt", "The end .\n \nOf it\n")
+    assert read_text(path) == [["The", "end", "."], ["Of", "it"]]
+    whole = [["the", "end", "."], [], ["of", "it"]]
+    assert read_text(path, lowercase=True, blank_lines="keep") == whole
+    with pytest.raises(ValueError, match="expected 'skip' or 'keep'"):
+        read_text(path, blank_lines="drop")
+    with pytest.raises(ValueError, match="holds no text"):
+        read_text(write(path, "\n\n"))
