@@ -159,7 +159,7 @@ class Cell(Module):
     # ---- a whole sequence -------------------------------------------------------------------
 
     def forward(self, xs, state=None, mask=None, rng=None, names=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, H), the last state, cache; rng, names: a stack's."""
+        """xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache; rng, names: a stack's."""
         steps = self.begin(self.project(xs), state, mask)
         for t in range(len(xs)):
             self.step(t, steps)

@@ -1,5 +1,5 @@
 """Loops that NumPy cannot fuse, compiled by numba and named for the equation they compute.
 
-Every kernel is plain Python that also runs uncompiled (`NUMBA_DISABLE_JIT=1`), row by row: the first
-axis is the batch.
+Every kernel is plain Python that also runs uncompiled (`NUMBA_DISABLE_JIT=1`), row by row: the
+first axis is the batch.
 """
