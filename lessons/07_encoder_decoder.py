@@ -25,10 +25,10 @@ from numpy_attention.data.vocabulary import BOS, EOS
 from numpy_attention.gradcheck import GradientError, gradcheck, randomize
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.runs.translator import Translator
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.runs.translator import Translator
 
 OUTPUTS = (Path(__file__).resolve().parent if "__file__" in globals() else Path()) / "outputs"
 OUTPUTS.mkdir(exist_ok=True)

@@ -27,11 +27,11 @@ from numpy_attention.data.corpora import load_parallel
 from numpy_attention.gradcheck import GradientError, gradcheck, numeric_gradient, protocol
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.module import Array, Module
+from numpy_attention.runs.trained import CHECKPOINT
+from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.runs.trained import CHECKPOINT
-from numpy_attention.runs.translator import Translator, TranslatorTraining
 
 HERE = Path(__file__).resolve().parent if "__file__" in globals() else Path.cwd()
 OUTPUTS = HERE / "outputs"

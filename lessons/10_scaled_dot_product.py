@@ -26,10 +26,10 @@ from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.gradcheck import GradientError, gradcheck, randomize
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.module import Array, Module
+from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.runs.translator import Translator, TranslatorTraining
 
 OUTPUTS = (Path(__file__).parent if "__file__" in globals() else Path()) / "outputs"
 OUTPUTS.mkdir(exist_ok=True)

@@ -24,10 +24,10 @@ from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import Reading, choose, sample
 from numpy_attention.gradcheck import numeric_gradient
+from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.runs.translator import Translator, TranslatorTraining
 
 OUTPUTS = (Path(__file__).parent if "__file__" in globals() else Path()) / "outputs"
 OUTPUTS.mkdir(exist_ok=True)

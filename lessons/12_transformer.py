@@ -31,10 +31,10 @@ from numpy_attention.layers.residual import Residual
 from numpy_attention.models.transformer import Transformer
 from numpy_attention.models.transformer_layers import EncoderLayer
 from numpy_attention.module import Array, Module
+from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import Warmup
 from numpy_attention.training.trainer import Trainer
-from numpy_attention.runs.translator import Translator, TranslatorTraining
 
 OUTPUTS = (Path(__file__).parent if "__file__" in globals() else Path()) / "outputs"
 OUTPUTS.mkdir(exist_ok=True)

@@ -41,7 +41,7 @@ def test_it_measures_and_searches_as_the_package_does(translator):
     theirs = yardstick.Yardstick(translator, seed=0)
     ours = RNNSearch.create(
         np.random.default_rng(1), len(translator.source_vocabulary),
-        len(translator.target_vocabulary), SETTINGS["embedding"], 8, 8, 4,
+        len(translator.target_vocabulary), SETTINGS["embedding"], 8, alignment=8, maxout=4,
         readout="current", reset="after", update="old", init="modern")
     copy_weights(ours, theirs.model)
     assert theirs.perplexity(batches) == pytest.approx(evaluate(ours, batches).perplexity, 1e-4)

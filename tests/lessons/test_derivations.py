@@ -35,7 +35,7 @@ def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path)
     source = [7, 4, 5, 5, 2]
     target = [6, 6, 4, 2]
     model = LuongTranslator.create(np.random.default_rng(3), 8, 7, embedding=2, hidden=3, layers=1,
-                                   cell="rnn", D=3, attention=score, window=window,
+                                   cell="rnn", width=3, attention=score, window=window,
                                    dtype=np.float64)
     randomize(model, np.random.default_rng(4))
     plain = model.zeros_like()
