@@ -12,6 +12,8 @@ import numpy as np
 
 from numpy_attention.data import bible, generators, public
 from numpy_attention.data.corpus import Corpus, GeneratedCorpus, ParallelCorpus, TextCorpus
+from numpy_attention.data.dates import dates
+from numpy_attention.data.grammar import grammar_en_fr
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.splits import SPLITS
 
@@ -38,7 +40,7 @@ def _multi30k(source: str, target: str) -> ParallelCorpus:
     )
 
 
-_ALL: tuple[Corpus, ...] = (
+_ENTRIES: tuple[Corpus, ...] = (
     ParallelCorpus(
         name="bible-en-es",
         description="King James Version and Reina-Valera 1909, gold word links: "
@@ -78,7 +80,7 @@ _ALL: tuple[Corpus, ...] = (
         name="dates",
         description="dates in 18 human spellings → YYYY-MM-DD, by characters; links known",
         languages="English → ISO 8601",
-        read=generators.dates,
+        read=dates,
         split_by="target",
         cut="characters",
         lowercase=False,
@@ -88,7 +90,7 @@ _ALL: tuple[Corpus, ...] = (
         description="a small grammar: agreement, adjectives after nouns, negation around the verb; "
         "links known",
         languages="English → French",
-        read=generators.grammar_en_fr,
+        read=grammar_en_fr,
     ),
     TextCorpus(
         name="ptb",
@@ -142,7 +144,7 @@ _ALL: tuple[Corpus, ...] = (
         files=("tinyshakespeare/input.txt",),
     ),
 )
-CORPORA = {corpus.name: corpus for corpus in _ALL}
+CORPORA = {corpus.name: corpus for corpus in _ENTRIES}
 
 
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
