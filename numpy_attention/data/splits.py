@@ -6,7 +6,7 @@ in one split.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from numpy_attention.names import SPLITS
 
@@ -17,7 +17,7 @@ def check_split(split: str) -> None:
         raise ValueError(f"split = {split!r}; expected one of {', '.join(SPLITS)}")
 
 
-def split_of(tokens: Iterable[str], held_out: float = 0.1) -> str:
+def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
     """The split a sentence belongs to: "train", "valid" or "test".
 
     The lowercased tokens that hold a letter or a digit (all tokens, if there is none) are joined by
