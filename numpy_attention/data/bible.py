@@ -15,6 +15,7 @@ another split too.
 bible-en, one verse a line, tokens separated by spaces, an empty line between chapters.
 """
 
+import functools
 import gc
 import hashlib
 import lzma
@@ -41,30 +42,26 @@ Link = tuple[int, int, bool]  # source position, target position, whether it is 
 End = tuple[int, int, bool]  # source end, target end, whether the clause is offered
 
 
-class LinkTable(dict[str, Link]):
-    """Text of a link ("3-4", "3p4") → Link, each parsed once."""
-
-    FORM = re.compile(r"(\d+)([-p])(\d+)", re.ASCII)
-
-    def __missing__(self, text: str) -> Link:
-        found = self.FORM.fullmatch(text)
-        if found is None:
-            raise ValueError(f"link {text!r} is not of the form 3-4 (sure) or 3p4 (possible)")
-        self[text] = (int(found[1]), int(found[3]), found[2] == "-")
-        return self[text]
+LINK = re.compile(r"(\d+)([-p])(\d+)", re.ASCII)
+END = re.compile(r"(\d+)-(\d+)(!?)", re.ASCII)
 
 
-class EndTable(dict[str, End]):
-    """Text of a clause's end ("5-4", "5-4!") → End, each parsed once."""
+@functools.cache  # few texts, many times
+def link_of(text: str) -> Link:
+    """Text of a link ("3-4", "3p4") → Link."""
+    found = LINK.fullmatch(text)
+    if found is None:
+        raise ValueError(f"link {text!r} is not of the form 3-4 (sure) or 3p4 (possible)")
+    return int(found[1]), int(found[3]), found[2] == "-"
 
-    FORM = re.compile(r"(\d+)-(\d+)(!?)", re.ASCII)
 
-    def __missing__(self, text: str) -> End:
-        found = self.FORM.fullmatch(text)
-        if found is None:
-            raise ValueError(f"clause end {text!r} is not of the form 5-4 or 5-4!")
-        self[text] = (int(found[1]), int(found[2]), not found[3])
-        return self[text]
+@functools.cache
+def end_of(text: str) -> End:
+    """Text of a clause's end ("5-4", "5-4!") → End."""
+    found = END.fullmatch(text)
+    if found is None:
+        raise ValueError(f"clause end {text!r} is not of the form 5-4 or 5-4!")
+    return int(found[1]), int(found[2]), not found[3]
 
 
 def load_bible_en_es(
@@ -150,8 +147,6 @@ def parse_pairs(text: str, name: str, part: str, low: int, high: int) -> list[Pa
     Raises ValueError naming file and line for a line that breaks the format of this module's
     docstring.
     """
-    links = LinkTable()
-    ends = EndTable()
     pairs: list[Pair] = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
@@ -160,8 +155,8 @@ def parse_pairs(text: str, name: str, part: str, low: int, high: int) -> list[Pa
                 raise ValueError(f"{len(fields)} fields, expected 5 separated by tabs")
             source = tuple(fields[1].split(" "))
             target = tuple(fields[2].split(" "))
-            linked = [links[link] for link in fields[3].split()]
-            cuts = [ends[end] for end in fields[4].split()]
+            linked = [link_of(link) for link in fields[3].split()]
+            cuts = [end_of(end) for end in fields[4].split()]
             check_line(source, target, linked, cuts)
             if part == "verses":
                 cuts = [(len(source), len(target), True)]

@@ -1,7 +1,8 @@
 """All corpora by name: one entry each, which says what it is, how it is loaded and how it is cut.
 
-A new corpus is an entry of `CORPORA` and what it is read by: a function of `generators`, or for a
-public file its address and reader in `public`.
+A new corpus is an entry of `CORPORA` and the function that it is read by (`data.corpus` says what
+each kind of corpus gives it): like those of `generators` for made-up pairs, or in `public`, where
+the address of a public file stands too.
 """
 
 from functools import partial
@@ -12,6 +13,8 @@ import numpy as np
 
 from numpy_attention.data import bible, generators, public
 from numpy_attention.data.corpus import Corpus, GeneratedCorpus, ParallelCorpus, TextCorpus
+from numpy_attention.data.dates import dates
+from numpy_attention.data.grammar import grammar_en_fr
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.splits import SPLITS
 
@@ -38,7 +41,7 @@ def _multi30k(source: str, target: str) -> ParallelCorpus:
     )
 
 
-_ALL: tuple[Corpus, ...] = (
+CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
     ParallelCorpus(
         name="bible-en-es",
         description="King James Version and Reina-Valera 1909, gold word links: "
@@ -78,7 +81,7 @@ _ALL: tuple[Corpus, ...] = (
         name="dates",
         description="dates in 18 human spellings → YYYY-MM-DD, by characters; links known",
         languages="English → ISO 8601",
-        read=generators.dates,
+        read=dates,
         split_by="target",
         cut="characters",
         lowercase=False,
@@ -88,7 +91,7 @@ _ALL: tuple[Corpus, ...] = (
         description="a small grammar: agreement, adjectives after nouns, negation around the verb; "
         "links known",
         languages="English → French",
-        read=generators.grammar_en_fr,
+        read=grammar_en_fr,
     ),
     TextCorpus(
         name="ptb",
@@ -141,8 +144,7 @@ _ALL: tuple[Corpus, ...] = (
         lowercase=False,
         files=("tinyshakespeare/input.txt",),
     ),
-)
-CORPORA = {corpus.name: corpus for corpus in _ALL}
+)}
 
 
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
@@ -202,7 +204,7 @@ def load_parallel(
     part: "clauses" (unless given) or "verses" of bible-en-es; "raw" for Multi30k's text as written,
     split by `word_tokens`, in place of its own lowercased tokens.
     rng, options: for generated corpora, a random generator (else one of seed 0) and arguments of
-    the function in `generators`. Their splits share no source, and those of `dates` no date,
+    the function that makes them up. Their splits share no source, and those of `dates` no date,
     whatever the seeds: `split_of` decides. Lengths are those of the sequences for copy and reverse;
     dates and grammar-en-fr do not take them.
     Raises ValueError for unknown names, splits and options, or when no pair is left.
@@ -220,7 +222,8 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
     """Running text: a list of token lists, one a sentence or line; characters are one string.
 
     wikitext-2 keeps blank lines as empty lists, since their ends count as tokens; bible-en has one
-    verse a list, its chapters joined. Raises ValueError for unknown names and splits.
+    verse a list, its chapters joined (`running_text.load` keeps them apart). Raises ValueError for
+    unknown names and splits.
     """
     corpus = text_corpus(name)
     sentences = [sentence for article in corpus.articles(split) for sentence in article]

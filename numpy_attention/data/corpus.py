@@ -113,8 +113,8 @@ class ParallelCorpus(Corpus):
 class GeneratedCorpus(ParallelCorpus):
     """Sentence pairs made up on the spot.
 
-    read(rng, count, …, keep): a function of `generators`, whose further parameters are the corpus's
-    options. split_by: the side, "source" or "target", whose words decide on the split.
+    read(rng, count, …, keep), as in `generators`: its further parameters are the corpus's options.
+    split_by: the side, "source" or "target", whose words decide on the split.
     """
 
     licence: str = "none needed: made up on the spot"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from numpy_attention.data.generators import distinct
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.splits import distinct
 
 MONTHS = (
     "January February March April May June "

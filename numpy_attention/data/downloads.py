@@ -52,7 +52,7 @@ def fetch_file(
     ConnectionError for a download that fails. None of them leaves a partial file behind.
     """
     if os.environ.get(ENVIRONMENT):
-        return _local_file(file, folder())
+        return _local_file(file)
     target = Path(cache or folder()) / file.path
     if target.is_file() and (file.sha256 is None or _sha256(target) == file.sha256):
         return target
@@ -69,12 +69,13 @@ def fetch_file(
     return target
 
 
-def _local_file(file: RemoteFile, folder: Path) -> Path:
-    if not folder.is_dir():
+def _local_file(file: RemoteFile) -> Path:
+    named = folder()
+    if not named.is_dir():
         raise NotADirectoryError(
-            f"{ENVIRONMENT} = {folder} is not a folder; correct it, or unset it to download"
+            f"{ENVIRONMENT} = {named} is not a folder; correct it, or unset it to download"
         )
-    path = folder / file.path
+    path = named / file.path
     if not path.is_file():
         raise FileNotFoundError(
             f"{path} is missing; put the file of {file.url} there, or unset {ENVIRONMENT} to let "

@@ -2,24 +2,51 @@
 
     copy            3 1 4 → 3 1 4                       link k with k
     reverse         3 1 4 → 4 1 3                       link k with S − 1 − k
-    dates           March 3rd, 2020 → 2020-03-03        by characters
-    grammar_en_fr   the black cat … → le chat noir …    word order, agreement, negation
+    dates           March 3rd, 2020 → 2020-03-03        by characters (`data.dates`)
+    grammar_en_fr   the black cat … → le chat noir …    word order, agreement (`data.grammar`)
 
 Each is a function `(rng, count, ..., keep=None)` → list of `Pair` with `count` different sources;
-`keep(pair)` may refuse some. The random generator is the caller's. `split` draws three sets that
-share no source.
+`keep(pair)` may refuse some. The random generator is the caller's.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from numpy_attention.data.dates import dates
-from numpy_attention.data.grammar import grammar_en_fr, phenomena
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.splits import distinct, split
 
-__all__ = ["copy", "dates", "grammar_en_fr", "phenomena", "reverse", "split"]
+
+def distinct(
+    draw: Callable[[np.random.Generator], Pair],
+    rng: np.random.Generator,
+    count: int,
+    keep: Callable[[Pair], bool] | None = None,
+    max_misses: int = 20_000,
+) -> list[Pair]:
+    """`count` pairs with different sources from `draw(rng)`; `keep(pair)` may refuse some.
+
+    Raises ValueError after `max_misses` draws in a row that bring nothing new: there are not so
+    many sources.
+    """
+    if count < 1:
+        raise ValueError(f"count = {count}; expected at least 1 pair")
+    pairs: list[Pair] = []
+    seen = set()
+    misses = 0
+    while len(pairs) < count:
+        pair = draw(rng)
+        if pair.source not in seen and (keep is None or keep(pair)):
+            seen.add(pair.source)
+            pairs.append(pair)
+            misses = 0
+            continue
+        misses += 1
+        if misses == max_misses:
+            raise ValueError(
+                f"only {len(pairs):,} different sources found of the {count:,} asked for; "
+                "ask for fewer pairs, or allow a larger vocabulary or longer sentences"
+            )
+    return pairs
 
 
 def copy(

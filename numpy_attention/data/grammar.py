@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from numpy_attention.data.generators import distinct
 from numpy_attention.data.lexicon import (
     ADJECTIVES,
     ADVERBS,
@@ -30,7 +31,6 @@ from numpy_attention.data.lexicon import (
     Noun,
 )
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.splits import distinct
 
 BEFORE_VOWEL = {
     "le": "l'", "la": "l'", "de": "d'", "ne": "n'", "je": "j'", "ce": "cet", "ma": "mon",

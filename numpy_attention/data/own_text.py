@@ -56,7 +56,10 @@ class OwnFiles:
         return TextForm(self._cut(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """What each split named holds. ValueError: an unknown split, or files that have changed."""
+        """Pairs, or a Text, for each split named.
+
+        ValueError: an unknown split, or files that have changed or hold no text.
+        """
         for split in splits:
             if split not in self.splits:
                 raise ValueError(
@@ -169,13 +172,6 @@ class OwnText(OwnFiles):
                 "tokenize cuts text into words, and characters into letters: give one of them"
             )
         super().__post_init__()
-
-    def load(self, *splits: str) -> list[Text]:
-        """One Text for each split named.
-
-        ValueError: an unknown split, files that have changed or hold no text.
-        """
-        return super().load(*splits)
 
     def _cut(self) -> str:
         return "characters" if self.characters else super()._cut()

@@ -59,7 +59,7 @@ def limited(
 ) -> list[Pair]:
     """The first `count` of the pairs with min_length to max_length tokens on both sides.
 
-    None: no such limit. ValueError: none of `name` is left.
+    None: no such limit. ValueError: none is left; it says of which corpus or file, `name`.
     """
     low = min_length or 1
     high = max_length or math.inf
@@ -69,9 +69,16 @@ def limited(
         if low <= len(pair.source) <= high and low <= len(pair.target) <= high
     ]
     if not kept:
-        lengths = f"at most {high}" if low == 1 else f"{low} to {high}"
+        lengths = f"{low} to {high}"
+        limits = "min_length and max_length"
+        if max_length is None:
+            lengths = f"at least {low}"
+            limits = "min_length"
+        elif low == 1:
+            lengths = f"at most {high}"
+            limits = "max_length"
         raise ValueError(
-            f"no pair of {name} has {lengths} tokens on both sides: allow more with "
-            f"{'max_length' if low == 1 else 'min_length and max_length'}, or bring more text"
+            f"no pair of {name} has {lengths} tokens on both sides: allow more with {limits}, or "
+            "bring more text"
         )
     return kept[:count]

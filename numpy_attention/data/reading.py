@@ -6,10 +6,12 @@ line.
 
 import gzip
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.tokens import word_tokens
+
+Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -56,23 +58,13 @@ def read_lines(path: str | Path) -> list[str]:
     return lines
 
 
-def _tokens(line: str, lowercase: bool, tokenize: bool, elision: bool = False) -> list[str]:
-    if lowercase:
-        line = line.lower()
-    return word_tokens(line, elision) if tokenize else line.split()
-
-
 def read_pairs(
-    source_path: str | Path,
-    target_path: str | Path,
-    lowercase: bool = False,
-    tokenize: bool = False,
+    source_path: str | Path, target_path: str | Path, tokens: Tokens = str.split
 ) -> list[Pair]:
     """Sentence pairs from two files, line k of one beside line k of the other, without links.
 
-    Tokens are split on white space; `tokenize=True` is for raw text: words and punctuation, split
-    by `word_tokens`. Raises ValueError for files of unequal length, an empty line, an empty file,
-    or text that is not UTF-8.
+    tokens: what cuts a line. Raises ValueError for files of unequal length, an empty line, an empty
+    file, or text that is not UTF-8.
     """
     sources = read_lines(source_path)
     targets = read_lines(target_path)
@@ -87,25 +79,22 @@ def read_pairs(
             f"{source_path} and {target_path} are empty; they need one sentence a line"
         )
     pairs = []
-    for number, lines in enumerate(zip(sources, targets), 1):
-        source, target = (tuple(_tokens(line, lowercase, tokenize)) for line in lines)
-        if not source or not target:
-            raise ValueError(
-                f"{target_path if source else source_path}, line {number}: empty; remove this line "
-                "from both files, or fill it in"
-            )
-        pairs.append(Pair(source, target))
+    for number, (source, target) in enumerate(zip(sources, targets), 1):
+        for path, line in ((source_path, source), (target_path, target)):
+            if not line.strip():
+                raise ValueError(
+                    f"{path}, line {number}: empty; remove this line from both files, or fill it in"
+                )
+        pairs.append(Pair(tuple(tokens(source)), tuple(tokens(target))))
     return pairs
 
 
-def read_tab_pairs(
-    path: str | Path, lowercase: bool = False, tokenize: bool = True, elision: bool = False
-) -> list[Pair]:
-    """Sentence pairs from lines `source TAB target`, as Tatoeba's are.
+def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Tokens) -> list[Pair]:
+    """Sentence pairs from lines `source TAB target`, as Tatoeba's are, without links.
 
-    A third column (attribution) is left aside. `elision=True` cuts the target's words after an
-    apostrophe (see `word_tokens`). Raises ValueError with file and line for a line without two or
-    three columns or with an empty sentence, and for an empty file.
+    source_tokens, target_tokens: what cuts each side. A third column (attribution) is left aside.
+    Raises ValueError with file and line for a line without two or three columns or with an empty
+    sentence, and for an empty file.
     """
     pairs = []
     for number, line in enumerate(read_lines(path), 1):
@@ -115,31 +104,25 @@ def read_tab_pairs(
                 f"{path}, line {number}: {len(columns)} column(s), expected source TAB target, at "
                 "most TAB attribution"
             )
-        source = _tokens(columns[0], lowercase, tokenize)
-        target = _tokens(columns[1], lowercase, tokenize, elision)
-        if not source or not target:
-            raise ValueError(
-                f"{path}, line {number}: empty {'target' if source else 'source'}; remove the line"
-            )
-        pairs.append(Pair(tuple(source), tuple(target)))
+        for side, text in zip(("source", "target"), columns):
+            if not text.strip():
+                raise ValueError(f"{path}, line {number}: empty {side}; remove the line")
+        pairs.append(Pair(tuple(source_tokens(columns[0])), tuple(target_tokens(columns[1]))))
     if not pairs:
         raise ValueError(f"{path} is empty; it needs lines of the form source TAB target")
     return pairs
 
 
 def read_text(
-    path: str | Path, lowercase: bool = False, tokenize: bool = False, blank_lines: str = "skip"
+    path: str | Path, tokens: Tokens = str.split, blank_lines: bool = False
 ) -> list[list[str]]:
     """Text for a language model, one sentence a line → list of token lists.
 
-    `blank_lines`: "skip", or "keep" as empty lists (WikiText counts the end of a blank line as a
-    token). Raises ValueError for a file without any token, or text that is not UTF-8.
+    tokens: what cuts a line. blank_lines: whether they stay, as empty lists (WikiText counts the
+    end of a blank line as a token). Raises ValueError for a file without any token, or text that is
+    not UTF-8.
     """
-    if blank_lines not in ("skip", "keep"):
-        raise ValueError(f"blank_lines = {blank_lines!r}; expected 'skip' or 'keep'")
-    sentences = [_tokens(line, lowercase, tokenize) for line in read_lines(path)]
+    sentences = [tokens(line) for line in read_lines(path)]
     if not any(sentences):
         raise ValueError(f"{path} holds no text; it needs one sentence a line")
-    if blank_lines == "keep":
-        return sentences
-    return [tokens for tokens in sentences if tokens]
+    return [sentence for sentence in sentences if sentence or blank_lines]

@@ -84,7 +84,7 @@ def read(path: str | Path, form: TextForm) -> Text:
     ValueError: a file without text.
     """
     if form.cut != "characters":
-        return Text([read_text(path, form.lowercase, form.cut == "words")])
+        return Text([read_text(path, form.tokens)])
     letters = form.tokens("".join(line + "\n" for line in read_lines(path)))
     if not "".join(letters).strip():
         raise ValueError(f"{path} holds no text: give a file with some")

@@ -1,6 +1,7 @@
 """What a run learns from: a dict that JSON can hold, kept in its checkpoint, and its meaning.
 
-It is either a corpus by name, with arguments of `load_parallel`, or as words or letters,
+It is either a corpus by name, of pairs with arguments of `load_parallel`, of text as words or as
+letters,
 
     {"name": "bible-en-es", "part": "clauses", "max_length": 7}       NamedPairs
     {"name": "bible-en", "characters": true}                          NamedText
@@ -116,7 +117,7 @@ class NamedText:
 
 
 class Unknown:
-    """What a run learnt from that does not say so; raw text is cut as most corpora are."""
+    """Of a run that does not say what it learnt from; raw text is cut as most corpora are."""
 
     label = "unknown text"
     splits = SPLITS

@@ -1,18 +1,46 @@
 """How raw text becomes tokens, as a corpus was cut, and tokens become text again."""
 
-from collections.abc import Callable, Sequence
+import functools
+import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.reading import read_lines, read_pairs
-from numpy_attention.data.tokens import word_tokens
+from numpy_attention.data.reading import Tokens, read_pairs
 
-CUTS: dict[str, Callable[[str], list[str]]] = {
-    "words": word_tokens,
-    "spaces": str.split,
-    "characters": list,
-}
+
+@functools.lru_cache(maxsize=None)
+def _token_pattern() -> re.Pattern[str]:
+    # Python's \w leaves out combining marks, which many scripts need inside a word.
+    characters = map(chr, range(0x300, 0x10000))
+    marks = "".join(c for c in characters if unicodedata.category(c)[0] == "M")
+    word = rf"\w+(?:[{marks}\u200c\u200d]+\w*)*"
+    return re.compile(rf"\d+(?:[.,]\d+)+(?!\w)|{word}(?:['\-]{word})*|[^\w\s]")
+
+
+def word_tokens(text: str, elision: bool = False) -> list[str]:
+    """Splits raw text of any script into words and single punctuation marks.
+
+    A word is a run of letters, marks and digits, with apostrophes and hyphens kept inside it
+    (don't, well-known); a number keeps its points and commas (3,000.5). The curly apostrophe
+    becomes the straight one, and accented letters take their composed form (Unicode NFC). With
+    `elision=True` a word is cut after each inner apostrophe, as French wants it: l'homme → l' homme
+    (aujourd'hui stays whole).
+    """
+    text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
+    tokens = _token_pattern().findall(text)
+    if not elision or "'" not in text:
+        return tokens
+    cut: list[str] = []
+    for token in tokens:
+        whole = "'" not in token or token == "'" or token.lower() == "aujourd'hui"
+        cut.extend([token] if whole else re.findall(r"[^']+'?", token))
+    return cut
+
+
+CUTS: dict[str, Tokens] = {"words": word_tokens, "spaces": str.split, "characters": list}
 
 
 @dataclass(frozen=True)
@@ -42,8 +70,4 @@ class TextForm:
 
     def pairs(self, source: str | Path, target: str | Path) -> list[Pair]:
         """Pairs of two files of raw text; errors as `read_pairs` raises them."""
-        pairs = read_pairs(source, target, self.lowercase, self.cut == "words")
-        if self.cut == "characters":
-            lines = zip(read_lines(source), read_lines(target))
-            pairs = [Pair(tuple(self.tokens(a)), tuple(self.tokens(b))) for a, b in lines]
-        return pairs
+        return read_pairs(source, target, self.tokens)

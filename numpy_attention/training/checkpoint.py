@@ -36,7 +36,10 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """→ (arrays by name, about). FileNotFoundError; ValueError: no whole checkpoint."""
+    """→ (arrays by name, about).
+
+    FileNotFoundError; ValueError: no whole checkpoint, or an array that is not finite.
+    """
     path = _existing(path)
     arrays, about = _read(path, whole=True)
     for name, array in arrays.items():
@@ -49,7 +52,7 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def load_about(path: str | Path) -> dict[str, Any]:
-    """The dict alone, without the arrays. Errors as `load` has them, but for the arrays'."""
+    """The dict alone, without reading the arrays. Errors as `load` has them, but for theirs."""
     _, about = _read(_existing(path), whole=False)
     return about
 
@@ -58,6 +61,18 @@ def versions(about: dict[str, Any]) -> str:
     """Which version wrote a checkpoint, and which this is, for a message."""
     wrote = about.get("version", "before 0.2.0")
     return f"written by numpy_attention {wrote}, this is {__version__}"
+
+
+def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
+    """{prefix/dotted name: copy of the array} of a model."""
+    return {f"{prefix}/{name}": array.copy() for name, array in model.named_parameters()}
+
+
+def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
+    """Load the arrays under this prefix into a model. ValueError: they are another model's."""
+    prefix += "/"
+    model.load({name[len(prefix):]: array
+                for name, array in arrays.items() if name.startswith(prefix)})
 
 
 def _existing(path: str | Path) -> Path:
@@ -103,15 +118,3 @@ def _cut(vector: Array, arrays: dict[str, Array], prefix: str = "parameters/") -
     parts = np.split(vector, ends[:-1])
     return {f"best/{name}": part.reshape(array.shape)
             for (name, array), part in zip(own.items(), parts)}
-
-
-def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
-    """{prefix/dotted name: copy of the array} of a model."""
-    return {f"{prefix}/{name}": array.copy() for name, array in model.named_parameters()}
-
-
-def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
-    """Load the arrays under this prefix into a model. ValueError: they are another model's."""
-    prefix += "/"
-    model.load({name[len(prefix):]: array
-                for name, array in arrays.items() if name.startswith(prefix)})

@@ -15,7 +15,7 @@ def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool) -> tq
 
 def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
     """One batch more; loss, tokens and seconds of the epoch so far."""
-    if bar.update():
+    if bar.update():                    # where it is drawn anew
         mean = loss / tokens
         perplexity = math.exp(min(mean, 50))
         bar.set_postfix_str(f"loss {mean:.3f}, perplexity {perplexity:.1f}, "

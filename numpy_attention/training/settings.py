@@ -76,8 +76,7 @@ class Training:
 
     schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`;
     "linear", straight down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and
-    down with 1 / √step. keep: the parameters of the "best" epoch on the validation text, or the
-    "last". ValueError: a setting that is not what it may be.
+    down with 1 / √step. ValueError: a setting that is not what it may be.
     """
 
     epochs: int = option(10, whole(1), "passes through the text, at most")
@@ -120,8 +119,7 @@ class Training:
 class TranslatorTraining(Training):
     """How a translator is trained.
 
-    reverse_source: the source is read from its end (Sutskever et al. 2014). subwords: both sides
-    are cut into pieces, so many ids each, in place of words (then min_count means nothing).
+    reverse_source is Sutskever et al. 2014's. With subwords min_count means nothing.
     """
 
     batch_size: int = option(64, whole(1), "sentence pairs of a step")
@@ -136,11 +134,8 @@ class TranslatorTraining(Training):
 class WriterTraining(Training):
     """How a language model is trained.
 
-    steps: tokens that back-propagation goes through at a time. state: "carried" through the whole
-    text (Zaremba et al. 2014), or empty at the start of every "sentence" or "article".
-    max_vocabulary: rarer words become <unk>. unit: "words" or "characters", as the Text has it that
-    a writer is created for. frequencies: the output's bias begins as the logarithm of how frequent
-    each token is, which a model learns first of all, and slowly; else as 0.
+    A "carried" state is Zaremba et al. 2014's. unit is that of the Text that a writer is created
+    for. frequencies gives the output's bias what a model learns first of all, and slowly.
     """
 
     batch_size: int = option(20, whole(1), "streams of text, or sentences or articles, of a step")

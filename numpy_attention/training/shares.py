@@ -7,6 +7,7 @@ rows to a twin of its own, and the twins are added up, each thread a slice of th
 import math
 from typing import Callable, Mapping, Sequence
 
+from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
@@ -40,7 +41,7 @@ def add_up(pool: Threads, twins: Sequence[Model]) -> float:
     total = twins[0].vector
 
     def add(k: int) -> float:
-        mine = slice_of(total, k, pool.count)
+        mine = share_of(len(total), k, pool.count)
         for twin in twins[1:]:
             gather(total[mine], twin.vector[mine])
         return squared_norm(total[mine])
@@ -52,13 +53,8 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
            vectors: Mapping[str, Array], step: int, rate: float, factor: float) -> None:
     """The optimizer's update, a slice of the vectors in each thread; leaves 0 in the gradient."""
     def move(k: int) -> None:
-        mine = slice_of(weights, k, pool.count)
+        mine = share_of(len(weights), k, pool.count)
         own = {name: vector[mine] for name, vector in vectors.items()}
         optimizer.update(weights[mine], gradient[mine], own, step, rate, factor)
 
     pool.map(move)
-
-
-def slice_of(vector: Array, k: int, n: int) -> slice:
-    """The k-th of n nearly equal slices of a vector."""
-    return slice(len(vector) * k // n, len(vector) * (k + 1) // n)

@@ -10,13 +10,13 @@ from numpy_attention.trees import describe, leaves, rebuild
 if TYPE_CHECKING:
     from numpy_attention.training.trainer import Trainer
 
-# attributes of a Trainer that JSON can hold as they are
-SCALARS = (
+# those of a Trainer's attributes that JSON can hold as they are
+ATTRIBUTES = (
     "seed", "threads", "average", "clip",
     "epoch", "position", "step", "seconds", "history", "bad_epochs", "stopped",
     "epoch_loss", "epoch_tokens", "epoch_seconds",
 )
-# those of them that may not change on the way
+# those of them that may not change from one part of the run to the next
 SETTINGS = ("average", "clip")
 
 
@@ -32,7 +32,7 @@ def write(trainer: "Trainer", path: str | Path) -> None:
         "optimizer": _optimizer_of(trainer),
         "best_loss": trainer.best_loss if math.isfinite(trainer.best_loss) else None,
         "state": describe(trainer.state),
-        "trainer": {name: getattr(trainer, name) for name in SCALARS},
+        "trainer": {name: getattr(trainer, name) for name in ATTRIBUTES},
     })
 
 
@@ -55,7 +55,7 @@ def read(trainer: "Trainer", path: str | Path) -> None:
     checkpoint.restore(trainer.model, arrays)
     for name, vector in trainer.vectors.items():
         vector[...] = arrays[f"optimizer/{name}"]
-    for name in SCALARS:
+    for name in ATTRIBUTES:
         setattr(trainer, name, about["trainer"][name])
     trainer.best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     trainer.best_loss = math.inf if about["best_loss"] is None else about["best_loss"]

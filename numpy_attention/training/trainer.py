@@ -73,7 +73,7 @@ class Trainer:
         if not self.clip > 0:
             raise ValueError(f"clip={self.clip}: expected a positive norm; math.inf clips nothing")
         self.seed = int(self.rng.integers(2**63))
-        # where the run stands
+        # where the run stands: all that follows is in its checkpoint (`snapshot`)
         self.epoch = 0                      # whole epochs behind it
         self.position = 0                   # batches of this epoch behind it
         self.step = 0
@@ -114,11 +114,11 @@ class Trainer:
         with Threads(self.threads) as pool, Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(pool.count)]
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
-                self._run_epoch(self._order(self.epoch), pool, twins, interrupt, minutes)
+                self._run_epoch(pool, twins, interrupt, minutes)
                 self._end_epoch(pool)
                 self.save()
                 if interrupt.asked:
-                    self._stop()
+                    self._save_and_leave()
         return self.history
 
     def steps_of(self, epochs: int) -> int:
@@ -132,8 +132,8 @@ class Trainer:
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
-    def _stop(self) -> NoReturn:
-        """Save, and end the run as Ctrl-C does."""
+    def _save_and_leave(self) -> NoReturn:
+        """End the run as Ctrl-C does, with a KeyboardInterrupt that says where it stopped."""
         self.save()
         when = f"at the end of epoch {self.epoch}"
         if self.position:
@@ -143,8 +143,10 @@ class Trainer:
             where = f"saved to {self.path}; the same command resumes it"
         raise KeyboardInterrupt(f"stopped {when} after {self.step} steps, {where}")
 
-    def _run_epoch(self, order: Sequence[Any], pool: Threads, twins: Sequence[Model],
-                   interrupt: Interrupt, minutes: float | None) -> None:
+    def _run_epoch(self, pool: Threads, twins: Sequence[Model], interrupt: Interrupt,
+                   minutes: float | None) -> None:
+        """The batches of this epoch that are not behind it yet, until the time is over."""
+        order = self._order(self.epoch)
         with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress) as bar:
             while self.position < len(order):
                 start = time.perf_counter()
@@ -160,7 +162,7 @@ class Trainer:
                 self.seconds += elapsed
                 advance(bar, self.epoch_loss, self.epoch_tokens, self.epoch_seconds)
                 if interrupt.asked:
-                    self._stop()
+                    self._save_and_leave()
                 if self.save_steps and self.step % self.save_steps == 0:
                     self.save()
                 if self._out_of_time(minutes):

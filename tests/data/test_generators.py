@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from numpy_attention.data import dates as dates_module
-from numpy_attention.data.generators import copy, dates, grammar_en_fr, reverse, split
-from numpy_attention.data.grammar import _pair
+from numpy_attention.data.dates import dates
+from numpy_attention.data.generators import copy, distinct, reverse
+from numpy_attention.data.grammar import _pair, grammar_en_fr
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.splits import distinct, split_of, split_pairs
 
 GENERATORS = [copy, reverse, dates, grammar_en_fr]
 
@@ -18,46 +18,6 @@ def test_sources_are_distinct_and_the_seed_decides(generate):
     assert len(pairs) == 300 == len({pair.source for pair in pairs})
     assert pairs == generate(np.random.default_rng(3), 300)
     assert pairs != generate(np.random.default_rng(4), 300)
-
-
-@pytest.mark.parametrize("generate", GENERATORS)
-def test_splits_share_no_source_for_any_seed(generate):
-    sizes = {"train": 200, "valid": 15, "test": 10}
-    first = split(generate, np.random.default_rng(0), **sizes)
-    second = split(generate, np.random.default_rng(1), **sizes)
-    assert [len(part) for part in first] == [200, 15, 10]
-    sources = [{pair.source for pairs in parts for pair in pairs} for parts in zip(first, second)]
-    train, valid, test = sources
-    assert not train & valid and not train & test and not valid & test
-
-
-def test_split_by_target_keeps_dates_apart():
-    options = {"first_year": 2000, "last_year": 2001, "key": lambda pair: pair.target}
-    parts = split(dates, np.random.default_rng(0), train=1500, valid=50, test=50, **options)
-    days = [{pair.target for pair in part} for part in parts]
-    assert not days[0] & days[1] and not days[0] & days[2] and not days[1] & days[2]
-
-
-def test_split_of_looks_at_words_only():
-    sentences = [f"w{k} and v{k % 7}".split() for k in range(2000)]
-    found = [split_of(sentence) for sentence in sentences]
-    shouted = [[word.upper() for word in sentence] + ["!"] for sentence in sentences]
-    assert found == [split_of(sentence) for sentence in shouted]
-    assert 60 < found.count("test") < 140 and 60 < found.count("valid") < 140
-    assert split_of(["!"]) in ("train", "valid", "test")
-    assert split_of("in the beginning".split(), held_out=0.999) != "train"
-
-
-def test_split_pairs_keeps_every_pair_once():
-    pairs = [Pair([str(k % 150)], [str(k)]) for k in range(300)]
-    parts = split_pairs(pairs, held_out=0.2)
-    together = [pair for part in parts for pair in part]
-    assert sorted(pair.target for pair in together) == sorted(pair.target for pair in pairs)
-    assert not {p.source for p in parts[0]} & {p.source for p in parts[1] + parts[2]}
-    with pytest.raises(ValueError, match="1 pairs leave the .* part empty"):
-        split_pairs(pairs[:1])
-    with pytest.raises(ValueError, match="held_out = 1.5"):
-        split_pairs(pairs, 1.5)
 
 
 def test_copy_and_reverse():

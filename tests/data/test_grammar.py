@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.data import lexicon
-from numpy_attention.data.generators import grammar_en_fr, phenomena
+from numpy_attention.data.grammar import grammar_en_fr, phenomena
 
 VOWEL = "[aeiouéèêâîôœ]|h(?!éros|ibou)"
 

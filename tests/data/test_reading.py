@@ -6,6 +6,7 @@ import pytest
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import read_lines, read_pairs, read_tab_pairs, read_text
+from numpy_attention.data.text_form import TextForm, word_tokens
 
 
 def write(path, text):
@@ -25,7 +26,7 @@ def test_read_pairs_and_gzip(tmp_path):
         Pair(("The", "cat", "."), ("Le", "chat", ".")),
         Pair(("A", "Dog,", "now"), ("Un", "chien", "!")),
     ]
-    pair = read_pairs(source, target, lowercase=True, tokenize=True)[1]
+    pair = read_pairs(source, target, TextForm("words", True).tokens)[1]
     assert pair == Pair(("a", "dog", ",", "now"), ("un", "chien", "!"))
 
 
@@ -59,10 +60,9 @@ def test_missing_folder_and_damaged_files(tmp_path):
 def test_tab_pairs_tolerate_an_attribution(tmp_path):
     lines = "Go.\tVa\u202f!\nHi.\tL'ami.\tCC-BY 2.0 (France) Attribution: someone\n"
     path = write(tmp_path / "fra.txt", lines)
-    assert read_tab_pairs(path, lowercase=True, elision=True) == [
-        Pair(("go", "."), ("va", "!")), Pair(("hi", "."), ("l'", "ami", ".")),
+    assert read_tab_pairs(path, str.split, word_tokens) == [
+        Pair(("Go.",), ("Va", "!")), Pair(("Hi.",), ("L'ami", ".")),
     ]
-    assert read_tab_pairs(path, tokenize=False)[1] == Pair(("Hi.",), ("L'ami.",))
 
 
 @pytest.mark.parametrize(
@@ -77,15 +77,13 @@ def test_tab_pairs_tolerate_an_attribution(tmp_path):
 )
 def test_bad_tab_pairs(tmp_path, text, message):
     with pytest.raises(ValueError, match=r"fra.txt.*" + message):
-        read_tab_pairs(write(tmp_path / "fra.txt", text))
+        read_tab_pairs(write(tmp_path / "fra.txt", text), str.split, str.split)
 
 
 def test_read_text(tmp_path):
     path = write(tmp_path / "a.txt", "The end .\n \nOf it\n")
     assert read_text(path) == [["The", "end", "."], ["Of", "it"]]
     whole = [["the", "end", "."], [], ["of", "it"]]
-    assert read_text(path, lowercase=True, blank_lines="keep") == whole
-    with pytest.raises(ValueError, match="expected 'skip' or 'keep'"):
-        read_text(path, blank_lines="drop")
+    assert read_text(path, TextForm("spaces", True).tokens, blank_lines=True) == whole
     with pytest.raises(ValueError, match="holds no text"):
         read_text(write(path, "\n\n"))

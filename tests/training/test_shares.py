@@ -1,4 +1,4 @@
-"""Shares: every row once, states put together again, gradients added up, slices that meet."""
+"""Shares: every row once, states put together again, gradients added up."""
 
 import math
 
@@ -8,7 +8,7 @@ from small import pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.shares import add_up, shared, slice_of, update
+from numpy_attention.training.shares import add_up, shared, update
 from numpy_attention.training.threads import Threads
 
 
@@ -54,12 +54,3 @@ def test_an_update_reaches_every_weight_once(rng, count):
                rate=0.1, factor=0.25)
     np.testing.assert_allclose(weights, wanted, rtol=1e-12)
     assert not gradient.any()
-
-
-@pytest.mark.parametrize("size", [0, 1, 7, 8])
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_slices_meet(size, n):
-    vector = np.arange(size)
-    parts = [vector[slice_of(vector, k, n)] for k in range(n)]
-    assert np.concatenate(parts).tolist() == vector.tolist()
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1

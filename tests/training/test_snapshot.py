@@ -14,8 +14,8 @@ from numpy_attention.trees import leaves
 def standing(run):
     """All that a snapshot must bring back, as text or bytes."""
     arrays = [run.model.vector, *run.vectors.values(), *run.best.values(), *leaves(run.state)]
-    scalars = {name: getattr(run, name) for name in snapshot.SCALARS}
-    return json.dumps(scalars | {"best_loss": run.best_loss}), [a.tobytes() for a in arrays]
+    attributes = {name: getattr(run, name) for name in snapshot.ATTRIBUTES}
+    return json.dumps(attributes | {"best_loss": run.best_loss}), [a.tobytes() for a in arrays]
 
 
 @pytest.mark.parametrize("make", [trainer, language_trainer])

@@ -1,4 +1,4 @@
-"""Sequences of different lengths side by side: which ones, padded with what, and whose rows."""
+"""Sequences of different lengths side by side: which ones, padded with what, and who gets which."""
 
 from collections.abc import Sequence
 
@@ -26,8 +26,8 @@ def grouped(
 ) -> list[Array]:
     """Indices of sequences in batches of similar length.
 
-    They are sorted within blocks of `block` batches, and the batches shuffled. rng None: sorted by
-    length altogether, the same each time.
+    Shuffled, sorted by length within blocks of `block` batches, and the batches shuffled again. rng
+    None: sorted by length altogether, the same each time.
     """
     if rng is None:
         return _cut(np.argsort(lengths, kind="stable"), batch_size)
@@ -37,8 +37,8 @@ def grouped(
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def rows_of_share(size: int, k: int, n: int) -> slice:
-    """The k-th of n nearly equal parts of so many rows."""
+def share_of(size: int, k: int, n: int) -> slice:
+    """The k-th of n nearly equal slices of so many rows, or numbers."""
     return slice(size * k // n, size * (k + 1) // n)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.data.batching.grouping import grouped, padded, rows_of_share
+from numpy_attention.data.batching.grouping import grouped, padded, share_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
@@ -44,7 +44,7 @@ class PairBatch:
 
     def share(self, k: int, n: int) -> "PairBatch":
         """The k-th of n nearly equal parts of the rows, without padding that only others need."""
-        rows = rows_of_share(self.size, k, n)
+        rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
         return PairBatch(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.data.batching.grouping import rows_of_share
+from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
 
@@ -29,7 +29,7 @@ class TextBatch:
 
     def share(self, k: int, n: int) -> "TextBatch":
         """The k-th of n nearly equal parts of the streams."""
-        rows = rows_of_share(self.size, k, n)
+        rows = share_of(self.size, k, n)
         return TextBatch(
             np.ascontiguousarray(self.inputs[:, rows]),
             np.ascontiguousarray(self.targets[:, rows]),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.data.batching.grouping import grouped, padded, rows_of_share
+from numpy_attention.data.batching.grouping import grouped, padded, share_of
 from numpy_attention.data.vocabulary import PAD
 
 
@@ -28,8 +28,8 @@ def test_sorted_within_blocks_alone(rng):
     assert 5 < np.mean(spreads) < 25                            # one block of all would give 4
 
 
-@pytest.mark.parametrize("size, n", [(7, 3), (2, 5), (12, 4)])
+@pytest.mark.parametrize("size, n", [(7, 3), (2, 5), (12, 4), (0, 2), (1, 1), (8, 3)])
 def test_shares_are_nearly_equal_and_follow_each_other(size, n):
-    shares = [list(range(size))[rows_of_share(size, k, n)] for k in range(n)]
+    shares = [list(range(size))[share_of(size, k, n)] for k in range(n)]
     assert sum(shares, []) == list(range(size))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1

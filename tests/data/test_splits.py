@@ -1,0 +1,13 @@
+"""Splits are read off a sentence's words alone."""
+
+from numpy_attention.data.splits import split_of
+
+
+def test_split_of_looks_at_words_only():
+    sentences = [f"w{k} and v{k % 7}".split() for k in range(2000)]
+    found = [split_of(sentence) for sentence in sentences]
+    shouted = [[word.upper() for word in sentence] + ["!"] for sentence in sentences]
+    assert found == [split_of(sentence) for sentence in shouted]
+    assert 60 < found.count("test") < 140 and 60 < found.count("valid") < 140
+    assert split_of(["!"]) in ("train", "valid", "test")
+    assert split_of("in the beginning".split(), held_out=0.999) != "train"
