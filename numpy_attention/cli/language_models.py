@@ -109,12 +109,12 @@ def parts_of(attention: str | None, settings: Mapping[str, Any]) -> int:
 
 def sizes_of(options: Namespace, parts: int) -> dict[str, int]:
     """{"hidden": …, "embedding": …} of the options, for a state of so many parts."""
-    hidden, embedding = options.hidden, options.embedding
+    hidden = options.hidden
     if hidden and hidden % parts:
         raise ValueError(f"--hidden {hidden}: --attention {options.attention} divides a state into "
                          f"{parts} equal parts, give a multiple of {parts}, such as "
                          f"{-(-hidden // parts) * parts}")
-    embedding = embedding or (hidden // parts if hidden else SIZE)
+    embedding = options.embedding or (hidden // parts if hidden else SIZE)
     hidden = hidden or parts * embedding
     if options.attention == "none" and options.tied and hidden != embedding:
         raise ValueError(f"--hidden {hidden} and --embedding {embedding}: with tied weights both "
@@ -173,7 +173,8 @@ def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:
 def show_figures(figures: Mapping[str, Any]) -> None:
     where = f"  {figures['split']:<5}" if figures["split"] else " "
     unknown = f"; {100 * figures['unknown']:.1f} % are <unk>" if figures["unknown"] else ""
-    perplexity, tokens = figures["perplexity"], figures["tokens"]
+    perplexity = figures["perplexity"]
+    tokens = figures["tokens"]
     if "bits_per_character" in figures:
         line = (f"{figures['bits_per_character']:8.3f} bits a character   perplexity "
                 f"{perplexity:.3f} over {tokens:,} characters")

@@ -8,7 +8,9 @@ import pytest
 from cli_runs import COPY, SMALL, given, told
 
 from numpy_attention.cli.main import main
-from numpy_attention.cli.translators import settings_of, text_to_train_on
+from numpy_attention.cli.translators import settings_of, text_to_train_on, with_longest
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.registry import build
 from numpy_attention.names import TRANSLATORS
 from numpy_attention.runs.translator import Translator, TranslatorTraining, vocabularies_of
@@ -38,7 +40,8 @@ def own(tmp_path, monkeypatch):
 
 
 def meant(words):
-    return settings_of(given(f"train {words}"), lambda: 7)
+    pairs = [Pair(("a",) * 7, ("b",)), Pair(("a",), ("b",))]
+    return with_longest(settings_of(given(f"train {words}")), Vocabulary.build([["a"]]), [pairs])
 
 
 @pytest.mark.parametrize("model", TRANSLATORS)
