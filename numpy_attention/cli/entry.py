@@ -34,14 +34,14 @@ class With:
         """Why the option means nothing beside this value of the other; "": it has a meaning."""
         if value is None or value in self.values:
             return ""
-        why = self.why or f"it belongs to {chosen(self.other, self.values)}"
+        why = self.why or f"it belongs to {flag_with(self.other, self.values)}"
         return why.format(value)
 
     def told(self, help: str) -> str:
         """The help of the option, with what it belongs to."""
         words = self.words
         if words is None:
-            words = f"of {chosen(self.other, self.values)}: "
+            words = f"of {flag_with(self.other, self.values)}: "
         return words + help
 
 
@@ -56,7 +56,7 @@ class Without:
         return self.reasons.get(value, "")
 
     def told(self, help: str) -> str:
-        return f"{help}; not with {chosen(self.other, self.reasons)}"
+        return f"{help}; not with {flag_with(self.other, self.reasons)}"
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def choice_instead(option: Option, other: Option | None) -> str:
     conditions = [one for one in option.only if one.other == other.name]
     fitting = [value for value in other.choices
                if not any(one.refusal(value) for one in conditions)]
-    return f", or choose {chosen(other.name, fitting)}"
+    return f", or choose {flag_with(other.name, fitting)}"
 
 
 def flag_of(name: str) -> str:
@@ -211,7 +211,7 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def chosen(name: str, values: Iterable[Any]) -> str:
+def flag_with(name: str, values: Iterable[Any]) -> str:
     """An option with some of its values, as one would write them."""
     words = [written(value) for value in values if value is not True]   # a flag has its name alone
     return f"{flag_of(name)} {listed(words, 'or')}".rstrip()

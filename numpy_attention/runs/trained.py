@@ -107,7 +107,7 @@ class Trained:
         if known.get("kind") != cls.KIND:
             kind = known.get("kind", "plain model")
             raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {kind}'s: name the "
-                             "folder of a run that `numpy-attention train` made")
+                             f"folder of a {cls.KIND}'s run")
         vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
         with understood(path, about):
             known = upgraded(known)

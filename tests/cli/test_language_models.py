@@ -23,7 +23,8 @@ TEXT = Text([[["a", "b"], ["a", "c", "a"], ["b"]]])
 def own(tmp_path, monkeypatch):
     """A text of 60 lines in a folder of the test's own to stand in."""
     monkeypatch.chdir(tmp_path)
-    words, rng = ["Red", "green", "blue,", "it's"], np.random.default_rng(1)
+    words = ["Red", "green", "blue,", "it's"]
+    rng = np.random.default_rng(1)
     lines = [" ".join(words[k] for k in rng.integers(4, size=5)) + "\n" for _ in range(60)]
     (tmp_path / "own.txt").write_text("".join(lines))
     return tmp_path

@@ -29,7 +29,8 @@ SIZES = {
 def own(tmp_path, monkeypatch):
     """Two files of 40 lines, and a folder of the test's own to stand in."""
     monkeypatch.chdir(tmp_path)
-    words, rng = ["Red", "green", "blue", "it's"], np.random.default_rng(1)
+    words = ["Red", "green", "blue", "it's"]
+    rng = np.random.default_rng(1)
     lines = [" ".join(words[k] for k in rng.integers(4, size=3)) + f" {i}." for i in range(40)]
     (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
     (tmp_path / "b.txt").write_text("\n".join(line.upper() for line in lines) + "\n")

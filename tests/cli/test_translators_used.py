@@ -54,7 +54,8 @@ def test_translate_all(run, capsys):
 
 def test_options_reach_the_search(run, monkeypatch, tmp_path):
     seen = []
-    translate, draw = Translator.translate, plotting.attention_heatmap
+    translate = Translator.translate
+    draw = plotting.attention_heatmap
 
     def seen_translating(self, *rest):
         seen.append(rest)
@@ -267,7 +268,8 @@ def test_own_text_is_measured_on_what_was_held_out(words, tmp_path):
 
 
 def test_heatmap(run, capsys, tmp_path):
-    first, second = tmp_path / "first.svg", tmp_path / "second.svg"
+    first = tmp_path / "first.svg"
+    second = tmp_path / "second.svg"
     assert main(["heatmap", run, "--index", "2", "--output", str(first)]) == 0
     source, target, _ = capsys.readouterr().out.splitlines()
     assert source == target and "sure link" in first.read_text()

@@ -54,7 +54,8 @@ def test_what_leaves_the_steps_as_they_were_may_change(folder):
 
 
 def test_the_arrays_are_read_once(folder, monkeypatch):
-    read, load = [], checkpoint.load
+    read = []
+    load = checkpoint.load
     monkeypatch.setattr(checkpoint, "load", lambda path: read.append(path) or load(path))
     assert kind_of(folder) == "translator"
     Translator.load(folder)
