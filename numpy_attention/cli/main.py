@@ -100,8 +100,9 @@ class Parser(argparse.ArgumentParser):
 
 def help_of(command: str) -> str:
     """Where a wrong command line is explained."""
-    other = ", or for a language model numpy-attention train lm --help"
-    return f"{command} --help{other if command.endswith(' train') else ''}"
+    if command.endswith(" train"):
+        return f"{command} --help, or for a language model numpy-attention train lm --help"
+    return f"{command} --help"
 
 
 def parser() -> Parser:

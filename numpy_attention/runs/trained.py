@@ -27,7 +27,7 @@ class Trained:
     """Base of `Translator` and `Writer`.
 
     They are dataclasses with the fields below, and after the model one for each of VOCABULARIES;
-    they say besides what is in capitals, and how a text becomes `batches`.
+    each says what it is in capitals, and how a text becomes `batches`.
     """
 
     KIND: ClassVar[str]
