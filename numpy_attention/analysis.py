@@ -1,24 +1,25 @@
-"""What a trained language model does with its past.
+"""What a trained language model does with its past: where it looks, how far a gradient reaches."""
 
-Where its attention falls, and how far back a gradient reaches.
-"""
+from typing import Any
 
 import numpy as np
 
 from numpy_attention.cells.lstm import LSTM
+from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.vocabulary import PAD
-from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
+from numpy_attention.module import Array
 
 
-def attention_span(model, batches, longest=None):
+def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
     """Mean attention weight at each distance back, [0] for the previous position, [1] before it …
 
-    Only steps that can see at least `longest` positions count (default: the reader's window, or a
-    quarter of the longest batch's steps), so that the start of a text, where little can be seen,
-    does not look like a short span; the means add up to 1 where the window is `longest`.
+    batches: TextBatches or DocumentBatches. Only steps that can see at least `longest` positions
+    count (default: the reader's window, or a quarter of the longest batch's steps), so that the
+    start of a text, where little can be seen, does not look like a short span; the means add up to
+    1 where the window is `longest`.
     ValueError: a model without attention, or no step that sees so far.
     """
-    reader = getattr(model, "reader", None)
+    reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
         named = type(model).__name__
         if reader is not None:
@@ -52,7 +53,7 @@ def attention_span(model, batches, longest=None):
     return total / count
 
 
-def gradient_flow(model, batch, state=None, of="h"):
+def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
     """‖∂L_T/∂h_t‖, or of="c": ‖∂L_T/∂c_t‖, by the distance T − t, 0 first.
 
     L_T is the loss of the batch's last step alone, h_t the top layer's state; what flows counts
@@ -60,8 +61,13 @@ def gradient_flow(model, batch, state=None, of="h"):
     steps read. Of an LSTM ∂L/∂h_t holds c_t fixed; what comes back along the cell, its carousel, is
     in ∂L/∂c_t alone, with h_t = o_t ∘ tanh(c_t). Root mean square over the batch's sequences.
 
-    ValueError: a last step without a target in every sequence, or "c" of a cell that has none.
+    ValueError: a sequence that is padded, another `of`, or "c" of a cell that has none.
     """
+    cell = model.cells.cells[-1]
+    known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
+    if of not in known:
+        raise ValueError(f"of={of!r} of the cell {type(cell).__name__}: "
+                         "expected 'h', or 'c' of an LSTM")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
         raise ValueError("a sequence of the batch is padded: "
                          "expected sequences of equal length, with a last target")
@@ -69,17 +75,11 @@ def gradient_flow(model, batch, state=None, of="h"):
     grad = model.zeros_like()
     dy = np.zeros_like(y)
     _, dy[-1] = model.output.loss_and_grad(y[-1], batch.targets[-1], 1.0, grad.output)
-    (_, _, steps), *read, dropped = cache
-    dh = model.dropout.backward(dy, dropped)
-    if isinstance(model, AttentiveLanguageModel):
-        dh = model.reader.backward(dh, None, read[0], grad.reader)
+    dh = model.dropout.backward(dy, cache.dropped)
+    if hasattr(model, "reader"):
+        dh = model.reader.backward(dh, None, cache.reader, grad.reader)         # (T, B, H)
     # the top cell's own way back, step by step
-    cell = model.cells.cells[-1]
-    cell_grad = grad.cells.cells[-1]
-    if of not in ("h", "c") or of == "c" and not isinstance(cell, LSTM):
-        raise ValueError(f"of={of!r} of the cell {type(cell).__name__}: "
-                         "expected 'h', or 'c' of an LSTM")
-    top = steps.cells[-1].steps
+    top = cache.read.cells.cells[-1].steps
     dstate = cell.zero_state(batch.size)
     dsteps = cell.begin_backward(top)
     flow = []
@@ -92,5 +92,4 @@ def gradient_flow(model, batch, state=None, of="h"):
             arriving = dstate[1] + arriving * o * (1 - np.tanh(top.cs[t + 1]) ** 2)
         flow.append(np.sqrt((arriving.astype(np.float64) ** 2).sum(1).mean()))
         dstate = cell.step_backward(t, dh[t], dstate, top, dsteps)
-    cell.end_backward(top, dsteps, cell_grad)
     return np.array(flow)

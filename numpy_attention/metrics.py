@@ -1,6 +1,6 @@
 """How good a translation is, and how well its attention points.
 
-Text:       `bleu`, `chrf`, `bleu_by_length`, `exact_match`
+Text:       `bleu`, `chrf` and their `signature`, `bleu_by_length`, `exact_match`
 Alignment:  `pointing_accuracy`, `near_pointing`, `diagonal_pointing`, `links_from_weights`,
             `alignment_error_rate`
 
@@ -11,7 +11,7 @@ may be there and are left out.
 """
 
 import re
-from typing import Any, Iterable, NamedTuple, Sequence, Sized
+from typing import Any, Callable, Iterable, NamedTuple, Sequence, Sized
 
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
@@ -70,6 +70,11 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     """
     hypotheses, references = _lists(hypotheses, references)
     return _score("chrF" + "+" * word_order, CHRF(word_order=word_order), hypotheses, references)
+
+
+def signature(measure: Callable[..., Score], **how: Any) -> str:
+    """How `bleu` or `chrf` computes, in sacreBLEU's words; how: its further arguments."""
+    return measure([["a"]], [["a"]], **how).signature
 
 
 def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence],

@@ -87,7 +87,7 @@ def show_corpus(options: Namespace) -> None:
 
 
 def show_pairs(corpus: Any, examples: int = 3) -> None:
-    """The sizes of a parallel corpus's splits, and some pairs with their word links."""
+    """The sizes of a parallel corpus's splits, and some pairs of the last with their word links."""
     for split in SPLITS:
         pairs = corpora.load_parallel(corpus.name, split)
         source = sum(len(pair.source) for pair in pairs)
@@ -108,7 +108,7 @@ def show_links(pair: Pair) -> None:
 
 
 def show_text(corpus: Any, examples: int = 3) -> None:
-    """The sizes of a text's splits, and some lines of it."""
+    """The sizes of a text's splits, and some lines of the last."""
     for split in SPLITS:
         text = corpora.load_text(corpus.name, split)
         if isinstance(text, str):
@@ -161,4 +161,4 @@ def show_figures(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> None:
     recorded = {line["metric"] for line in lines}
     for metric, tokenize in (("bleu", "none"), ("bleu_13a", "13a")):
         if metric in recorded:
-            print(f"signature  {metrics.bleu(['a'], ['a'], tokenize).signature}")
+            print(f"signature  {metrics.signature(metrics.bleu, tokenize=tokenize)}")

@@ -15,7 +15,8 @@ from numpy_attention.data.selection import selected
 from numpy_attention.metrics import LengthBucket
 from numpy_attention.module import Array
 from numpy_attention.recipes import RECIPES
-from numpy_attention.recipes.recipe import LanguageRecipe, Recipe, untrained
+from numpy_attention.recipes.recipe import LanguageRecipe, Recipe
+from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.translator import Translation, Translator
 from numpy_attention.training.settings import Training
 
@@ -39,14 +40,16 @@ def compare(options: Namespace) -> None:
     train, valid, pairs = (recipes[0].load(split) for split in ("train", "valid", "test"))
     example = example_of(options.index, pairs, "test", "pairs")
     runs = [Path("runs") / run_name(recipe, options) for recipe in recipes]
-    # what cannot be resumed is said at once
-    models = [untrained(recipe, train, options.seed, options.threads, run)
-              for recipe, run in zip(recipes, runs)]
+    models = [recipe.create(train, options.seed) for recipe in recipes]
+    for trained, run in zip(models, runs):
+        check_same(run, trained, options.threads)       # what cannot be resumed is said at once
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: "
           f"{budget_of(recipes[0].training)} each, seed {options.seed}; "
           f"measured on {len(pairs):,} pairs (test)", flush=True)
-    lines, found, weights = {}, {}, {}
+    lines = {}
+    found = {}
+    weights = {}
     for recipe, trained, run in zip(recipes, models, runs):
         print(f"{recipe.name}: {recipe.description}", flush=True)
         trained.fit(train, valid, run, options.threads)
@@ -151,10 +154,9 @@ def row_of(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def how_measured(recipes: Sequence[Recipe]) -> str:
     """What stands beneath the table: sacreBLEU's signatures, the beam, and what counts."""
-    probe = [["a"]], [["a"]]
     beams = sorted({recipe.beam for recipe in recipes})
-    return (f"BLEU: {metrics.bleu(*probe).signature}\n"
-            f"chrF: {metrics.chrf(*probe).signature}\n"
+    return (f"BLEU: {metrics.signature(metrics.bleu)}\n"
+            f"chrF: {metrics.signature(metrics.chrf)}\n"
             f"beam {', '.join(map(str, beams))}; perplexity and AER of the reference's words, "
             "pointing of its sure links")
 

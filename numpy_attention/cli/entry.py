@@ -34,14 +34,14 @@ class With:
         """Why the option means nothing beside this value of the other; "": it has a meaning."""
         if value is None or value in self.values:
             return ""
-        why = self.why or f"it belongs to {chosen(self.other, self.values)}"
+        why = self.why or f"it belongs to {flag_with(self.other, self.values)}"
         return why.format(value)
 
     def told(self, help: str) -> str:
         """The help of the option, with what it belongs to."""
         words = self.words
         if words is None:
-            words = f"of {chosen(self.other, self.values)}: "
+            words = f"of {flag_with(self.other, self.values)}: "
         return words + help
 
 
@@ -56,7 +56,7 @@ class Without:
         return self.reasons.get(value, "")
 
     def told(self, help: str) -> str:
-        return f"{help}; not with {chosen(self.other, self.reasons)}"
+        return f"{help}; not with {flag_with(self.other, self.reasons)}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Against:
 
 @dataclass(frozen=True)
 class By:
-    """A default that goes by another option's value."""
+    """A default that goes by the value of another option, one that stands before it."""
 
     other: str
     values: Mapping[Any, Any]
@@ -91,10 +91,11 @@ class Option:
     name: in Python; --max-length is max_length.
     read: makes a value of its text, or raises ValueError.
     default: a value, or a By; otherwise: in words, what holds where there is no default.
+    choices: all that it may be; metavar: what stands for its value in help.
     only: what it belongs to.
     argument: what the library calls it, where by another name; called: {model: its setting}.
     kind: "value"; "flag", on or not given; "switch", --name or --no-name; "word", without a name in
-    front of it, and words says how many, as argparse's nargs does.
+    front of it. nargs: of a word, how many, as argparse has it.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Option:
     metavar: str | None = None
     required: bool = False
     kind: str = "value"
-    words: str | None = None
+    nargs: str | None = None
 
     def default_beside(self, values: Mapping[str, Any]) -> Any:
         """The value where none is given, beside those of the options before it, or None."""
@@ -122,7 +123,7 @@ class Option:
         text = self.help
         for condition in reversed(self.only):
             text = condition.told(text)
-        default = self.otherwise or default_text(self.default)
+        default = self.otherwise or written(self.default)
         if default and not (self.kind == "flag" and self.default is False):
             text += f" (default: {default})"
         return text
@@ -131,7 +132,7 @@ class Option:
         """Add it to argparse's parser or group, without a default: None, it is not given."""
         help = self.help_text().replace("%", "%%")
         if self.kind == "word":
-            group.add_argument(self.name, nargs=self.words, metavar=self.metavar, help=help)
+            group.add_argument(self.name, nargs=self.nargs, metavar=self.metavar, help=help)
         elif self.kind == "flag":
             group.add_argument(flag_of(self.name), action="store_true", default=None, help=help)
         elif self.kind == "switch":
@@ -150,9 +151,9 @@ class Option:
             raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def word(name: str, help: str, metavar: str, words: str | None = None) -> Option:
-    """A word of a command, or with `words` as many as argparse's nargs says."""
-    return Option(name, help, metavar=metavar, kind="word", words=words)
+def word(name: str, help: str, metavar: str, nargs: str | None = None) -> Option:
+    """A word of a command, or as many as `nargs` says."""
+    return Option(name, help, metavar=metavar, kind="word", nargs=nargs)
 
 
 def flag(name: str, help: str, only: Sequence[With | Without | Against] = ()) -> Option:
@@ -184,11 +185,13 @@ def settled(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, An
     for option in known.values():
         for condition in option.only:
             why = condition.refusal(values.get(condition.other))
-            if why and option.name in given:
+            if not why:
+                continue
+            if option.name in given:
                 instead = choice_instead(option, known.get(condition.other))
                 raise ValueError(f"{flag_of(option.name)} is given, but {why}: leave it out"
                                  f"{instead}")
-            if why and isinstance(condition, With):
+            if isinstance(condition, With):
                 values[option.name] = None
     return values
 
@@ -200,7 +203,7 @@ def choice_instead(option: Option, other: Option | None) -> str:
     conditions = [one for one in option.only if one.other == other.name]
     fitting = [value for value in other.choices
                if not any(one.refusal(value) for one in conditions)]
-    return f", or choose {chosen(other.name, fitting)}"
+    return f", or choose {flag_with(other.name, fitting)}"
 
 
 def flag_of(name: str) -> str:
@@ -208,28 +211,32 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def chosen(name: str, values: Iterable[Any]) -> str:
+def flag_with(name: str, values: Iterable[Any]) -> str:
     """An option with some of its values, as one would write them."""
-    words = [default_text(value) for value in values if value is not True]
-    return " ".join([flag_of(name), listed(words, "or")]).rstrip()
+    words = [written(value) for value in values if value is not True]   # a flag has its name alone
+    return f"{flag_of(name)} {listed(words, 'or')}".rstrip()
 
 
 def listed(words: Sequence[str], last: str) -> str:
     """a, b and c; `last` is the "and"."""
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
-def default_text(default: Any) -> str:
-    """A default as one would write it; "" where there is none."""
-    if default is None:
+def written(value: Any) -> str:
+    """A value, or a By, as one would write it; "" for None."""
+    if value is None:
         return ""
-    if isinstance(default, bool):
-        return "on" if default else "off"
-    if isinstance(default, By):
-        having: dict[str, list[str]] = {}
-        for value, what in default.values.items():
-            having.setdefault(default_text(what), []).append(str(value))
-        if len(having) == 1:
-            return next(iter(having))
-        return ", ".join(f"{what} for {listed(values, 'and')}" for what, values in having.items())
-    return f"{default:g}" if isinstance(default, float) else str(default)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if not isinstance(value, By):
+        return str(value)
+    beside: dict[str, list[str]] = {}               # default → the other's values that have it
+    for other, default in value.values.items():
+        beside.setdefault(written(default), []).append(str(other))
+    if len(beside) == 1:
+        return next(iter(beside))
+    return ", ".join(f"{default} for {listed(others, 'and')}" for default, others in beside.items())

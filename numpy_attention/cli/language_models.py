@@ -21,6 +21,7 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.models import registry
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
 from numpy_attention.names import asked_for
@@ -109,12 +110,12 @@ def parts_of(attention: str | None, settings: Mapping[str, Any]) -> int:
 
 def sizes_of(options: Namespace, parts: int) -> dict[str, int]:
     """{"hidden": …, "embedding": …} of the options, for a state of so many parts."""
-    hidden, embedding = options.hidden, options.embedding
+    hidden = options.hidden
     if hidden and hidden % parts:
         raise ValueError(f"--hidden {hidden}: --attention {options.attention} divides a state into "
                          f"{parts} equal parts, give a multiple of {parts}, such as "
                          f"{-(-hidden // parts) * parts}")
-    embedding = embedding or (hidden // parts if hidden else SIZE)
+    embedding = options.embedding or (hidden // parts if hidden else SIZE)
     hidden = hidden or parts * embedding
     if options.attention == "none" and options.tied and hidden != embedding:
         raise ValueError(f"--hidden {hidden} and --embedding {embedding}: with tied weights both "
@@ -143,7 +144,7 @@ def evaluate(options: Namespace) -> None:
     threads = options.threads or (1 if how.state == "carried" else available())
     about = {"run": str(options.run), "corpus": name, "split": split, "state": how.state,
              "steps": None if how.state == "sentence" else how.steps,
-             "carried": writer.settings.get("carried", 0)}
+             "carried": settings_of(writer).get("carried", 0)}
     figures = about | measure(writer, text, threads)
     report(options, writer, what_it_is(writer), how_state_goes(writer, 1), figures, show_figures)
 
@@ -173,7 +174,8 @@ def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:
 def show_figures(figures: Mapping[str, Any]) -> None:
     where = f"  {figures['split']:<5}" if figures["split"] else " "
     unknown = f"; {100 * figures['unknown']:.1f} % are <unk>" if figures["unknown"] else ""
-    perplexity, tokens = figures["perplexity"], figures["tokens"]
+    perplexity = figures["perplexity"]
+    tokens = figures["tokens"]
     if "bits_per_character" in figures:
         line = (f"{figures['bits_per_character']:8.3f} bits a character   perplexity "
                 f"{perplexity:.3f} over {tokens:,} characters")
@@ -182,31 +184,35 @@ def show_figures(figures: Mapping[str, Any]) -> None:
     print(f"{where} {line}{unknown}", flush=True)
 
 
+def settings_of(writer: Writer) -> dict[str, Any]:
+    """All settings of a writer's model: its own, and the defaults of the others."""
+    return registry.settings_of(writer.name) | writer.settings
+
+
 def what_it_is(writer: Writer) -> str:
     """The model in a line: cells, sizes, attention, parameters."""
-    settings = writer.settings
-    line = (f"{settings.get('cell', 'lstm')} of {settings.get('layers', 2)} × "
-            f"{settings.get('hidden', 200)}")
+    settings = settings_of(writer)
+    line = f"{settings['cell']} of {settings['layers']} × {settings['hidden']}"
     if "attention" in settings:
         line += f" with {settings['attention']}"
     if settings.get("window"):
         line += f", window {settings['window']}"
     if settings.get("attention") == "ngram":
-        line += f", order {settings.get('order', 4)}"
+        line += f", order {settings['order']}"
     return f"{line}, {writer.model.size:,} parameters"
 
 
 def how_state_goes(writer: Writer, streams: int) -> str:
     """Whether state and memory are carried, and how the text is read."""
     how = writer.training
-    carried = writer.settings.get("carried", 0)
+    settings = settings_of(writer)
     if how.state == "sentence":
         return "state reset at every sentence"
     memory = ""
-    if "attention" in writer.settings:
+    if "attention" in settings:
         memory = f"; memory empty every {how.steps} {how.unit}"
-        if carried:
-            memory = f"; memory of {carried} states carried on"
+        if settings["carried"]:
+            memory = f"; memory of {settings['carried']} states carried on"
     steps = f"{how.steps} {how.unit} at a time{memory}"
     if how.state == "carried":
         return f"state carried through the text, {streams} stream{'s' * (streams > 1)}, {steps}"

@@ -100,8 +100,9 @@ class Parser(argparse.ArgumentParser):
 
 def help_of(command: str) -> str:
     """Where a wrong command line is explained."""
-    other = ", or for a language model numpy-attention train lm --help"
-    return f"{command} --help{other if command.endswith(' train') else ''}"
+    if command.endswith(" train"):
+        return f"{command} --help, or for a language model numpy-attention train lm --help"
+    return f"{command} --help"
 
 
 def parser() -> Parser:
@@ -112,9 +113,9 @@ def parser() -> Parser:
     return main
 
 
-def add_commands(parser: Parser, commands: Mapping[str, Command], name: str) -> None:
-    """Add a choice of commands; the one chosen becomes the option `name`."""
-    choice = parser.add_subparsers(dest=name, required=True, metavar=name.upper(),
+def add_commands(parser: Parser, commands: Mapping[str, Command], what: str) -> None:
+    """Add a choice of commands; the one chosen becomes the option `what`."""
+    choice = parser.add_subparsers(dest=what, required=True, metavar=what.upper(),
                                    parser_class=Parser)
     for name, command in commands.items():
         description = command.summary[0].upper() + command.summary[1:] + "."
@@ -191,7 +192,7 @@ def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.
         kind = kind_of(options.run)
         given = {name: getattr(options, name) for name in options.given}
         settled(command.options, given | {"kind": kind})
-        work = work.get(kind, work["translator"])
+        work = work.get(kind, work["translator"])       # which refuses a run of neither kind
     file, _, function = work.partition(":")
     return getattr(import_module(f"numpy_attention.cli.{file}"), function)
 
@@ -222,7 +223,9 @@ def in_flags(message: str, known: Sequence[Option]) -> str:
     """
     for ours, theirs in ADVICE.items():
         message = message.replace(ours, theirs)
-    for option in [option for option in known if option.kind != "word"]:
+    for option in known:
+        if option.kind == "word":
+            continue
         for name in {option.name, option.argument, *option.called.values()} - {""}:
             end = r"( = |=|(?![\w/'\"-]|\.\w))" if "_" in name else "( = |=)"
             argument = re.compile(rf"(?<![\w/.'\"-]){name}{end}")

@@ -2,6 +2,13 @@
 
 What may be chosen comes from names.py, translators' models and their defaults from its MODERN, what
 a training may be from training/settings.py. Nothing here is slow to import, for --help waits.
+
+For one more option, name it as the library names its argument, and then,
+
+    of a translator's model     its default in names.MODERN, a line `of_models(…)` in TRANSLATOR
+    of a language model         a line `Option(…)` in LANGUAGE_MODEL
+    of a training               a field in training/settings.py, and nothing here
+    of another command          a line in its groups; the command reads options.NAME
 """
 
 from collections.abc import Sequence
@@ -62,8 +69,11 @@ CASE = Option("lowercase", "lowercase what is given first", otherwise="as the ru
 def of_models(name: str, help: str, only: Conditions = (), **more: Any) -> Option:
     """A setting of the models that have it in names.MODERN, with its defaults there."""
     called = more.get("called", {})
-    defaults = {model: settings[called.get(model, name)]
-                for model, settings in names.MODERN.items() if called.get(model, name) in settings}
+    defaults = {}
+    for model, settings in names.MODERN.items():
+        setting = called.get(model, name)
+        if setting in settings:
+            defaults[model] = settings[setting]
     if defaults.keys() != names.MODERN.keys():
         only = [With("model", list(defaults), "--model {} has none"), *only]
     return Option(name, help, default=By("model", defaults), only=only, **more)
@@ -133,6 +143,7 @@ LANGUAGE_MODEL = (
 
 # ---- training -----------------------------------------------------------------------------------
 
+# what is otherwise on the command line than in the library: of both, of translators, of writers
 LEARNING_RATES = By("optimizer", {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0})
 CHANGES: dict[str, dict[str, Any]] = {
     "learning_rate": {"default": LEARNING_RATES},
@@ -154,16 +165,19 @@ WRITERS_CHANGES: dict[str, dict[str, Any]] = {
 
 
 def training(settings: type[Training], changes: dict[str, dict[str, Any]]) -> list[Option]:
-    """The options of a training's fields; changes: what is another on the command line."""
+    """The options of a training's fields; changes: {field: what is otherwise}, beside CHANGES."""
+    changes = CHANGES | changes
     made = []
     for one in fields(settings):
-        values = one.metadata["values"]
-        if one.metadata["offered"]:
-            option = Option(
-                one.name, one.metadata["help"], values.read, one.default, choices=values.choices,
-                only=[With(other, among) for other, among in one.metadata["of"].items()],
-                kind="flag" if values.kind is bool else "value")
-            made.append(replace(option, **(CHANGES | changes).get(one.name, {})))
+        about = one.metadata
+        if not about["offered"]:
+            continue
+        values = about["values"]
+        option = Option(
+            one.name, about["help"], values.read, one.default, choices=values.choices,
+            only=[With(other, among) for other, among in about["of"].items()],
+            kind="flag" if values.kind is bool else "value")
+        made.append(replace(option, **changes.get(one.name, {})))
     return made
 
 
@@ -244,7 +258,8 @@ EVALUATE = (
     Group("", (RUN,)),
     Group("what to measure on, the run's own corpus unless given", (
         CORPUS,
-        *(replace(option, otherwise="", only=[OF_TRANSLATOR]) for option in PARALLEL[1:]),
+        *(replace(option, otherwise="", only=[OF_TRANSLATOR]) for option in PARALLEL
+          if option is not CORPUS),
         replace(TEXT, only=[OF_WRITER]),
         SPLIT)),
     Group("how", (

@@ -74,11 +74,11 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 
     What belongs to another schedule, or is not offered, keeps the field's own default.
     """
-    given = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
-    if given["learning_rate"] is None:
-        given["learning_rate"] = names.find("optimizer", options.optimizer,
-                                            names.OPTIMIZERS)().learning_rate
-    return kind(**{name: value for name, value in given.items() if value is not None})
+    values = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
+    if values["learning_rate"] is None:
+        optimizer = names.find("optimizer", options.optimizer, names.OPTIMIZERS)
+        values["learning_rate"] = optimizer().learning_rate
+    return kind(**{name: value for name, value in values.items() if value is not None})
 
 
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:

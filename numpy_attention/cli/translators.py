@@ -15,6 +15,7 @@ from numpy_attention.cli.shared import (
     training_of, warn_of_unknown_words)
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
+from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.names import MODERN, SCORES, asked_for, find
 from numpy_attention.runs.trained import kind_of
@@ -36,11 +37,7 @@ def train(options: Namespace) -> None:
     parts = selection.load(*selection.splits)
     learn, valid = parts[:2]
     vocabularies = vocabularies_of(learn, training)
-
-    def longest() -> int:
-        return max(len(vocabularies[0].encode(pair.source)) for pairs in parts for pair in pairs)
-
-    settings = settings_of(options, longest)
+    settings = with_longest(settings_of(options), vocabularies[0], parts)
     translator = Translator.create(learn, options.model, settings, training, selection.saved(),
                                    vocabularies)
     name = name_of(options.model, settings)
@@ -49,9 +46,9 @@ def train(options: Namespace) -> None:
         f"{name}, {translator.model.size:,} parameters; {len(learn):,} pairs of {selection.label}, "
         f"{len(translator.source_vocabulary):,} source and "
         f"{len(translator.target_vocabulary):,} target {unit_of(translator)}")
-    split, pairs = selection.splits[-1], parts[-1]
+    pairs = parts[-1]
     fit(translator, learn, valid, folder, options.threads,
-        f"measures {len(pairs):,} pairs ({split})")
+        f"measures {len(pairs):,} pairs ({selection.splits[-1]})")
     show_figures(measure(translator, pairs, BEAM.default, translator.threads))
     say_next("translate", str(folder), selection.form().text(pairs[0].source))
 
@@ -77,27 +74,33 @@ def limits_of(options: Namespace) -> dict[str, Any]:
             if option.name in options.given}
 
 
-def settings_of(options: Namespace, longest: Callable[[], int]) -> dict[str, Any]:
-    """The settings of the model that the options describe.
-
-    longest(): how many ids the longest source has. ValueError: sizes that do not fit.
-    """
+def settings_of(options: Namespace) -> dict[str, Any]:
+    """The settings of the model that the options describe. ValueError: sizes that do not fit."""
     given = {option.called.get(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR if option.name in options.given and option.name != "model"}
     settings = MODERN[options.model] | given
     check_heads(options.model, settings)
-    if "attention" in settings:
-        score = find("attention", settings["attention"], SCORES)
-        if asked_for(score.create, longest=None):
-            settings["longest"] = longest() + 1         # and its </s>
     if settings.get("window") == "local-m" and options.reverse_source:
         settings["backwards"] = True
     return settings
 
 
+def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
+                 parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
+    """The settings, with how many ids the longest source has where the score asks for it."""
+    if "attention" not in settings:
+        return settings
+    score = find("attention", settings["attention"], SCORES)
+    if not asked_for(score.create, longest=None):
+        return settings
+    longest = max(len(vocabulary.encode(pair.source)) for pairs in parts for pair in pairs)
+    return settings | {"longest": longest + 1}          # and its </s>
+
+
 def check_heads(model: str, settings: Mapping[str, Any]) -> None:
     """ValueError: the heads of a model do not divide its states."""
-    size, heads = settings.get("size", settings.get("hidden")), settings.get("heads")
+    size = settings.get("size", settings.get("hidden"))
+    heads = settings.get("heads")
     given = f"--hidden {size} and --heads {heads}: expected"
     if model == "transformer" and (size % 2 or size % heads):
         raise ValueError(f"{given} an even --hidden that --heads divides")
@@ -194,29 +197,29 @@ def lines_of_input() -> list[str]:
 
 def evaluate(options: Namespace) -> None:
     translator = Translator.load(options.run)
-    split: str | None
-    if options.source or options.target:
-        pairs, name, split = pairs_of_files(options, translator), Path(options.source).name, None
-    else:
-        selection = selected(text_to_measure_on(options, translator.corpus), "parallel")
-        pairs, split = part_of(selection, options.split)
-        name = selection.label
+    pairs, name, split = text_to_measure_on(options, translator)
     about = {"run": str(options.run), "corpus": name, "split": split}
     figures = about | measure(translator, pairs, options.beam, options.threads)
     what = f"{translator.name}, {translator.model.size:,} parameters"
     report(options, translator, what, f"{len(pairs):,} pairs", figures, show_figures)
 
 
-def pairs_of_files(options: Namespace, translator: Translator) -> list[Pair]:
-    """The pairs of --source and --target, cut as the run's text was."""
+def text_to_measure_on(options: Namespace,
+                       translator: Translator) -> tuple[list[Pair], str, str | None]:
+    """→ the pairs of --source and --target, --corpus or the run's own, their name, their split."""
+    if not (options.source or options.target):
+        selection = selected(corpus_to_measure_on(options, translator.corpus), "parallel")
+        pairs, split = part_of(selection, options.split)
+        return pairs, selection.label, split
     alone = not (options.corpus or options.part or options.split)
     if not (options.source and options.target and alone):
         raise ValueError("give --source and --target, both and without --corpus, --part or --split")
+    name = Path(options.source).name
     pairs = selected(translator.corpus).form().pairs(options.source, options.target)
-    return limited(pairs, Path(options.source).name, **limits_of(options))
+    return limited(pairs, name, **limits_of(options)), name, None
 
 
-def text_to_measure_on(options: Namespace, own: dict[str, Any]) -> dict[str, Any]:
+def corpus_to_measure_on(options: Namespace, own: dict[str, Any]) -> dict[str, Any]:
     """The run's own corpus, or what --corpus, --part, --max-length and --pairs make of it."""
     given = limits_of(options)
     part = {"part": options.part} if options.part else {}
@@ -235,9 +238,8 @@ def measure(translator: Translator, pairs: Sequence[Pair], beam: int,
     """What `Translator.measure` finds, with the number of pairs and sacreBLEU's signatures."""
     found = translator.measure(pairs, beam, threads)
     about = {"beam": beam, "pairs": len(pairs), "unit": unit_of(translator)}
-    probe = [["a"]], [["a"]]
-    return about | found | {"bleu_signature": metrics.bleu(*probe).signature,
-                            "chrf_signature": metrics.chrf(*probe).signature}
+    return about | found | {"bleu_signature": metrics.signature(metrics.bleu),
+                            "chrf_signature": metrics.signature(metrics.chrf)}
 
 
 def unit_of(translator: Translator) -> str:
@@ -251,9 +253,11 @@ def show_figures(figures: Mapping[str, Any]) -> None:
 
 def lines_of(figures: Mapping[str, Any]) -> Iterator[str]:
     """What `measure` found, a line for each figure."""
-    what, per_word = "tokens", ""
+    what = "tokens"
+    per_word = ""
     if figures["unit"] == "pieces":
-        what, per_word = "pieces of words", f"; {figures['perplexity_word']:.2f} per word"
+        what = "pieces of words"
+        per_word = f"; {figures['perplexity_word']:.2f} per word"
     yield (f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends "
            f"of sentence included{per_word}")
     yield (f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, "

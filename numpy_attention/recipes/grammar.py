@@ -15,10 +15,7 @@ PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_ne
 
 @dataclass(frozen=True)
 class GrammarRecipe(Recipe):
-    """Measures, besides, pointing by phenomenon.
-
-    On adjectives and nouns that change places, and on "not" with "ne" and "pas".
-    """
+    """Measures pointing by phenomenon too: of adjectives that change places, of "ne" and "pas"."""
 
     def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
         found = super().measure(trained, data, wanted)

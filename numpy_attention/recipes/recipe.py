@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy_attention.data.selection import selected
-from numpy_attention.runs.resume import check_same
-from numpy_attention.runs.trained import Trained
 from numpy_attention.runs.translator import Translator
 from numpy_attention.runs.writer import Writer
 from numpy_attention.training.evaluation import evaluate
@@ -26,6 +24,8 @@ class Recipe:
     is")}, published or measured elsewhere. ValueError: a yardstick for a figure that is not
     recorded.
     """
+
+    TRAINS: ClassVar[Any] = Translator
 
     name: str
     description: str
@@ -47,9 +47,10 @@ class Recipe:
         """What to train or measure on."""
         return selected(self.corpus).load(split)[0]
 
-    def create(self, train: Any, training: Any) -> Trained:
-        """What is trained, untrained."""
-        return Translator.create(train, self.model, self.settings, training, self.corpus)
+    def create(self, train: Any, seed: int = 0) -> Any:
+        """The Translator or Writer that will learn from `train`."""
+        training = replace(self.training, seed=seed)
+        return self.TRAINS.create(train, self.model, self.settings, training, self.corpus)
 
     def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
         """At least the metrics wanted, by name."""
@@ -63,47 +64,12 @@ class Recipe:
 class LanguageRecipe(Recipe):
     """A language model's; model, settings: as `Writer.create` takes them."""
 
-    metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
+    TRAINS = Writer
 
-    def create(self, train: Any, training: Any) -> Trained:
-        return Writer.create(train, self.model, self.settings, training, self.corpus)
+    metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
 
     def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
         return trained.measure(data, trained.threads)
-
-
-def untrained(
-    recipe: Recipe,
-    train: Any,
-    seed: int = 0,
-    threads: int | None = None,
-    folder: str | Path | None = None,
-) -> Any:
-    """The Translator or Writer that will learn from `train` in `folder`.
-
-    ValueError: a run with other settings is there.
-    """
-    made = recipe.create(train, replace(recipe.training, seed=seed))
-    if folder is not None:
-        check_same(folder, made, threads)
-    return made
-
-
-def fit(
-    recipe: Recipe,
-    seed: int = 0,
-    threads: int | None = None,
-    folder: str | Path | None = None,
-    progress: bool = True,
-) -> tuple[Any, Any]:
-    """Train, or resume, in `folder`; → (what was trained, what it was validated on).
-
-    Errors as `run` has them.
-    """
-    train = recipe.load("train")
-    valid = recipe.load("valid")
-    trained = untrained(recipe, train, seed, threads, folder)
-    return trained.fit(train, valid, folder, threads, progress), valid
 
 
 def run(
@@ -118,7 +84,10 @@ def run(
     threads: None chooses by the size of a step; a resumed run keeps its own. ValueError: the folder
     holds a run with other settings, or a metric that this corpus cannot give.
     """
-    trained, valid = fit(recipe, seed, threads, folder, progress)
+    train = recipe.load("train")
+    valid = recipe.load("valid")
+    trained = recipe.create(train, seed)
+    trained.fit(train, valid, folder, threads, progress)
     found = {}
     for split in dict.fromkeys(split for split, _ in recipe.metrics):
         wanted = {metric for where, metric in recipe.metrics if where == split}

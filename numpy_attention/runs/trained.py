@@ -24,12 +24,16 @@ One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 
 
 class Trained:
-    """Base of `Translator` and `Writer`, dataclasses with the fields below and one for each of
-    VOCABULARIES, after the model; they say how their text becomes `batches`."""
+    """Base of `Translator` and `Writer`.
+
+    They are dataclasses with the fields below, and after the model one for each of VOCABULARIES;
+    each says what it is in capitals, and how a text becomes `batches`.
+    """
 
     KIND: ClassVar[str]
     VOCABULARIES: ClassVar[tuple[str, ...]]
     TRAINING: ClassVar[type[Training]]
+    batches: ClassVar[Callable[..., Batches]]       # (text): what the model reads of it
 
     model: Module
     name: str
@@ -37,11 +41,7 @@ class Trained:
     training: Any                   # a TRAINING
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
-    threads: int | None             # those that it was trained by
-
-    def batches(self, text: Any) -> Batches:
-        """What the model reads of a text."""
-        raise NotImplementedError
+    threads: int | None = None      # those that `fit` took
 
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True) -> Trainer:
@@ -55,13 +55,13 @@ class Trained:
             train=self.batches(train),
             valid=self.batches(valid) if valid else None,
             rng=np.random.default_rng([how.seed, 1]),
-            schedule=Constant(),
+            schedule=Constant(),        # until the steps can be counted
             path=None if folder is None else Path(folder) / CHECKPOINT,
             about=self.configuration(),
             threads=threads,
             progress=progress)
         trainer = Trainer(**asked_for(Trainer, **settings) | own)
-        # the trainer alone knows how its epochs are shuffled, and so how many steps they have
+        # it alone knows how its epochs are shuffled, and so how many steps they have
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 
@@ -107,7 +107,7 @@ class Trained:
         if known.get("kind") != cls.KIND:
             kind = known.get("kind", "plain model")
             raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {kind}'s: name the "
-                             "folder of a run that `numpy-attention train` made")
+                             f"folder of a {cls.KIND}'s run")
         vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
         with understood(path, about):
             known = upgraded(known)

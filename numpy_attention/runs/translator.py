@@ -11,7 +11,7 @@ from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.subwords import Subwords
-from numpy_attention.data.vocabulary import BOS, UNK, Vocabulary
+from numpy_attention.data.vocabulary import BOS, PAD, UNK, Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.hypothesis import Hypothesis, longest
@@ -50,9 +50,7 @@ class Translation:
                 for word, row in zip(self.target, self.weights)]
 
 
-def vocabularies_of(
-    pairs: Sequence[Pair], training: TranslatorTraining
-) -> list[AnyVocabulary]:
+def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
     """The vocabularies of both sides, [source, target]: words, or pieces of words."""
     sides = {
         "source": [pair.source for pair in pairs],
@@ -237,7 +235,8 @@ class Translator(Trained):
         return self._batch_to_translate([self.source_vocabulary.encode(sentence)])
 
     def _batch_to_translate(self, ids: list[list[int]]) -> PairBatch:
-        return pair_batch(ids, [[0]] * len(ids), self.training.reverse_source)
+        no_targets = [[PAD]] * len(ids)
+        return pair_batch(ids, no_targets, self.training.reverse_source)
 
     def _best(self, ids: list[list[int]], beam: int, length_penalty: float) -> list[Hypothesis]:
         """The best Hypothesis of each source that a beam finds."""

@@ -8,7 +8,7 @@ from numpy_attention.module import Array
 
 
 def turned(weights: Array) -> Array:
-    """Weights of a source that was read from its end, (…, S), in its own order; </s> stays last."""
+    """Weights (T, S) of a source that was read from its end, in its own order; </s> stays last."""
     return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
 

@@ -123,7 +123,7 @@ class Writer(Trained):
         if self.training.unit == "characters" and sentences is not None:
             raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of "
                              "sentences, give a length alone")
-        ids = [EOS] + self._encode("the prompt", prompt)
+        ids = [EOS] + self._encode(prompt, "prompt")
         never = []
         if not unknown:
             never.append(UNK)
@@ -148,8 +148,8 @@ class Writer(Trained):
         self.check_attention()
         if not len(tokens):
             raise ValueError("an empty sentence: expected at least one token")
-        ids = np.array([EOS] + self._encode("the sentence", tokens))[:, None]   # (S, 1)
-        weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))    # (S, 1, states read)
+        ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
+        weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))  # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
             rows[t, :t + 1] = self._visible(weights[t, 0, :t], t + 1)
@@ -162,22 +162,21 @@ class Writer(Trained):
             raise ValueError(f"the {name} model has no attention weights to show: train one with "
                              "attention over its history, such as single, combined or key-value")
 
-    def _encode(self, what: str, tokens: Sequence[str]) -> list[int]:
+    def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
         """The ids of tokens. TypeError: a string, which a model of words would read as letters."""
         if isinstance(tokens, str) and self.training.unit == "words":
-            raise TypeError(f"{what} is the string {tokens!r}, expected a list of words: write "
-                            f"{what.split()[-1]}.split()")
+            raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
+                            f"{name}.split()")
         return self.vocabulary.encode(tokens)
 
-    def _visible(self, weights: Array | None, read: int) -> Array | None:
-        """Weights over the last positions remembered as weights over all that were read, NaN where
-        none can fall."""
+    def _visible(self, weights: Array | None, positions: int) -> Array | None:
+        """Weights over those remembered as weights over all positions read, NaN where none fall."""
         if weights is None:
             return None
         reach = len(weights)
         if self.model.reader.window is not None:
             reach = min(reach, self.model.reader.window)
-        row = np.full(read, np.nan)
+        row = np.full(positions, np.nan)
         if reach:
             row[-1 - reach:-1] = weights[len(weights) - reach:]
         return row

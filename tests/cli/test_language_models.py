@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from cli_runs import COPY, given, told
 
-from numpy_attention.cli.language_models import model_of, text_to_train_on, training_for
+from numpy_attention.cli.language_models import (
+    how_state_goes, model_of, text_to_train_on, training_for, what_it_is)
 from numpy_attention.cli.main import main
 from numpy_attention.data.running_text import Text
 from numpy_attention.models.budget import within_budget
@@ -23,7 +24,8 @@ TEXT = Text([[["a", "b"], ["a", "c", "a"], ["b"]]])
 def own(tmp_path, monkeypatch):
     """A text of 60 lines in a folder of the test's own to stand in."""
     monkeypatch.chdir(tmp_path)
-    words, rng = ["Red", "green", "blue,", "it's"], np.random.default_rng(1)
+    words = ["Red", "green", "blue,", "it's"]
+    rng = np.random.default_rng(1)
     lines = [" ".join(words[k] for k in rng.integers(4, size=5)) + "\n" for _ in range(60)]
     (tmp_path / "own.txt").write_text("".join(lines))
     return tmp_path
@@ -173,6 +175,14 @@ def test_options_reach_the_model(words, name, settings):
     if name == "language-model":
         assert its == settings
     Writer.create(TEXT, found, its)                     # and it can be built
+
+
+def test_settings_that_are_not_given_are_told_too():
+    writer = Writer.create(TEXT, "attentive-language-model", dict(hidden=6, carried=9))
+    assert what_it_is(writer).startswith("lstm of 2 × 6 with combined, ")
+    assert "memory of 9 states" in how_state_goes(writer, 1)
+    writer = Writer.create(TEXT, settings=dict(hidden=6, layers=1))
+    assert what_it_is(writer).startswith("lstm of 1 × 6, ")
 
 
 @pytest.mark.parametrize("attention", ["none", "combined", "key-value", "ngram --order 5"])

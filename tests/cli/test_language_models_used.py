@@ -28,7 +28,8 @@ MODELS = {
 def runs(tmp_path_factory):
     """{name: folder} of a run of each of MODELS, and of a translator, on a text of 60 lines."""
     folder = tmp_path_factory.mktemp("runs")
-    words, rng = ["red", "green", "blue", "it's"], np.random.default_rng(1)
+    words = ["red", "green", "blue", "it's"]
+    rng = np.random.default_rng(1)
     lines = [" ".join(words[k] for k in rng.integers(4, size=5)) + " .\n" for _ in range(60)]
     (folder / "own.txt").write_text("".join(lines))
     command = ["train", "lm", "--text", str(folder / "own.txt"), *TINY.split()]
@@ -79,7 +80,8 @@ def test_each_word_is_shown_before_the_next_is_chosen(runs, monkeypatch):
         def flush(self):
             self.screen = self.getvalue()
 
-    shown, terminal = [], Terminal()
+    shown = []
+    terminal = Terminal()
 
     def generate(self, *arguments):
         for token in ("red", "</s>", "blue"):
@@ -108,7 +110,8 @@ def test_unknown_words_of_a_prompt_are_told(runs, capsys):
     ("attentive", ["--length", "1"]),
 ])
 def test_heatmap_of_what_was_written(runs, name, arguments, tmp_path, capsys, monkeypatch):
-    drawn, draw = [], plotting.history_heatmap
+    drawn = []
+    draw = plotting.history_heatmap
 
     def seen_drawing(*rest):
         drawn.append(rest)

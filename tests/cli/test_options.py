@@ -19,7 +19,7 @@ from cli_runs import given
 from numpy_attention import names
 from numpy_attention.attention.choice import AttentionChoice
 from numpy_attention.attention.reader_choice import ReaderChoice
-from numpy_attention.cli.entry import By, default_text
+from numpy_attention.cli.entry import By, written
 from numpy_attention.cli.language_models import model_of, training_for
 from numpy_attention.cli.main import COMMANDS, main, parser
 from numpy_attention.cli.options import LANGUAGE_MODEL, TRANSLATOR
@@ -135,7 +135,7 @@ def test_help_prints_what_create_gets(model, monkeypatch, tmp_path, capsys):
     for name, option, setting in OFFERED:
         if name == model:
             value = got.get(setting, defaults[setting])
-            assert printed("train", option, model) == default_text(value), option
+            assert printed("train", option, model) == written(value), option
 
 
 # ---- language models ----------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_help_prints_what_a_language_model_gets(attention, name):
     for option in LANGUAGE_MODEL:
         if option.name in settings and option.name not in ("attention", "hidden"):
             default = printed("train lm", option.name)
-            assert default.split(",")[0] == default_text(settings[option.name]), option.name
+            assert default.split(",")[0] == written(settings[option.name]), option.name
     assert settings["embedding"] == 200
     find("model", name, LANGUAGE_MODELS).create(np.random.default_rng(0), 9, **settings)
 
@@ -205,7 +205,7 @@ def test_help_prints_what_a_training_gets(command, words, monkeypatch):
         elif value is False:
             assert default == ""
         else:
-            assert default.split(",")[0] == default_text(value), one.name
+            assert default.split(",")[0] == written(value), one.name
 
 
 @pytest.mark.parametrize("optimizer", names.OPTIMIZERS)
@@ -236,7 +236,7 @@ options = parse([*words.split(), "--optimizer", "my-optimizer"])[1]
 from numpy_attention.cli.shared import training_of
 from numpy_attention.cli.translators import settings_of
 from numpy_attention.training.settings import TranslatorTraining
-settings = settings_of(options, lambda: 7)
+settings = settings_of(options)
 assert (settings["attention"], settings["window"]) == ("my-score", "my-window"), settings
 assert settings["cell"] == "my-cell"
 training = training_of(TranslatorTraining, options)

@@ -8,7 +8,9 @@ import pytest
 from cli_runs import COPY, SMALL, given, told
 
 from numpy_attention.cli.main import main
-from numpy_attention.cli.translators import settings_of, text_to_train_on
+from numpy_attention.cli.translators import settings_of, text_to_train_on, with_longest
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.registry import build
 from numpy_attention.names import TRANSLATORS
 from numpy_attention.runs.translator import Translator, TranslatorTraining, vocabularies_of
@@ -27,7 +29,8 @@ SIZES = {
 def own(tmp_path, monkeypatch):
     """Two files of 40 lines, and a folder of the test's own to stand in."""
     monkeypatch.chdir(tmp_path)
-    words, rng = ["Red", "green", "blue", "it's"], np.random.default_rng(1)
+    words = ["Red", "green", "blue", "it's"]
+    rng = np.random.default_rng(1)
     lines = [" ".join(words[k] for k in rng.integers(4, size=3)) + f" {i}." for i in range(40)]
     (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
     (tmp_path / "b.txt").write_text("\n".join(line.upper() for line in lines) + "\n")
@@ -38,7 +41,8 @@ def own(tmp_path, monkeypatch):
 
 
 def meant(words):
-    return settings_of(given(f"train {words}"), lambda: 7)
+    pairs = [Pair(("a",) * 7, ("b",)), Pair(("a",), ("b",))]
+    return with_longest(settings_of(given(f"train {words}")), Vocabulary.build([["a"]]), [pairs])
 
 
 @pytest.mark.parametrize("model", TRANSLATORS)

@@ -12,7 +12,7 @@ from cli_runs import COPY, SMALL, told
 from numpy_attention import plotting
 from numpy_attention.cli.main import main, parse
 from numpy_attention.cli.shared import part_of
-from numpy_attention.cli.translators import text_to_measure_on
+from numpy_attention.cli.translators import corpus_to_measure_on
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.selection import selected
 from numpy_attention.runs.translator import Translation, Translator
@@ -54,7 +54,8 @@ def test_translate_all(run, capsys):
 
 def test_options_reach_the_search(run, monkeypatch, tmp_path):
     seen = []
-    translate, draw = Translator.translate, plotting.attention_heatmap
+    translate = Translator.translate
+    draw = plotting.attention_heatmap
 
     def seen_translating(self, *rest):
         seen.append(rest)
@@ -242,7 +243,7 @@ def test_what_is_measured():
     own = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
 
     def measured(words="", own=own):
-        return text_to_measure_on(parse(["evaluate", "run", *words.split()])[1], own)
+        return corpus_to_measure_on(parse(["evaluate", "run", *words.split()])[1], own)
 
     assert measured() == own and measured("--pairs 3") == own | {"count": 3}
     # other lengths than the clauses'
@@ -261,13 +262,14 @@ def test_own_text_is_measured_on_what_was_held_out(words, tmp_path):
     corpus = own.saved()
     learnt, held_out = own.load("train", "valid")
     _, options = parse(["evaluate", "run", *words.split()])
-    measured, split = part_of(selected(text_to_measure_on(options, corpus)))
+    measured, split = part_of(selected(corpus_to_measure_on(options, corpus)))
     assert split == "valid" and measured and set(measured) <= set(held_out)
     assert {pair.source for pair in learnt}.isdisjoint(pair.source for pair in measured)
 
 
 def test_heatmap(run, capsys, tmp_path):
-    first, second = tmp_path / "first.svg", tmp_path / "second.svg"
+    first = tmp_path / "first.svg"
+    second = tmp_path / "second.svg"
     assert main(["heatmap", run, "--index", "2", "--output", str(first)]) == 0
     source, target, _ = capsys.readouterr().out.splitlines()
     assert source == target and "sure link" in first.read_text()

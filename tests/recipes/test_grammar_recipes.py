@@ -7,7 +7,6 @@ import pytest
 
 from numpy_attention.data.grammar import phenomena
 from numpy_attention.recipes.grammar import PHENOMENA, RECIPES, only
-from numpy_attention.recipes.recipe import fit
 
 SMALL = dict(hidden=8, embedding=8)
 
@@ -17,7 +16,8 @@ def test_pointing_by_phenomenon(recipe):
     recipe = replace(
         recipe, corpus=recipe.corpus | {"count": 150}, settings=recipe.settings | SMALL,
         training=replace(recipe.training, epochs=1))
-    trained, _ = fit(recipe, 0, 1, progress=False)
+    trained = recipe.create(recipe.load("train"))
+    trained.fit(recipe.load("train"), recipe.load("valid"), threads=1, progress=False)
     pairs = recipe.load("test")
     found = recipe.measure(trained, pairs, {metric for _, metric in recipe.metrics})
     assert {metric for _, metric in recipe.metrics} <= found.keys()

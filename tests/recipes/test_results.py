@@ -43,7 +43,9 @@ def test_a_missing_field_is_refused():
 
 
 def test_appended_once_in_one_write(tmp_path, monkeypatch):
-    path, writes, write = tmp_path / "results" / "r.jsonl", [], os.write
+    path = tmp_path / "results" / "r.jsonl"
+    writes = []
+    write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or write(file, data))
     assert results.append(path, [line(), line(seed=1)]) == [line(), line(seed=1)]
     # what is there is not repeated
@@ -56,7 +58,8 @@ def test_appended_once_in_one_write(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
-    path, write = tmp_path / "r.jsonl", os.write
+    path = tmp_path / "r.jsonl"
+    write = os.write
     results.append(path, [line()])
     before = path.read_bytes()
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:25]))
@@ -126,7 +129,8 @@ def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
 
 
 def test_the_tool_writes_and_checks(tmp_path):
-    readme, folder = tmp_path / "README.md", tmp_path / "results"
+    readme = tmp_path / "README.md"
+    folder = tmp_path / "results"
     there = "--readme", readme, "--results", folder
     done = tool(*there)
     assert done.returncode == 2 and "README.md is missing" in done.stderr

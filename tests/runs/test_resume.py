@@ -12,7 +12,8 @@ from numpy_attention.training import checkpoint
 class Trained:
     """As much of a Writer as `check_same` looks at."""
 
-    KIND, TRAINING = "writer", WriterTraining
+    KIND = "writer"
+    TRAINING = WriterTraining
 
     def __init__(self, kind="writer", model="m", training=None, **settings):
         if training is None:

@@ -49,12 +49,15 @@ def test_what_leaves_the_steps_as_they_were_may_change(folder):
     more = translator_of(epochs=3, minutes=5.0, save_steps=2, keep="last")
     more.fit(PAIRS, PAIRS, folder, progress=False)
     assert len(more.history) == 3 and more.threads == 1
-    again = Translator.load(folder).fit(PAIRS, PAIRS, folder, 1, progress=False)
-    assert len(again.history) == 3
+    loaded = Translator.load(folder)
+    assert loaded.threads is None
+    again = loaded.fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert len(again.history) == 3 and again.threads == 1
 
 
 def test_the_arrays_are_read_once(folder, monkeypatch):
-    read, load = [], checkpoint.load
+    read = []
+    load = checkpoint.load
     monkeypatch.setattr(checkpoint, "load", lambda path: read.append(path) or load(path))
     assert kind_of(folder) == "translator"
     Translator.load(folder)

@@ -26,7 +26,8 @@ def writer_of(text=TEXT, settings=None, **training):
 
 def targets(batches):
     """Every token to predict, with the tokens read before it since the state was empty."""
-    found, streams = [], None
+    found = []
+    streams = None
     for place in batches.order():
         batch = batches.batch(place)
         if not batches.carried(place):
