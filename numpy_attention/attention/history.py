@@ -59,10 +59,8 @@ class HistoryAttention(Module):
         """→ contexts r (T, B, D), weights α (T, B, S), cache."""
         expect("keys", keys, values.shape[:2] + (None,), "(B, S, K)", "memories are batch-major")
         expect("visible", visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)")
-        # e_ti = score(q_t, k_i)
         scores, scored = self.score(queries, keys, visible)
         expect("scores", scores, visible.shape, "(T, B, S)")
-        # α_t = softmax(e_t)
         weights = masked_softmax(scores, visible)                               # (T, B, S)
         # r_t = Σ_i α_ti v_i
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)     # (T, B, D)
@@ -70,9 +68,9 @@ class HistoryAttention(Module):
         return contexts, weights, Cache(values, visible, weights, scored)
 
     def backward(self, dcontexts, dweights, cache, grad):
-        """dcontexts (T, B, D), dweights (T, B, S) or None → dqueries, dkeys, dvalues.
+        """dcontexts (T, B, D), dweights (T, B, S) or None
 
-        dqueries is None where the score does not look at the queries.
+        → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
         """
         values, visible, weights, scored = cache
         # r_t = Σ_i α_ti v_i

@@ -50,11 +50,11 @@ class MemoryGradient:
         return zeros_like(self)
 
     def later(self, name, *factors):
-        """Let one step's factors, each (B, …), wait under a name; a step may use it twice."""
+        """Let one step's factors, each (B, size), wait under a name; a step may use it twice."""
         self.waiting.setdefault(name, []).append(factors)
 
     def stacked(self, name):
-        """→ each factor (N, B, …) that waits under the name, in the order of the backward pass."""
+        """→ factors (N, B, size) that wait under the name, in the order of the backward pass."""
         return tuple(np.stack(arrays) for arrays in zip(*self.waiting[name]))
 
 
@@ -66,7 +66,7 @@ def zeros_like(memory):
 
 
 def expect_dcontext(dcontext, memory):
-    """Refuse a dcontext that is not (B, D): compiled code would read past its end."""
+    """dcontext (B, D), or it is refused: compiled code would read past its end."""
     B, _, D = memory.values.shape
     expect("dcontext", dcontext, (B, D), "(B, D)", "as large as the context that `step` gave")
 

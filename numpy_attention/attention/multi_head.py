@@ -86,14 +86,12 @@ class MultiHeadAttention(Module):
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grad)
 
     def keys_and_values(self, values):
-        """values h (B, S, D) → [k; v] of all heads (B, S, 2A), computed once for all queries."""
+        """values h (B, S, D) → k and v of all heads (B, S, 2A), computed once for all queries."""
         expect("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                "memories are batch-major")
         expect_dtype("values", values, self.W_k)
         rows = flat(values)
-        # k = h W_k
         k = rows @ self.W_k
-        # v = h W_v + b_v
         v = rows @ self.W_v + self.b_v
         both = np.concatenate([k, v], axis=1)
         return both.reshape(values.shape[:2] + both.shape[1:])
@@ -116,14 +114,11 @@ class MultiHeadAttention(Module):
         """
         expect("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
         expect_dtype("queries", queries, self.W_q)
-        # q = queries W_q + b_q
         q = flat(queries) @ self.W_q + self.b_q
         q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
         k, v = np.split(keys_and_values, 2, axis=2)
-        # parts = Attention(q, k, v) of each head
         parts, weights, attended = self.attention.forward(
             self._apart(q), self._apart(k), self._apart(v), visible[:, None])
-        # y = joined W_o + b_o
         joined = self._together(parts)                                          # (B, T, A)
         y = flat(joined) @ self.W_o + self.b_o
         y = y.reshape(queries.shape[:2] + self.b_o.shape)                       # (B, T, O)

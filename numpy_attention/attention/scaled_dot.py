@@ -42,7 +42,6 @@ class ScaledDotProductAttention(Module):
         scores = np.matmul(q, np.swapaxes(k, -1, -2))                           # (B, …, T, S)
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
-        # α = softmax(e)
         visible = np.ascontiguousarray(np.broadcast_to(visible, shape))
         weights = masked_softmax(scores, visible)                               # (B, …, T, S)
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)

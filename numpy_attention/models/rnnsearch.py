@@ -158,7 +158,7 @@ class RNNSearch(TeacherForced):
         names = self._source_names(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, names)
         annotations, last, cells = self.encoder.forward(x, None, mask, rng, names)      # (S, B, D)
-        # s_0 = tanh(W_s ←h_1 + b_s): of the last states the top layer's, read last
+        # s_0 = tanh(W_s ←h_1 + b_s); ←h_1 is the last leaf of the encoder's last states
         s_0 = np.tanh(last_leaf(last) @ self.W_s + self.b_s)                            # (B, L · H)
         values = np.ascontiguousarray(annotations.transpose(1, 0, 2))                   # (B, S, D)
         memory = self.attention.read(values, np.ascontiguousarray(mask.T))
