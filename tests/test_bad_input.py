@@ -305,7 +305,7 @@ BAD = {
             np.zeros((5, 2, 6), F), mask, (np.zeros((2, 1, 6), F), np.ones((2, 1), bool))),
         ValueError, "memory"),
     "model: cell": (lambda: LanguageModel.create(rng, 9, cell="mamba"), ValueError, "cell 'mamba'"),
-    "model: unknown name": (lambda: build("gpt", rng), ValueError, "model 'gpt': expected one"),
+    "model: unknown name": (lambda: build("gpt", rng), ValueError, "model 'gpt': expected one of"),
 }
 
 
