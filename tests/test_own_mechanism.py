@@ -130,7 +130,8 @@ def test_its_gradients_and_the_whole_models(rng):
     attention = randomize(CosineAttention(np.zeros((3, 4)), np.zeros(1)), rng, 1.0)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]], bool)
     forward, backward = protocol(attention, mask)
-    queries, values = rng.standard_normal((5, 2, 3)), rng.standard_normal((2, 6, 4))
+    queries = rng.standard_normal((5, 2, 3))
+    values = rng.standard_normal((2, 6, 4))
     report = gradcheck(attention, queries, values, rng=rng, forward=forward, backward=backward)
     assert list(report.errors) == ["W", "g", "input[0]", "input[1]"]
 

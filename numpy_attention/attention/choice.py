@@ -74,7 +74,7 @@ class AttentionChoice:
 
 
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
-    """What a decoder asks: an attention of these settings, or one that is made already.
+    """The attention that a decoder asks: one of these settings, or one that is made already.
 
     attention: a name of `names.SCORES`, or a Module on the protocol; settings: what else an
     AttentionChoice takes; initial: initial values, by the names that a score's `create` has for

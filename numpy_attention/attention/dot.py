@@ -25,7 +25,7 @@ class DotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size):
-        """There is nothing to draw. ValueError: two sizes."""
+        """There is nothing to draw. ValueError: sizes that differ."""
         if query_size != value_size:
             raise ValueError(f"query_size = {query_size}, value_size = {value_size}: {ADVICE}")
         return cls()

@@ -8,11 +8,10 @@ from numpy_attention.module import Module
 
 @dataclass(eq=False)
 class FixedVector(Module):
-    """c_i = h_S, the last annotation, for every target word: RNNenc (Cho et al. 2014), the baseline
-    of Bahdanau et al. 2015, section 4.2.
+    """c_i = h_S, the last annotation, for every target word (Cho et al. 2014).
 
-    The weights are 1 at each sentence's last token and 0 elsewhere, so that the baseline can be
-    plotted beside mechanisms that choose.
+    This is RNNenc, the baseline of Bahdanau et al. 2015, section 4.2. The weights are 1 at each
+    sentence's last token and 0 elsewhere, so that it can be plotted beside mechanisms that choose.
 
     Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
     """

@@ -1,5 +1,4 @@
-"""Attention over a sequence's own past, for all its steps at once (Salton et al. and Daniluk et al.
-2017).
+"""Attention over a sequence's own past, for all its steps at once (Salton, Daniluk et al. 2017).
 
 The decoder of a translator asks one question after another; a language model has all its states
 when the questions begin, because attention does not feed back into the recurrence. So the steps
@@ -46,7 +45,7 @@ class HistoryAttention(Module):
         α_t  = softmax(e_t)         over what step t may see
         r_t  = Σ_i α_ti v_i
 
-    Shapes: queries (T, B, Q), keys (B, S, K), values (B, S, D), visible (T, B, S)
+    Shapes: queries (T, B, Q), keys (B, S, K), K a key's size, values (B, S, D), visible (T, B, S)
     → r (T, B, D), α (T, B, S). A step that sees nothing gets α = 0 and r = 0.
 
     A subclass has two methods, and create(rng, query_size, key_size, size, init, dtype):
@@ -57,28 +56,32 @@ class HistoryAttention(Module):
     """
 
     def forward(self, queries, keys, values, visible):
-        """→ r (T, B, D), weights α (T, B, S), cache."""
+        """→ contexts r (T, B, D), weights α (T, B, S), cache."""
         expect("keys", keys, values.shape[:2] + (None,), "(B, S, K)", "memories are batch-major")
         expect("visible", visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)")
         scores, scored = self.score(queries, keys, visible)
         expect("scores", scores, visible.shape, "(T, B, S)")
         weights = masked_softmax(scores, visible)                               # (T, B, S)
+        # r_t = Σ_i α_ti v_i
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)     # (T, B, D)
         np.matmul(weights.transpose(1, 0, 2), values, out=contexts.transpose(1, 0, 2))
         return contexts, weights, Cache(values, visible, weights, scored)
 
     def backward(self, dcontexts, dweights, cache, grad):
-        """From ∂L/∂r, and ∂L/∂α or None → dqueries or None, dkeys (B, S, K), dvalues (B, S, D)."""
+        """dcontexts (T, B, D), dweights (T, B, S) or None
+
+        → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
+        """
         values, visible, weights, scored = cache
         # r_t = Σ_i α_ti v_i
         by_row = dcontexts.transpose(1, 0, 2)                                   # (B, T, D)
         dvalues = np.matmul(weights.transpose(1, 2, 0), by_row)                 # (B, S, D)
-        total = np.empty_like(weights)                                          # (T, B, S)
-        np.matmul(by_row, values.transpose(0, 2, 1), out=total.transpose(1, 0, 2))
+        dalpha = np.empty_like(weights)                                         # (T, B, S)
+        np.matmul(by_row, values.transpose(0, 2, 1), out=dalpha.transpose(1, 0, 2))
         if dweights is not None:
-            total += dweights
+            dalpha += dweights
         # α_t = softmax(e_t); where a step may not look α is 0, and so is the gradient
-        dscores = masked_softmax_backward(total, weights)                       # (T, B, S)
+        dscores = masked_softmax_backward(dalpha, weights)                      # (T, B, S)
         # e_ti = score(q_t, k_i)
         dqueries, dkeys = self.score_backward(dscores, visible, scored, grad)
         return dqueries, dkeys, dvalues

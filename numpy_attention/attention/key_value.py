@@ -13,8 +13,8 @@ from numpy_attention.module import Array
 from numpy_attention.names import HISTORY_SCORES, find
 from numpy_attention.shapes import at_least, flat
 
-# states that a memory without a window keeps while a text is written word by word
-UNLIMITED = 64
+# states that a reader without a window remembers while a text is written word by word
+WITHOUT_WINDOW = 64
 
 
 class Cache(NamedTuple):
@@ -29,7 +29,7 @@ class KeyValueReader(Reader):
     """What the state h_t and the states before it say of the next word.
 
         h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
-        α_t = softmax(score(k_i, k_t))      over the `window` positions before t (None: all)
+        α_t = softmax(score(k_t, k_i))      over the `window` positions before t (None: all)
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)
 
@@ -83,19 +83,20 @@ class KeyValueReader(Reader):
     @property
     def reach(self):
         """How many states to keep while a text is written word by word."""
-        return max(self.carried, self.window or UNLIMITED)
+        return max(self.carried, self.window or WITHOUT_WINDOW)
 
     def forward(self, h, mask, memory=None, keep=None):
-        """h (T, B, H), mask (T, B), memory: (states (B, M, H), mask (B, M)) of before or None.
+        """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, weights (T, B, M + T), cache.
 
-        → y (T, B, O), the memory after, weights α (T, B, M + T), cache; keep: the memory's size,
-        `carried` by default.
+        memory: as `Reader` has it; keep: how many states the memory after has, else `carried`.
         """
         states, known = self.remember(h, mask, memory)
         keys, values, _ = self._roles(states)
         queries, _, p = self._roles(h)
         visible = causal(known, len(h), self.window)                            # (T, B, M + T)
+        # r_t = Σ_i α_ti v_i
         r, weights, attended = self.attention.forward(queries, keys, values, visible)
+        # y_t = tanh(W_x p_t + W_r r_t + b)
         a = flat(p) @ self.W_x
         a += flat(r) @ self.W_r
         if self.b is not None:
@@ -105,7 +106,10 @@ class KeyValueReader(Reader):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grad):
-        """From ∂L/∂y, and ∂L/∂α or None → dh (T, B, H); carried states get no gradient."""
+        """dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H).
+
+        The states of the memory get no gradient.
+        """
         h, r, y, attended = cache
         T = len(h)
         _, _, p = self._roles(h)
@@ -129,7 +133,7 @@ class KeyValueReader(Reader):
         return dh
 
     def _roles(self, h):
-        """Views k, v, p of states (…, H).   Three roles: thirds; two: v = p; one: all are h."""
+        """h (…, H) → views k, v, p of it.   Three roles: thirds; two: v = p; one: all are h."""
         n = len(self.W_x)
         key = h[..., :n]
         value = key if self.roles == 1 else h[..., n:2 * n]

@@ -1,6 +1,8 @@
-"""Local attention: a window of source positions, at a place that runs along or is predicted (Luong
-et al. 2015, section 3.2). Both kinds wrap another attention on the same protocol, which then sees
-the window alone."""
+"""Local attention: a window of source positions (Luong et al. 2015, section 3.2).
+
+Its place runs along or is predicted. Both kinds wrap another attention on the same protocol, which
+then sees the window alone.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +22,7 @@ SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head 
 
 @dataclass(eq=False)
 class Window(Module):
-    """What the two kinds share: an attention that may see 2 · width + 1 positions."""
+    """What the two kinds share: an attention that sees 2 · width + 1 positions, width a field."""
 
     attention: Module
 
@@ -44,7 +46,7 @@ class LocalMonotonic(Window):
 
     Past the end of the source p_t stays at its last position, S − 1, where </s> stands; S is each
     sentence's own length. backwards: the source was reversed but for its </s>, so the centre runs
-    from its last word to its first.
+    from its last word to its first, and then stands at </s>.
     """
 
     width: int = 10
@@ -56,7 +58,7 @@ class LocalMonotonic(Window):
         return cls(attention, width, backwards)
 
     def step(self, query, memory, t):
-        """query (B, Q), t → context (B, D), weights (B, S), cache."""
+        """query (B, Q) → context (B, D), weights (B, S), cache."""
         last = memory.mask.sum(1) - 1                                           # (B,)
         centre = np.minimum(t, last)                                            # (B,)
         if self.backwards:
@@ -64,7 +66,7 @@ class LocalMonotonic(Window):
         return self.attention.step(query, self.around(centre, memory), t)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
-        """→ dquery (B, Q), or None from an attention whose query has no gradient."""
+        """dcontext (B, D), dweights (B, S) or None → dquery (B, Q), or None as the inner one."""
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grad.attention)
 
     def read_backward(self, memory, dmemory, grad):
@@ -120,11 +122,12 @@ class LocalPredictive(Window):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
+        # p = S σ(v_p · tanh(W_p q)),  σ as a tanh that cannot overflow
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
-        # σ(v_p · hidden), as a tanh that cannot overflow
         share = 0.5 + 0.5 * np.tanh(0.5 * (hidden @ self.v_p))                  # (B,)
         p = lengths * share                                                     # (B,)
+        # α_s = a_s g_s
         _, inner, looked = self.attention.step(query, self.around(p, memory), t)
         positions = np.arange(memory.mask.shape[1], dtype=query.dtype)          # (S,)
         distance = positions - p[:, None]                                       # (B, S)
@@ -135,7 +138,10 @@ class LocalPredictive(Window):
         return sum_of_values(weights, memory), weights, cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
-        """→ dquery (B, Q); adds to grad.v_p; what the values and W_p get waits in dmemory."""
+        """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
+
+        Adds to grad.v_p; what the values and W_p get waits in dmemory.
+        """
         memory, query, hidden, lengths, share, distance, gauss, weights, looked = cache
         expect_dcontext(dcontext, memory)
         # c = Σ_s α_s h_s
@@ -143,9 +149,10 @@ class LocalPredictive(Window):
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)
         if dweights is not None:
             dalpha += dweights
-        # α_s = a_s g_s; the inner attention's own context is not used, so its gradient is 0
-        nothing = np.zeros_like(dcontext)                                       # (B, D)
+        # α_s = a_s g_s
         dinner = dalpha * gauss                                                 # (B, S)
+        # the inner attention's own context is not used
+        nothing = np.zeros_like(dcontext)                                       # (B, D)
         dquery = self.attention.step_backward(nothing, dinner, looked, dmemory.inner,
                                               grad.attention)
         # g_s = exp(−2 (s − p)² / width²), so that ∂α_s/∂p = α_s 4 (s − p) / width²

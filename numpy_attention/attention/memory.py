@@ -36,8 +36,8 @@ class Memory:
 class MemoryGradient:
     """∂L/∂values, ∂L/∂keys, and factors that wait by name to be multiplied for all steps at once.
 
-    values and keys belong to the mechanism that reads them in its own `read_backward`. For those of
-    this package what the values get waits under "values", and the array `values` stays 0.
+    Which of these it uses is a mechanism's own affair: what its `step_backward` leaves here its
+    `read_backward` takes up. None of this package's adds to the array `values`.
     """
 
     values: Array       # (B, S, D)
@@ -50,11 +50,11 @@ class MemoryGradient:
         return zeros_like(self)
 
     def later(self, name, *factors):
-        """Let one step's factors, each (B, …), wait under a name; a step may use it twice."""
+        """Let one step's factors, each (B, size), wait under a name; a step may use it twice."""
         self.waiting.setdefault(name, []).append(factors)
 
     def stacked(self, name):
-        """Each factor that waits under the name (N, B, …), in the order of the backward pass."""
+        """→ factors (N, B, size) that wait under the name, in the order of the backward pass."""
         return tuple(np.stack(arrays) for arrays in zip(*self.waiting[name]))
 
 
@@ -66,7 +66,7 @@ def zeros_like(memory):
 
 
 def expect_dcontext(dcontext, memory):
-    """Refuse a ∂L/∂c that is not (B, D): compiled code would read past its end."""
+    """dcontext (B, D), or it is refused: compiled code would read past its end."""
     B, _, D = memory.values.shape
     expect("dcontext", dcontext, (B, D), "(B, D)", "as large as the context that `step` gave")
 

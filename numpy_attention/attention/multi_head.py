@@ -20,13 +20,13 @@ class LookCache(NamedTuple):
 
 
 class Cache(NamedTuple):
-    memory: Array       # (B, S, D)
+    values: Array       # (B, S, D)
     looked: LookCache
 
 
 @dataclass(eq=False)
 class MultiHeadAttention(Module):
-    """Several attentions side by side (Vaswani et al. 2017, section 3.2.2), with K = V, the memory.
+    """Several attentions side by side (Vaswani et al. 2017, section 3.2.2), with K = V, the values.
 
         head_i             = Attention(Q W_q^i, K W_k^i, V W_v^i)
         MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
@@ -35,7 +35,7 @@ class MultiHeadAttention(Module):
     biases; a bias of the keys would add the same number to all scores of a query, which the softmax
     takes out again. The weights returned are the mean over the heads.
 
-    Shapes: queries (B, T, Q), memory (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
+    Shapes: queries (B, T, Q), values h (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
     On the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
     """
 
@@ -73,44 +73,44 @@ class MultiHeadAttention(Module):
 
     # ---- all queries at once ---------------------------------------------------------------------
 
-    def forward(self, queries, memory, visible):
-        """→ (B, T, O), weights (B, T, S), cache."""
-        expect("visible", visible, (len(queries), queries.shape[1], memory.shape[1]), "(B, T, S)")
-        y, weights, looked = self.look(queries, self.keys_and_values(memory), visible)
-        return y, weights, Cache(memory, looked)
+    def forward(self, queries, values, visible):
+        """→ y (B, T, O), weights (B, T, S), cache."""
+        expect("visible", visible, queries.shape[:2] + values.shape[1:2], "(B, T, S)")
+        y, weights, looked = self.look(queries, self.keys_and_values(values), visible)
+        return y, weights, Cache(values, looked)
 
     def backward(self, dy, dweights, cache, grad):
-        """→ dqueries (B, T, Q), dmemory (B, S, D)."""
-        memory, looked = cache
+        """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
+        values, looked = cache
         dqueries, dkeys_and_values = self.look_backward(dy, dweights, looked, grad)
-        return dqueries, self.keys_and_values_backward(dkeys_and_values, memory, grad)
+        return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grad)
 
-    def keys_and_values(self, memory):
-        """What is computed once for all queries: [K; V] of all heads side by side (B, S, 2A)."""
-        expect("memory", memory, (None, None, len(self.W_k)), "(B, S, D)",
+    def keys_and_values(self, values):
+        """values h (B, S, D) → k and v of all heads (B, S, 2A), computed once for all queries."""
+        expect("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                "memories are batch-major")
-        expect_dtype("memory", memory, self.W_k)
-        rows = flat(memory)
+        expect_dtype("values", values, self.W_k)
+        rows = flat(values)
         k = rows @ self.W_k
         v = rows @ self.W_v + self.b_v
         both = np.concatenate([k, v], axis=1)
-        return both.reshape(memory.shape[:2] + both.shape[1:])
+        return both.reshape(values.shape[:2] + both.shape[1:])
 
-    def keys_and_values_backward(self, dkeys_and_values, memory, grad):
-        """→ dx = dk W_kᵀ + dv W_vᵀ, of the memory x (B, S, D)."""
+    def keys_and_values_backward(self, dkeys_and_values, values, grad):
+        """dkeys_and_values (B, S, 2A), values h (B, S, D) → dvalues (B, S, D)."""
         dk, dv = np.split(flat(dkeys_and_values), 2, axis=1)
-        rows = flat(memory)
-        # k = x W_k
+        rows = flat(values)
+        # k = h W_k
         grad.W_k += rows.T @ dk
-        # v = x W_v + b_v
+        # v = h W_v + b_v
         grad.W_v += rows.T @ dv
         grad.b_v += dv.sum(0)
-        return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(memory.shape)
+        return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(values.shape)
 
     def look(self, queries, keys_and_values, visible):
         """queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
 
-        → (B, T, O), weights (B, T, S), cache.
+        → y (B, T, O), weights (B, T, S), cache.
         """
         expect("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
         expect_dtype("queries", queries, self.W_q)
@@ -125,15 +125,16 @@ class MultiHeadAttention(Module):
         return y, weights.mean(1), LookCache(queries, joined, attended)
 
     def look_backward(self, dy, dweights, cache, grad):
-        """→ dqueries (B, T, Q), dkeys_and_values (B, S, 2A)."""
+        """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values."""
         queries, joined, attended = cache
         rows = flat(dy)
         # y = joined W_o + b_o
         grad.W_o += flat(joined).T @ rows
         grad.b_o += rows.sum(0)
         dparts = self._apart((rows @ self.W_o.T).reshape(joined.shape))
-        # the weights that `look` gives are the mean over the heads
+        # the weights are the mean over the heads
         shared = None if dweights is None else dweights[:, None] / dweights.dtype.type(self.heads)
+        # parts = Attention(q, k, v) of each head
         dq, dk, dv = self.attention.backward(dparts, shared, attended)
         # q = queries W_q + b_q
         dq = flat(self._together(dq))
@@ -145,13 +146,13 @@ class MultiHeadAttention(Module):
         return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values
 
     def _apart(self, x):
-        """(B, T, A) → (B, heads, T, A / heads)."""
+        """x (B, T, A) → (B, heads, T, A / heads)."""
         B, T, A = x.shape
         parts = x.reshape(B, T, self.heads, A // self.heads)
         return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
     def _together(self, parts):
-        """(B, heads, T, A / heads) → (B, T, A)."""
+        """parts (B, heads, T, A / heads) → (B, T, A)."""
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
 
@@ -167,7 +168,7 @@ class MultiHeadAttention(Module):
         return y[:, 0], weights[:, 0], cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
-        """→ dquery (B, Q); adds to dmemory.keys."""
+        """dcontext (B, O), dweights (B, S) or None → dquery (B, Q); adds to dmemory.keys."""
         dlooked = None if dweights is None else dweights[:, None]
         dqueries, dkeys_and_values = self.look_backward(dcontext[:, None], dlooked, cache, grad)
         dmemory.keys += dkeys_and_values

@@ -19,11 +19,10 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class NGramReader(Reader):
-    """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}]),  h = [h^1; …; h^{N−1}]   (equation
-    13).
+    """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
-    Part i of a state is written for the step i − 1 places later. Parts of states before the chunk
-    of text are 0, or with carried=True come from the chunk before.
+    This is equation 13. Part i of a state is written for the step i − 1 places later. Parts of
+    states before the chunk of text are 0, or with carried=True come from the chunk before.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -56,12 +55,13 @@ class NGramReader(Reader):
         return self.order - 2
 
     def forward(self, h, mask, memory=None, keep=None):
-        """h (T, B, H), mask (T, B), memory: (states (B, N − 2, H), mask) of before or None.
+        """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, None for weights, cache.
 
-        → y (T, B, O), the memory after, None (there are no weights), cache; keep: give the memory
-        after even where it is not carried, as writing word by word needs.
+        memory: as `Reader` has it, of N − 2 states; keep: give the memory after even where it is
+        not carried, as writing word by word needs.
         """
         states, known = self.remember(h, mask, memory, self.reach)
+        # a part of an unknown state is 0
         parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)
         # y_t = tanh(W^N parts_t)
         y = np.tanh(flat(parts) @ self.W).reshape(h.shape[:2] + self.W.shape[1:])       # (T, B, O)
@@ -69,7 +69,7 @@ class NGramReader(Reader):
         return y, memory, None, Cache(parts, y, mask)
 
     def backward(self, dy, dweights, cache, grad):
-        """→ dh (T, B, H)."""
+        """dy (T, B, O) → dh (T, B, H); there are no weights, and dweights is None."""
         parts, y, mask = cache
         # y_t = tanh(W^N parts_t)
         da = flat(dy * (1 - y * y))
@@ -80,6 +80,7 @@ class NGramReader(Reader):
         T = len(dh)
         for later, columns in self._columns():
             dh[:max(T - later, 0), :, columns] = dparts[later:, :, columns]
+        # a part of an unknown state is 0
         return np.where(mask[..., None], dh, 0)
 
     def _gather(self, states, T):

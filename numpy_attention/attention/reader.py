@@ -14,7 +14,8 @@ class Reader(Module):
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
     (states (B, M, H), known (B, M)) or None, holds the last states of the chunks of text before
-    this one; the gradient never leaves the chunk.
+    this one; the gradient never leaves the chunk. `forward` takes the memory before the chunk and
+    gives the one after it.
 
     A subclass has hidden_size H, output_size O, `carried`, whether or how many states go on by
     default, and `reach`, as many as are enough to read on word by word.

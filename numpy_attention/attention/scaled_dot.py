@@ -26,18 +26,19 @@ class ScaledDotProductAttention(Module):
     scaled=False leaves it out, to see that.
 
     Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, what broadcasts
-    to (B, …, T, S) → (B, …, T, d_v), weights (B, …, T, S). There are no parameters. A query that
-    sees nothing gets weights and output 0. ValueError: shapes that do not fit; TypeError: a mask
-    that is not boolean, keys or values of another dtype than the queries.
+    to (B, …, T, S) → output (B, …, T, d_v), weights (B, …, T, S). There are no parameters. A query
+    that sees nothing gets weights and output 0. ValueError: shapes that do not fit; TypeError: a
+    mask that is not boolean, keys or values of another dtype than the queries.
     """
 
     scaled: bool = True
 
     def forward(self, q, k, v, visible):
-        """→ (B, …, T, d_v), weights (B, …, T, S), cache."""
+        """→ output (B, …, T, d_v), weights (B, …, T, S), cache."""
         _expect_queries_keys_values(q, k, v)
         shape = q.shape[:-1] + k.shape[-2:-1]
         _expect_visible(visible, shape)
+        # e = Q Kᵀ / √d_k
         scores = np.matmul(q, np.swapaxes(k, -1, -2))                           # (B, …, T, S)
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
@@ -46,20 +47,23 @@ class ScaledDotProductAttention(Module):
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grad=None):
-        """From ∂L/∂output and ∂L/∂weights (or None) → dq, dk, dv."""
+        """doutput (B, …, T, d_v) → dq, dk, dv.
+
+        dweights: None, or what broadcasts to (B, …, T, S).
+        """
         q, k, v, weights = cache
         # output = α V
-        dv = np.matmul(np.swapaxes(weights, -1, -2), doutput)
-        total = np.matmul(doutput, np.swapaxes(v, -1, -2))
+        dv = np.matmul(np.swapaxes(weights, -1, -2), doutput)                   # (B, …, S, d_v)
+        dalpha = np.matmul(doutput, np.swapaxes(v, -1, -2))                     # (B, …, T, S)
         if dweights is not None:
-            total += dweights
+            dalpha += dweights
         # α = softmax(e)
-        dscores = masked_softmax_backward(total, weights)
+        dscores = masked_softmax_backward(dalpha, weights)                      # (B, …, T, S)
         # e = Q Kᵀ / √d_k
         if self.scaled:
             dscores *= dscores.dtype.type(1 / np.sqrt(q.shape[-1]))
-        dq = np.matmul(dscores, k)
-        dk = np.matmul(np.swapaxes(dscores, -1, -2), q)
+        dq = np.matmul(dscores, k)                                              # (B, …, T, d_k)
+        dk = np.matmul(np.swapaxes(dscores, -1, -2), q)                         # (B, …, S, d_k)
         return dq, dk, dv
 
 

@@ -66,16 +66,19 @@ class SoftmaxAttention(Module):
         return context, weights, Cache(memory, weights, scored)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
-        """→ dquery (B, Q); what flows into the values and the weights waits in dmemory."""
+        """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
+
+        What the values get waits in dmemory; so may what the score's own arrays get.
+        """
         memory, weights, scored = cache
         expect_dcontext(dcontext, memory)
         # c = Σ_j α_j h_j
         dmemory.later("values", weights, dcontext)
-        total = dot_scores(dcontext, memory)                                    # (B, S)
+        dalpha = dot_scores(dcontext, memory)                                   # (B, S)
         if dweights is not None:
-            total += dweights
+            dalpha += dweights
         # α = softmax(e)
-        dscores = masked_softmax_backward(total, weights)                       # (B, S)
+        dscores = masked_softmax_backward(dalpha, weights)                      # (B, S)
         # e_j = score(q, h_j)
         return self.score_backward(dscores, scored, memory, dmemory, grad)
 

@@ -54,12 +54,12 @@ class AttentiveLanguageModel(LanguageModel):
         size = hidden // choice.roles
         embedding = embedding or size
         outputs = embedding if tied else size
-        bound = uniform(init)
+        initial = uniform(init)
         sizes = [embedding] + [hidden] * layers
-        cells = stack_of(cell, rng, sizes, dropout, bound, forget_bias, dtype)
-        words = Embedding.create(rng, vocabulary, embedding, bound, dtype)
-        reader = choice.create(rng, hidden, outputs, bound, dtype)
-        output = Output.create(rng, outputs, vocabulary, bound, dtype, words if tied else None)
+        cells = stack_of(cell, rng, sizes, dropout, initial, forget_bias, dtype)
+        words = Embedding.create(rng, vocabulary, embedding, initial, dtype)
+        reader = choice.create(rng, hidden, outputs, initial, dtype)
+        output = Output.create(rng, outputs, vocabulary, initial, dtype, words if tied else None)
         return cls(words, cells, output, Dropout(dropout), reader)
 
     def forward(self, batch, state=None, rng=None):
@@ -71,15 +71,18 @@ class AttentiveLanguageModel(LanguageModel):
         return y, (states, memory), Cache(read, reader, dropped)
 
     def backward(self, dy, dstate, cache, grad):
-        """From ∂L/∂y and ∂L/∂(the cells' carried states) or None; → ∂L/∂(the initial states)."""
+        """From ∂L/∂y (T, B, K), and ∂L/∂(the cells' carried states) or None.
+
+        → ∂L/∂(the cells' initial states)
+        """
         dy = self.dropout.backward(dy, cache.dropped)
         dh = self.reader.backward(dy, None, cache.reader, grad.reader)                  # (T, B, H)
         return self.read_backward(dh, dstate, cache.read, grad)
 
     def weights(self, batch, state=None):
-        """α (T, B, M + T) over M carried states and the batch's own, and the state to carry on.
+        """→ weights (T, B, M + T) over M carried states and the batch's own, the state to carry on.
 
-        None for an N-gram, which has no weights.
+        An N-gram has no weights: None.
         """
         states, memory = state or (None, None)
         h, states, _ = self.read(batch, states)
@@ -87,10 +90,10 @@ class AttentiveLanguageModel(LanguageModel):
         return weights, (states, memory)
 
     def next(self, tokens, state=None):
-        """Previous tokens (B,) → log p of the next (B, V), α (B, M), state.
+        """tokens (B,) → log p (B, V) of the next, weights (B, M), the state.
 
-        α is over the states remembered, oldest first. While a text is written word by word these
-        are as many as the reader may look back to, 64 where it has no window.
+        The weights are over the states remembered, oldest first: the last `reader.reach`, or as
+        many as there are.
         """
         states, memory = state or (None, None)
         x, _ = self.embedding.forward(tokens[None])                                     # (1, B, E)

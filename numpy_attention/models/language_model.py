@@ -58,11 +58,11 @@ class LanguageModel(Module):
         ValueError: an unknown cell, sizes below 1 or that do not fit.
         """
         at_least(1, hidden=hidden, layers=layers, embedding=embedding)
-        bound = uniform(init)
+        initial = uniform(init)
         sizes = [embedding or hidden] + [hidden] * layers
-        cells = stack_of(cell, rng, sizes, dropout, bound, forget_bias, dtype)
-        words = Embedding.create(rng, vocabulary, sizes[0], bound, dtype)
-        output = Output.create(rng, hidden, vocabulary, bound, dtype, words if tied else None)
+        cells = stack_of(cell, rng, sizes, dropout, initial, forget_bias, dtype)
+        words = Embedding.create(rng, vocabulary, sizes[0], initial, dtype)
+        output = Output.create(rng, hidden, vocabulary, initial, dtype, words if tied else None)
         return cls(words, cells, output, Dropout(dropout))
 
     # ---- from words to the states of the top layer, and back ---------------------------------
@@ -85,13 +85,13 @@ class LanguageModel(Module):
         return dstate
 
     def forward(self, batch, state=None, rng=None):
-        """→ what the output layer reads (T, B, H), the state to carry on, cache."""
+        """→ h (T, B, H) as the output layer reads it, the state to carry on, cache."""
         h, state, read = self.read(batch, state, rng)
         h, dropped = self.dropout.forward(h, rng, position_names(len(h), batch.rows))
         return h, state, Cache(read, dropped)
 
     def backward(self, dh, dstate, cache, grad):
-        """From ∂L/∂(what the output layer reads), and ∂L/∂(carried state) or None.
+        """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, of what `forward` gave.
 
         → ∂L/∂(initial state)
         """
@@ -103,7 +103,7 @@ class LanguageModel(Module):
     def loss_and_grad(self, batch, state, scale, grad, rng=None):
         """Σ −log p of the batch's targets, and the state to carry on.
 
-        grad += ∂(scale · loss)/∂parameters, which stops at the batch's first step.
+        grad += ∂(scale · loss)/∂parameters; the gradient stops at the batch's first step.
         """
         h, state, cache = self.forward(batch, state, rng)
         words = np.flatnonzero(batch.targets != PAD)
@@ -123,7 +123,7 @@ class LanguageModel(Module):
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
-        """Previous tokens (B,) → log p of the next (B, V), None (nothing to look at), the state."""
+        """tokens (B,) → log p (B, V) of the next, None (nothing to look at), the state."""
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)
         return self.output.log_probabilities(h[0]), None, state

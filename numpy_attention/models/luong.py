@@ -13,7 +13,7 @@ from numpy_attention.initializers import InitialValues, initial_values, uniform
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import TeacherForced
+from numpy_attention.models.teacher_forced import Embedded, TeacherForced
 from numpy_attention.module import Array, Module
 from numpy_attention.names import CELLS, find
 from numpy_attention.shapes import at_least, flat
@@ -38,14 +38,14 @@ class DecoderState:
 
 
 class Encoded(NamedTuple):
-    embedded: object
+    embedded: Embedded
     cells: object       # the encoder's cache
     memory: Memory
 
 
 class Cache(NamedTuple):
     encoded: Encoded
-    embedded: object
+    embedded: Embedded
     y: Array            # (T, B, E)       D(E y_{t−1})
     steps: object       # the decoder's cells
     contexts: Array     # (T, B, D)
@@ -166,7 +166,7 @@ class LuongTranslator(TeacherForced):
     def forward(self, batch, rng=None):
         """Teacher forcing.
 
-        → h̃ (N, K) of the N target words that are no padding, weights (T, B, S), cache.
+        → read_out (N, K) of the N target words that are no padding, weights (T, B, S), cache.
         """
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
@@ -187,6 +187,7 @@ class LuongTranslator(TeacherForced):
             looks.append(looked)
             # h̃_t = tanh(c_t C + h_t W + b)
             attentional[t + 1] = self._attentional(contexts[t], steps.hs[t + 1])
+        # p(y_t) is read out of D(h̃_t)
         words = np.flatnonzero(batch.target_mask)
         read_out = flat(attentional[1:])[words]                                         # (N, K)
         read_out, dropped = self.dropout.forward(read_out, rng, names.ravel()[words])
@@ -194,8 +195,9 @@ class LuongTranslator(TeacherForced):
         return read_out, weights, cache
 
     def backward(self, dread_out, dweights, cache, grad):
-        """From ∂L/∂h̃ (N, K), and ∂L/∂weights (T, B, S) or None, to every parameter."""
+        """From ∂L/∂read_out (N, K), and ∂L/∂weights (T, B, S) or None, to every parameter."""
         encoded, embedded, y, steps, contexts, attentional, looks, words, dropped = cache
+        # p(y_t) is read out of D(h̃_t)
         dattentional = np.zeros_like(attentional[1:])                                   # (T, B, K)
         flat(dattentional)[words] = self.dropout.backward(dread_out, dropped)
         dmixed = np.empty_like(dattentional)
@@ -216,8 +218,8 @@ class LuongTranslator(TeacherForced):
                 dh += dquery
             # h_t = cells(a_t; h_{t−1})
             dstates = self.decoder.step_backward(t, dh, dstates, steps, dsteps)
-            # a_t = E y_{t−1} W + b + h̃_{t−1} F
-            if self.F is not None and t:
+            # a_t = project(E y_{t−1}) + h̃_{t−1} F,  and h̃_0 = 0 is no parameter
+            if self.F is not None and t > 0:
                 dattentional[t - 1] += dsteps.a[t] @ self.F.T
         # the weights, one product each for all steps
         da = self.decoder.end_backward(steps, dsteps, grad.decoder)
@@ -239,13 +241,13 @@ class LuongTranslator(TeacherForced):
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """Read the source (S, B): the state before the first target word."""
+        """source (S, B), mask (S, B) → the state before the first target word."""
         memory, first, _ = self.encode(source, mask)
         fed = np.zeros((source.shape[1], self.W.shape[1]), self.W.dtype)                    # (B, K)
         return DecoderState(memory, first, fed, 0)
 
     def next(self, tokens, state):
-        """Previous words (B,) → log p of the next (B, V), weights (B, S), the state after it."""
+        """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self.decoder.begin(self.decoder.project(y), state.cells)
         if self.F is not None:
@@ -259,7 +261,7 @@ class LuongTranslator(TeacherForced):
 
 
 def side_by_side(ahead, back):
-    """[→h; ←h].   (B, H / 2) each → (B, H)."""
+    """ahead, back (B, H / 2) → [ahead back] (B, H)."""
     return np.concatenate([ahead, back], axis=1)
 
 

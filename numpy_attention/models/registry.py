@@ -4,7 +4,8 @@ from inspect import Parameter, signature
 
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
 
-OWN = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "dtype")
+# parameters of `create` that are no settings of a run's configuration
+NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "dtype")
 
 
 def model_of(name):
@@ -31,4 +32,4 @@ def settings_of(name):
     if model.passes_on is not None:
         asked = {**signature(model.passes_on).parameters, **asked}
     return {one: parameter.default for one, parameter in asked.items()
-            if one not in OWN and parameter.kind is not Parameter.VAR_KEYWORD}
+            if one not in NO_SETTINGS and parameter.kind is not Parameter.VAR_KEYWORD}

@@ -15,7 +15,7 @@ from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import TeacherForced
+from numpy_attention.models.teacher_forced import Embedded, TeacherForced
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import at_least, flat
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
@@ -40,16 +40,16 @@ class DecoderState:
 
 
 class Encoded(NamedTuple):
-    embedded: object
+    embedded: Embedded
     cells: object       # the encoder's cache
     last: object        # the encoder's last states
-    s_0: Array          # (B, H)
+    s_0: Array          # (B, L · H)
     memory: Memory
 
 
 class Cache(NamedTuple):
     encoded: Encoded
-    embedded: object
+    embedded: Embedded
     y: Array            # (T, B, E)   D(E y_{i−1})
     steps: object       # the decoder's cells
     contexts: Array     # (T, B, D)
@@ -158,6 +158,7 @@ class RNNSearch(TeacherForced):
         names = self._source_names(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, names)
         annotations, last, cells = self.encoder.forward(x, None, mask, rng, names)      # (S, B, D)
+        # s_0 = tanh(W_s ←h_1 + b_s); ←h_1 is the last leaf of the encoder's last states
         s_0 = np.tanh(last_leaf(last) @ self.W_s + self.b_s)                            # (B, L · H)
         values = np.ascontiguousarray(annotations.transpose(1, 0, 2))                   # (B, S, D)
         memory = self.attention.read(values, np.ascontiguousarray(mask.T))
@@ -225,7 +226,7 @@ class RNNSearch(TeacherForced):
         for i in reversed(range(len(looks))):
             # s_i = GRU(a_i; s_{i−1})
             dstates = self.decoder.step_backward(i, ds_read[i + 1], dstates, steps, dsteps)
-            # a_i = E y_{i−1} W + b + c_i C
+            # a_i = project(E y_{i−1}) + c_i C
             dcontexts[i] += dsteps.a[i] @ self.C.T
             # c_i = Σ_j α_ij h_j,  α_i from s_{i−1}
             dalpha = None if dweights is None else dweights[i]
@@ -244,7 +245,7 @@ class RNNSearch(TeacherForced):
         self.encode_backward(dmemory, ds_0, encoded, grad)
 
     def _begin(self, y, states, mask, rng=None, names=None):
-        """Room for the decoder's steps, their part from the words E y_{i−1} (T, B, E) computed."""
+        """y (T, B, E) → room for the decoder's steps, their part from these words computed."""
         return self.decoder.begin(self.decoder.project(y), states, mask, rng, names)
 
     def _first_states(self, s_0):
@@ -252,18 +253,18 @@ class RNNSearch(TeacherForced):
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):
-        """Of s_0 … s_T (T + 1, B, H) those that t_1 … t_T read (T, B, H); a view."""
+        """states s_0 … s_T (T + 1, B, H) → those that t_1 … t_T read (T, B, H), a view."""
         return states[:-1] if self.readout == "previous" else states[1:]
 
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """Read the source (S, B): the state before the first target word."""
+        """source (S, B), mask (S, B) → the state before the first target word."""
         memory, s_0, _ = self.encode(source, mask)
         return DecoderState(memory, self._first_states(s_0), 0)
 
     def next(self, tokens, state):
-        """Previous words (B,) → log p of the next (B, V), weights (B, S), the state after it."""
+        """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self._begin(y, state.states, None)
         context, weights, _ = self.attention.step(steps.hs[0], state.memory, state.i)   # (B, D)

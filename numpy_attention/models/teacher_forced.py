@@ -3,14 +3,14 @@
 from typing import ClassVar, NamedTuple
 
 from numpy_attention.layers.dropout import position_names
-from numpy_attention.module import Module
+from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect_mask
 
 
 class Embedded(NamedTuple):
     """Cache of words that became vectors: the ids, and what dropout keeps."""
 
-    ids: object
+    ids: Array
     dropped: object
 
 
@@ -46,7 +46,7 @@ class TeacherForced(Module):
         return float(self.output.loss(x, batch.target_out[batch.target_mask])), None
 
     def weights(self, batch):
-        """Attention weights under teacher forcing (T, B, S)."""
+        """→ weights (T, B, S) of the attention under teacher forcing."""
         _, weights, _ = self.forward(batch)
         return weights
 
@@ -64,10 +64,11 @@ class TeacherForced(Module):
         return None if rows is None else position_names(len(source), rows)
 
     def _embed(self, embedding, ids, rng=None, names=None):
-        """ids (T, B) → D(E ids) (T, B, E), D dropout, and a cache."""
-        x, ids = embedding.forward(ids)                                        # (T, B, E)
+        """ids (T, B) → x = D(E ids) (T, B, E), cache.   D is dropout."""
+        x, ids = embedding.forward(ids)                                         # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, names)
         return x, Embedded(ids, dropped)
 
     def _embed_backward(self, dx, embedding, cache, grad):
+        # x = D(E ids)
         embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids, grad)

@@ -78,8 +78,9 @@ class Transformer(TeacherForced):
                inner=None, tied=True, pre_norm=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
         """A new model; the defaults are those of the paper's base model.
 
-        That also shares the source's table (section 3.4) and has no biases in its attention.
-        size: D; inner: the feed-forward's, 4 D unless given; tied: the target's table is W_o too.
+        Unlike this one, that shares the source's table too (section 3.4) and has no biases in its
+        attention. size: D; inner: the feed-forward's, 4 D unless given; tied: the target's table is
+        W_o too.
 
         ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1).
         """
@@ -107,7 +108,7 @@ class Transformer(TeacherForced):
     # ---- words in ----------------------------------------------------------------------------
 
     def _embed(self, embedding, ids, rng=None, names=None, start=0):
-        """ids (T, B) → D(√D E + PE) (B, T, D), cache; start: the first position's number."""
+        """ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache; start: the first position."""
         x, by_sentence = embedding.forward(np.ascontiguousarray(ids.T))         # (B, T, D)
         x *= x.dtype.type(np.sqrt(x.shape[2]))
         x += positional_encoding(x.shape[1], x.shape[2], x.dtype, start)
@@ -115,7 +116,7 @@ class Transformer(TeacherForced):
         return x, Embedded(by_sentence, dropped)
 
     def _embed_backward(self, dx, embedding, cache, grad):
-        # x = D(√D E + PE)
+        # x = dropout(√D E ids + PE)
         dx = self.dropout.backward(dx, cache.dropped)
         dx *= dx.dtype.type(np.sqrt(dx.shape[2]))
         embedding.backward(dx, cache.ids, grad)
@@ -140,7 +141,7 @@ class Transformer(TeacherForced):
         return x, known, Encoded(embedded, layers, normed)
 
     def encode_backward(self, dx, cache, grad):
-        """From ∂L/∂(memory) (B, S, D) down to the source embedding."""
+        """From dx (B, S, D), the memory's gradient, down to the source embedding."""
         if cache.normed is not None:
             dx = self.encoder_norm.backward(dx, cache.normed, grad.encoder_norm)
         for layer, kept, part in zip(self.encoder[::-1], cache.layers[::-1], grad.encoder[::-1]):
@@ -152,7 +153,7 @@ class Transformer(TeacherForced):
     def forward(self, batch, rng=None):
         """Teacher forcing.
 
-        → y (N, D) of the N target words that are no padding, weights (T, B, S), cache.
+        → read_out (N, D) of the N target words that are no padding, weights (T, B, S), cache.
         """
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
@@ -168,12 +169,13 @@ class Transformer(TeacherForced):
         if self.decoder_norm is not None:
             y, normed = self.decoder_norm.forward(y)
         words = np.flatnonzero(batch.target_mask)
-        rows = words % B * T + words // B       # the same words, counted along the sentences
+        rows = (words % B) * T + words // B     # the same words, counted along the sentences
+        read_out = flat(y)[rows]                                                # (N, D)
         cache = Cache(memory, encoded, embedded, layers, normed, y.shape, rows)
-        return flat(y)[rows], np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
+        return read_out, np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
 
     def backward(self, dread_out, dweights, cache, grad):
-        """From ∂L/∂y (N, D), and ∂L/∂weights (T, B, S) or None, to every parameter."""
+        """From ∂L/∂read_out (N, D), and ∂L/∂weights (T, B, S) or None, to every parameter."""
         memory, encoded, embedded, layers, normed, shape, rows = cache
         dy = np.zeros(shape, dread_out.dtype)                                   # (B, T, D)
         flat(dy)[rows] = dread_out
@@ -194,13 +196,13 @@ class Transformer(TeacherForced):
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """Read the source (S, B): the state before the first target word."""
+        """source (S, B), mask (S, B) → the state before the first target word."""
         memory, known, _ = self.encode(source, mask)
         source = tuple(layer.source_attention.keys_and_values(memory) for layer in self.decoder)
         return DecoderState(source, known, (None,) * len(self.decoder))
 
     def next(self, tokens, state):
-        """Previous words (B,) → log p of the next (B, V), weights (B, S), the state after it."""
+        """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
         before = state.written[0]
         position = 0 if before is None else before.shape[1]
         y, _ = self._embed(self.target_embedding, tokens[None], start=position)         # (B, 1, D)

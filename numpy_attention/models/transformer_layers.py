@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.initializers import glorot
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.feed_forward import FeedForward
 from numpy_attention.layers.layer_norm import LayerNorm
@@ -48,9 +47,10 @@ class EncoderLayer(Module):
 
         ValueError: impossible sizes.
         """
-        return cls(attention_over(rng, size, heads, dtype), around(size, dropout, pre_norm, dtype),
-                   FeedForward.create(rng, size, inner, dtype=dtype),
-                   around(size, dropout, pre_norm, dtype))
+        return cls(attention=attention_over(rng, size, heads, dtype),
+                   around_attention=around(size, dropout, pre_norm, dtype),
+                   feed_forward=FeedForward.create(rng, size, inner, dtype=dtype),
+                   around_feed_forward=around(size, dropout, pre_norm, dtype))
 
     def forward(self, x, visible, rng=None, names=None):
         """→ y (B, S, D), weights (B, S, S), cache."""
@@ -61,10 +61,10 @@ class EncoderLayer(Module):
         return y, weights, EncoderCache(PartCache(entered, looked, left), fed)
 
     def backward(self, dy, cache, grad):
-        """→ dx (B, S, D)."""
-        entered, looked, left = cache.attention
+        """dy (B, S, D) → dx (B, S, D)."""
         dx = feed_forward_backward(self, dy, cache.feed_forward, grad)
         # x = leave(x, attention(inside, inside)),  inside = enter(x)
+        entered, looked, left = cache.attention
         dx, dfound = self.around_attention.leave_backward(dx, left, grad.around_attention)
         dqueries, dmemory = self.attention.backward(dfound, None, looked, grad.attention)
         dinside = dqueries + dmemory
@@ -75,8 +75,8 @@ class EncoderLayer(Module):
 class DecoderLayer(Module):
     """y → self-attention over what is written → attention over the source → feed-forward.
 
-    y (B, T, D) → (B, T, D). Keys and values of both attentions may be given, so that decoding
-    computes each of them once.
+    y (B, T, D) → (B, T, D). `next` is given the keys and values of both attentions, so that
+    decoding computes each of them once.
     """
 
     attention: MultiHeadAttention
@@ -92,15 +92,17 @@ class DecoderLayer(Module):
 
         ValueError: impossible sizes.
         """
-        return cls(attention_over(rng, size, heads, dtype), around(size, dropout, pre_norm, dtype),
-                   attention_over(rng, size, heads, dtype), around(size, dropout, pre_norm, dtype),
-                   FeedForward.create(rng, size, inner, dtype=dtype),
-                   around(size, dropout, pre_norm, dtype))
+        return cls(attention=attention_over(rng, size, heads, dtype),
+                   around_attention=around(size, dropout, pre_norm, dtype),
+                   source_attention=attention_over(rng, size, heads, dtype),
+                   around_source=around(size, dropout, pre_norm, dtype),
+                   feed_forward=FeedForward.create(rng, size, inner, dtype=dtype),
+                   around_feed_forward=around(size, dropout, pre_norm, dtype))
 
     def forward(self, y, visible, memory, source_visible, rng=None, names=None):
-        """visible (B, T, T), memory (B, S, D), source_visible (B, T, S).
+        """y (B, T, D), visible (B, T, T), memory (B, S, D), source_visible (B, T, S)
 
-        → y (B, T, D), weights over the source (B, T, S), cache
+        → y (B, T, D), weights (B, T, S) over the source, cache.
         """
         inside, entered = self.around_attention.enter(y)
         found, _, looked = self.attention.forward(inside, inside, visible)
@@ -116,7 +118,7 @@ class DecoderLayer(Module):
         return y, weights, DecoderCache(written, source, fed)
 
     def backward(self, dy, dweights, cache, grad):
-        """From ∂L/∂y and ∂L/∂(weights) or None → dy (B, T, D), dmemory (B, S, D)."""
+        """dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D) before it, dmemory (B, S, D)."""
         dy = feed_forward_backward(self, dy, cache.feed_forward, grad)
         # y = leave(y, source_attention(inside, memory)),  inside = enter(y)
         entered, looked, left = cache.source
@@ -133,13 +135,12 @@ class DecoderLayer(Module):
         return dy, dmemory
 
     def next(self, y, written, source, source_visible):
-        """One more position.   y (B, 1, D), source_visible (B, 1, S).
+        """y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S)
 
-        written: keys and values of the positions before (B, t, 2A), or None; source: those of the
-        source (B, S, 2A).
+        → y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
 
-        → y (B, 1, D), weights (B, 1, S), the keys and values with this position's: the same as
-        `forward` gives at its last position
+        One more position: what `forward` gives at its last one. written: keys and values of the
+        positions before, then with this one's; source: those of the source.
         """
         inside, _ = self.around_attention.enter(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)
@@ -161,7 +162,7 @@ class DecoderLayer(Module):
 
 
 def attention_over(rng, size, heads, dtype):
-    return MultiHeadAttention.create(rng, size, size, heads=heads, init=glorot, dtype=dtype)
+    return MultiHeadAttention.create(rng, size, size, heads=heads, dtype=dtype)
 
 
 def around(size, dropout, pre_norm, dtype):

@@ -7,7 +7,7 @@ from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.gradcheck import randomize
 
-T, B, K, P, A, V = 5, 3, 4, 6, 7, 9
+T, B, K, H, A, D = 5, 3, 4, 6, 7, 9
 MASK = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 0]], bool)      # (T, B), ragged
 READERS = {
     "Salton, single": dict(score="single", bias=True),
@@ -23,11 +23,11 @@ READERS = {
 def key_value(rng, name=None, **settings):
     """A KeyValueReader of one of READERS, or with settings."""
     settings = READERS[name] if name else settings
-    return randomize(KeyValueReader.create(rng, P, K, dtype=np.float64, **settings), rng)
+    return randomize(KeyValueReader.create(rng, H, K, dtype=np.float64, **settings), rng)
 
 
 def ngram(rng, order=4, carried=False):
-    return randomize(NGramReader.create(rng, P, K, order, carried, dtype=np.float64), rng)
+    return randomize(NGramReader.create(rng, H, K, order, carried, dtype=np.float64), rng)
 
 
 def forward(reader, h):
@@ -36,7 +36,7 @@ def forward(reader, h):
 
 
 def memory_of(rng, size):
-    return rng.standard_normal((B, size, P)), rng.integers(0, 2, (B, size)).astype(bool)
+    return rng.standard_normal((B, size, H)), rng.integers(0, 2, (B, size)).astype(bool)
 
 
 # ---- the equations with whole arrays -------------------------------------------------------------
@@ -55,8 +55,8 @@ def plain_visible(known, steps, window):
     def sees(t, b, s):
         distance = first + t - s
         return known[b, s] and distance > 0 and (window is None or distance <= window)
-    rows, positions = range(len(known)), range(known.shape[1])
-    return np.array([[[sees(t, b, s) for s in positions] for b in rows] for t in range(steps)])
+    B, S = known.shape
+    return np.array([[[sees(t, b, s) for s in range(S)] for b in range(B)] for t in range(steps)])
 
 
 def plain_scores(attention, queries, keys):
@@ -70,9 +70,9 @@ def plain_scores(attention, queries, keys):
 
 def follows_the_plain_form(attention, window, rng):
     """A score over a history of its own, two positions before the first step."""
-    queries = rng.standard_normal((T, B, P))
+    queries = rng.standard_normal((T, B, H))
     keys = rng.standard_normal((B, T + 2, K))
-    values = rng.standard_normal((B, T + 2, V))
+    values = rng.standard_normal((B, T + 2, D))
     _, before = memory_of(rng, 2)
     visible = plain_visible(np.concatenate([before, MASK.T], 1), T, window)
     r, weights, _ = attention.forward(queries, keys, values, visible)
@@ -85,11 +85,11 @@ def follows_the_plain_form(attention, window, rng):
 
 
 def future_never_matters(reader, rng):
-    h = rng.standard_normal((T, B, P))
+    h = rng.standard_normal((T, B, H))
     y, _, weights, _ = forward(reader, h)
     for t in range(1, T):
         changed = h.copy()
-        changed[t:] = 10 * rng.standard_normal((T - t, B, P))
+        changed[t:] = 10 * rng.standard_normal((T - t, B, H))
         other, _, other_weights, cache = forward(reader, changed)
         np.testing.assert_allclose(other[:t], y[:t], rtol=1e-12)
         assert (np.abs(other[t] - y[t]).max(1) > 1e-6).all()
@@ -102,7 +102,7 @@ def future_never_matters(reader, rng):
 def chunks_with_memory_are_one_long_text(reader, cut, rng):
     """→ y and weights of the whole; of the second chunk memory, weights, and y without memory."""
     mask = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 1, 0], [1, 1, 0]], bool)
-    h = rng.standard_normal((len(mask), B, P))
+    h = rng.standard_normal((len(mask), B, H))
     y, _, weights, _ = reader.forward(h, mask)
     first, memory, _, _ = reader.forward(h[:cut], mask[:cut])
     second, memory, part, _ = reader.forward(h[cut:], mask[cut:], memory)

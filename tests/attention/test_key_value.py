@@ -7,7 +7,7 @@ import histories
 import laws
 import numpy as np
 import pytest
-from histories import MASK, READERS, B, P, T
+from histories import MASK, READERS, B, H, T
 
 from numpy_attention.attention.key_value import KeyValueReader
 
@@ -16,27 +16,27 @@ each = pytest.mark.parametrize("name", READERS)
 
 def plain_reader(reader, h, mask, memory=None):
     """y (T, B, K) and α (T, B, M + T) of a KeyValueReader."""
-    states, known = h.swapaxes(0, 1), mask.T
+    states = h.swapaxes(0, 1)
+    known = mask.T
     if memory is not None:
         states = np.concatenate([memory[0], states], 1)
         known = np.concatenate([memory[1], known], 1)
     parts = np.split(states, reader.roles, 2)
-    key, value = parts[0], parts[min(1, reader.roles - 1)]
+    value = parts[min(1, reader.roles - 1)]
     steps = np.split(h, reader.roles, 2)
-    query, predict = steps[0], steps[-1]
-    scores = histories.plain_scores(reader.attention, query, key)
+    scores = histories.plain_scores(reader.attention, steps[0], parts[0])
     visible = histories.plain_visible(known, len(h), reader.window)
     weights = histories.plain_softmax(scores, visible)
     r = (weights[..., None] * value).sum(2)
     b = 0 if reader.b is None else reader.b
-    return np.tanh(predict @ reader.W_x + r @ reader.W_r + b), weights
+    return np.tanh(steps[-1] @ reader.W_x + r @ reader.W_r + b), weights
 
 
 @pytest.mark.parametrize("remembered", [0, 2])
 @each
 def test_the_plain_form_gives_the_same(rng, name, remembered):
     reader = histories.key_value(rng, name)
-    h = rng.standard_normal((T, B, P))
+    h = rng.standard_normal((T, B, H))
     memory = histories.memory_of(rng, remembered) if remembered else None
     y, _, weights, _ = reader.forward(h, MASK, memory)
     wanted_y, wanted_weights = plain_reader(reader, h, MASK, memory)
@@ -52,8 +52,8 @@ def test_the_future_never_matters(rng, name):
 @each
 def test_a_step_that_sees_nothing_gets_zero_and_no_gradient(rng, name):
     reader = histories.key_value(rng, name)
-    h = rng.standard_normal((1, B, P))
-    unknown = rng.standard_normal((B, 3, P)), np.zeros((B, 3), bool)
+    h = rng.standard_normal((1, B, H))
+    unknown = rng.standard_normal((B, 3, H)), np.zeros((B, 3), bool)
     predict = np.split(h, reader.roles, 2)[-1]
     b = 0 if reader.b is None else reader.b
     for memory in (None, unknown):
@@ -79,14 +79,14 @@ def test_chunks_with_memory_are_one_long_text(rng, settings, cut):
     S = part.shape[2]
     np.testing.assert_allclose(part, weights[cut:, :, -S:], atol=1e-14)
     assert not weights[cut:, :, :-S].any(), "what is no longer remembered was out of reach"
-    assert memory[0].shape == (B, min(reader.carried, len(y)), P)
+    assert memory[0].shape == (B, min(reader.carried, len(y)), H)
     assert np.abs(forgetful - y[cut:]).max() > 1e-3
 
 
 @pytest.mark.parametrize("steps", [1, 2, 500])
 @each
 def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, name, steps):
-    h = rng.standard_normal((steps, B, P))
+    h = rng.standard_normal((steps, B, H))
     double, single = histories.both_precisions(histories.key_value(rng, name), h)
     laws.assert_close(single, double, 2e-5)
 
@@ -96,7 +96,7 @@ def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, name, steps
 def test_huge_scores_in_float32_are_what_float64_gives(rng, name, steps):
     reader = histories.key_value(rng, name)
     reader.attention.v *= 1e4 / np.abs(reader.attention.v).sum()                # scores up to ±1e4
-    double, single = histories.both_precisions(reader, rng.standard_normal((steps, B, P)))
+    double, single = histories.both_precisions(reader, rng.standard_normal((steps, B, H)))
     weights = double[3]
     assert np.abs(weights[1:].sum(2) - 1).max() < 1e-12
     assert not weights[0].any()

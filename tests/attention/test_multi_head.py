@@ -19,7 +19,8 @@ def test_heads_are_attentions_side_by_side(rng):
     values = rng.standard_normal((B, S, D))
     query = rng.standard_normal((B, Q))
     context, weights, _ = a.step(query, a.read(values, MASK), 0)
-    parts, looked = [], []
+    parts = []
+    looked = []
     for head in (slice(0, 2), slice(2, 4)):
         q = query @ a.W_q[:, head] + a.b_q[head]
         k = values @ a.W_k[:, head]
@@ -46,7 +47,8 @@ def test_one_query_after_another_is_all_at_once(rng):
 
     dy = rng.standard_normal(y.shape)
     dweights = rng.standard_normal(weights.shape)
-    grad, stepwise = a.zeros_like(), a.zeros_like()
+    grad = a.zeros_like()
+    stepwise = a.zeros_like()
     dqueries, dvalues = a.backward(dy, dweights, cache, grad)
     dmemory = memory.gradient()
     for t in reversed(range(T)):

@@ -4,28 +4,26 @@ import histories
 import laws
 import numpy as np
 import pytest
-from histories import MASK, B, K, P, T
+from histories import MASK, B, K, H, T
 
 
 @pytest.mark.parametrize("remembered", [False, True])
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_the_plain_form_gives_the_same(rng, order, remembered):
     reader = histories.ngram(rng, order)
-    h = rng.standard_normal((T, B, P))
+    h = rng.standard_normal((T, B, H))
     memory = histories.memory_of(rng, order - 2) if remembered else None
-    n = P // (order - 1)
+    n = H // (order - 1)
     wanted = np.zeros((T, B, K))
     for t in range(T):
         for b in range(B):
             for i in range(order - 1):          # part i + 1 of the state i places before
-                part, s = slice(i * n, (i + 1) * n), t - i
+                part = slice(i * n, (i + 1) * n)
+                s = t - i
                 if s >= 0:
-                    state, known = h[s, b], MASK[s, b]
+                    wanted[t, b] += MASK[s, b] * h[s, b, part] @ reader.W[part]
                 elif remembered:
-                    state, known = memory[0][b, s], memory[1][b, s]
-                else:
-                    continue
-                wanted[t, b] += known * state[part] @ reader.W[part]
+                    wanted[t, b] += memory[1][b, s] * memory[0][b, s, part] @ reader.W[part]
     y, _, weights, _ = reader.forward(h, MASK, memory)
     assert weights is None
     np.testing.assert_allclose(y, np.tanh(wanted), atol=1e-14)
@@ -44,12 +42,13 @@ def test_chunks_with_memory_are_one_long_text(rng, order, cut):
         assert memory is None
         np.testing.assert_allclose(forgetful, y[cut:], atol=1e-14)
     else:
-        assert memory[0].shape == (B, order - 2, P)
+        assert memory[0].shape == (B, order - 2, H)
         assert np.abs(forgetful - y[cut:]).max() > 1e-3
 
 
 def test_the_memory_is_given_where_it_is_asked_for(rng):
-    reader, h = histories.ngram(rng), rng.standard_normal((T, B, P))
+    reader = histories.ngram(rng)
+    h = rng.standard_normal((T, B, H))
     assert reader.forward(h, MASK)[1] is None
     states, known = reader.forward(h, MASK, keep=1)[1]
     assert (states == h[-2:].transpose(1, 0, 2)).all()
@@ -57,7 +56,8 @@ def test_the_memory_is_given_where_it_is_asked_for(rng):
 
 
 def test_a_memory_of_another_length_is_refused(rng):
-    reader, h = histories.ngram(rng), rng.standard_normal((T, B, P))
+    reader = histories.ngram(rng)
+    h = rng.standard_normal((T, B, H))
     message = r"memory \(B, M, H\) has shape \(3, 1, 6\), expected \(3, 2, 6\)"
     with pytest.raises(ValueError, match=message):
         reader.forward(h, MASK, histories.memory_of(rng, 1))
@@ -65,6 +65,6 @@ def test_a_memory_of_another_length_is_refused(rng):
 
 @pytest.mark.parametrize("steps", [1, 2, 500])
 def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, steps):
-    h = rng.standard_normal((steps, B, P))
+    h = rng.standard_normal((steps, B, H))
     double, single = histories.both_precisions(histories.ngram(rng), h)
     laws.assert_close(single, double, 2e-5)

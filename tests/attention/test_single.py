@@ -10,5 +10,5 @@ from numpy_attention.gradcheck import randomize
 
 @pytest.mark.parametrize("window", [None, 1, 3])
 def test_the_plain_form_gives_the_same(rng, window):
-    attention = Single.create(rng, histories.P, histories.K, histories.A, dtype=np.float64)
+    attention = Single.create(rng, histories.H, histories.K, histories.A, dtype=np.float64)
     histories.follows_the_plain_form(randomize(attention, rng), window, rng)

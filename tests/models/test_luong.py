@@ -4,6 +4,7 @@ import laws
 import numpy as np
 import pytest
 
+from numpy_attention.attention.choice import REFUSED
 from numpy_attention.checks.case import V
 from numpy_attention.checks.models import PAIRS, luong
 from numpy_attention.decoding.beam import beam_search
@@ -12,7 +13,6 @@ from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.names import SCORES, WINDOWS
 
-REFUSED = {("location", "local-m"), ("location", "local-p"), ("multi-head", "local-p")}
 ALLOWED = [(score, window) for score in SCORES for window in WINDOWS
            if (score, window) not in REFUSED]
 

@@ -8,7 +8,6 @@ from numpy_attention.checks.case import V
 from numpy_attention.checks.models import PAIRS, transformer
 from numpy_attention.data.batching import PairBatch, pair_batch
 from numpy_attention.data.vocabulary import BOS
-from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.transformer import Transformer
 
 FORMS = [{}, {"pre_norm": True, "tied": False}]
@@ -49,16 +48,6 @@ def test_shares_and_padding(rng):
     model = transformer(rng, np.float64)
     model.smoothing = 0.1
     laws.shares_and_padding(model, PAIRS)
-
-
-def test_positions_are_sines_and_rotations():
-    table = positional_encoding(50, 6, np.float64)
-    assert table[0].tolist() == [0, 1, 0, 1, 0, 1]
-    angle = 7 / 10000 ** (2 / 6)
-    np.testing.assert_allclose(table[7, 2:4], [np.sin(angle), np.cos(angle)])
-    np.testing.assert_array_equal(positional_encoding(4, 6, np.float64, start=9), table[9:13])
-    products = table @ table.T                      # depends on the distance alone
-    np.testing.assert_allclose(np.diag(products, 5), products[0, 5])
 
 
 def test_refusals(rng):

@@ -116,7 +116,8 @@ def fill_rest(theirs, ours, norms):
 
 
 def check_rest(theirs, grad, norms, tolerance):
-    found, wanted = {}, {}
+    found = {}
+    wanted = {}
     for name, linear, layer in (("inner", theirs.linear1, grad.feed_forward.inner),
                                 ("outer", theirs.linear2, grad.feed_forward.outer)):
         found |= {name: layer.W, f"{name} b": layer.b}
@@ -164,7 +165,8 @@ def test_decoder_layer(rng, dtype, tolerance, pre_norm):
     around = ours.around_attention, ours.around_source, ours.around_feed_forward
     fill_rest(theirs, ours, around)
     y, memory, dy = arrays_of(rng, dtype, (B, T, D), (B, S, D), (B, T, D))
-    mask, causal = np.arange(S) < np.array([[5], [3], [1]]), np.tri(T, dtype=bool)
+    mask = np.arange(S) < np.array([[5], [3], [1]])
+    causal = np.tri(T, dtype=bool)
     tensor, source = tensors(y, memory)
     out = theirs(tensor, source, tgt_mask=torch.from_numpy(~causal),
                  memory_key_padding_mask=torch.from_numpy(~mask))
