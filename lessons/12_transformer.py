@@ -310,7 +310,9 @@ print(f"held-out sentences: exactly right {figures['exact']:.1%} (greedy), BLEU 
 
 # %%
 _, mean, cache = model.forward(translator.batches(test).batch(range(len(test))))
-look, own = ([layer[part][2][2][3] for layer in cache[3]] for part in (4, 1))           # over source, own words (B, 4, T, ·)
+# the heads' weights of each layer (B, 4, T, ·), over the source and over the words written
+look = [layer.source.part.looked.attended.weights for layer in cache.layers]
+own = [layer.attention.part.looked.attended.weights for layer in cache.layers]
 assert np.allclose(look[-1].mean(1), mean.transpose(1, 0, 2), atol=1e-6)
 assert all((np.triu(weights, 1) == 0).all() for weights in own), "a head looks ahead"
 print(f"\npointing accuracy (the diagonal: {figures['diagonal']:.3f})")

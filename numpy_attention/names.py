@@ -68,11 +68,12 @@ SPLITS = ("train", "valid", "test")
 MODERN: dict[str, dict] = {
     "rnnsearch": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
-        "readout": "current", "reset": "after", "update": "old",
+        "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
+        "attention": "concat", "window": "global", "width": 10, "heads": 4,
     },
     "encoder-decoder": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
-        "readout": "current", "reset": "after", "update": "old",
+        "readout": "current", "reset": "after", "update": "old", "bidirectional": False,
     },
     "luong": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",

@@ -94,7 +94,7 @@ TRANSLATOR = (
     of_models("reset", "the GRU's reset gate: before or after the recurrent product",
               choices=names.RESETS),
     of_models("update", "the state that the update gate weights", choices=names.UPDATES),
-    of_models("attention", "how h_t scores a source position", choices=names.SCORES),
+    of_models("attention", "how the decoder scores a source position", choices=names.SCORES),
     of_models("window", "the positions it may see: all, or some beside the target's place, or "
               "beside a predicted place", choices=names.WINDOWS),
     of_models("width", "positions that a window has to either side", read=whole(1),

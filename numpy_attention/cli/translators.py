@@ -109,9 +109,10 @@ def check_heads(model: str, settings: Mapping[str, Any]) -> None:
 
 
 def name_of(model: str, settings: Mapping[str, Any]) -> str:
-    """A model with its attention, and its window unless it is global."""
+    """A model with its attention and its window; RNNsearch's own, and a global one, go unsaid."""
     mechanism = [settings.get("attention"), settings.get("window")]
-    return "-".join([model, *(name for name in mechanism if name and name != "global")])
+    unsaid = {None, "global", "concat" if model == "rnnsearch" else None}
+    return "-".join([model, *(name for name in mechanism if name not in unsaid)])
 
 
 # ---- translate ----------------------------------------------------------------------------------

@@ -128,8 +128,10 @@ def test_the_text_that_options_mean(own):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("--attention dot",
-     "--attention is given, but --model rnnsearch has none: leave it out, or choose --model luong"),
+    ("--model encoder-decoder --attention dot",
+     "--attention is given, but --model encoder-decoder has none: leave it out, or choose --model "
+     "rnnsearch or luong"),
+    ("--attention dot", "dot needs queries of the values' size; general has a matrix between"),
     ("--model transformer --embedding 3",
      "--embedding is given, but --model transformer has none"),
     ("--model transformer --no-input-feeding", "--input-feeding is given"),
@@ -172,6 +174,8 @@ def test_train_says_what_it_does(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("words, name", [
     ("--layers 2", "rnnsearch"),
+    ("--attention general --window local-m --width 1", "rnnsearch-general-local-m"),
+    ("--attention scaled-dot --no-bidirectional", "rnnsearch-scaled-dot"),
     ("--layers 2 --model encoder-decoder", "encoder-decoder"),
     ("--model luong --attention concat --window local-p --width 2", "luong-concat-local-p"),
     ("--model luong --attention multi-head --heads 2 --cell gru", "luong-multi-head"),
