@@ -27,7 +27,8 @@ from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.grammar import phenomena
 from numpy_attention.data.vocabulary import BOS, EOS, Vocabulary
 from numpy_attention.gradcheck import GradientError, gradcheck, randomize
-from numpy_attention.models.luong import WINDOWS, LuongTranslator
+from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.names import WINDOWS
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
@@ -208,8 +209,9 @@ source, target = [4, 6, 5, 6, 7, EOS], [5, 8, 7, 5, 4, 6, EOS]
 
 
 def create(score, window, feeding):
-    model = LuongTranslator.create(np.random.default_rng(0), 8, 9, embedding=3, hidden=4, layers=1, cell="rnn", D=2,
-                                   attention=score, window=window, input_feeding=feeding, alignment=5, dtype=np.float64)
+    model = LuongTranslator.create(np.random.default_rng(0), 8, 9, embedding=3, hidden=4, layers=1, cell="rnn",
+                                   attention=score, window=window, width=2, input_feeding=feeding, alignment=5,
+                                   dtype=np.float64)
     return randomize(model, np.random.default_rng(1), 0.7)
 
 
