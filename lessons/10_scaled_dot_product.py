@@ -119,7 +119,7 @@ print("saved", plotting.save(figure, OUTPUTS / "10_gradient.png").name)
 
 # %%
 def attention(q, k, v, visible, scale):
-    """q (…, T, d), k (…, S, d), v (…, S, d_v), visible (…, T, S) → (…, T, d_v), weights, cache."""
+    """q (…, T, d), k (…, S, d), v (…, S, d_v), visible broadcasts to (…, T, S) → (…, T, d_v), weights, cache."""
     weights = softmax(np.where(visible, q @ k.swapaxes(-1, -2) * scale, -np.inf))
     return weights @ v, weights, (q, k, v, weights, scale)
 

@@ -150,11 +150,9 @@ def randomize(module, rng, scale=0.5):
 
 
 def protocol(attention, mask):
-    """(forward, backward) that drive an attention's read and steps, for gradcheck.
-
-    queries (T, B, Q), values (B, S, D), mask (B, S) → contexts (T, B, D), weights (T, B, S).
-    """
+    """(forward, backward) that drive an attention's read and steps, for gradcheck; mask (B, S)."""
     def forward(queries, values):
+        """queries (T, B, Q), values (B, S, D) → contexts (T, B, D), weights (T, B, S), cache."""
         memory = attention.read(values, mask)
         steps = [attention.step(query, memory, t) for t, query in enumerate(queries)]
         contexts, weights, caches = zip(*steps)
@@ -210,7 +208,8 @@ def _suspects(analytic, numeric, wrong):
     found = []
     large = np.abs(numeric) > 1e-3 * np.abs(numeric).max()
     ratios = analytic[large] / numeric[large]
-    if len(ratios) and np.allclose(ratios, ratios[0], rtol=1e-4):
+    scaled = len(ratios) and np.allclose(ratios, ratios[0], rtol=1e-4)
+    if scaled and not np.isclose(ratios[0], 1, rtol=1e-4):
         why = "a factor, or a term counted more than once"
         if np.isclose(ratios[0], -1):
             why = "a sign"

@@ -45,10 +45,7 @@ def glorot(rng, shape, dtype=np.float32):
 
 
 def orthogonal(rng, shape, dtype=np.float32):
-    """Blocks of orthogonal matrices side by side (Saxe et al. 2014).
-
-    For the recurrent weights (H, G) of a cell, G = gates · H.
-    """
+    """→ a cell's recurrent weights (H, G): orthogonal blocks side by side (Saxe et al. 2014)."""
     H = shape[0]
     blocks = []
     for _ in range(max(1, shape[1] // H)):

@@ -200,10 +200,10 @@ class Module:
     def __repr__(self):
         rows = [(name, str(array.shape), f"{array.size:,}")
                 for name, array in self.named_parameters()]
-        first, second, third = (max((len(row[i]) for row in rows), default=0) for i in range(3))
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
         lines = [f"{type(self).__name__}: {self.size:,} parameters"]
         for name, shape, count in rows:
-            lines.append(f"  {name:<{first}}  {shape:<{second}}  {count:>{third}}")
+            lines.append(f"  {name:<{widths[0]}}  {shape:<{widths[1]}}  {count:>{widths[2]}}")
         for other, name in self.ties():
             lines.append(f"  {other} is tied to {name}")
         return "\n".join(lines)

@@ -88,7 +88,7 @@ MODERN: dict[str, dict] = {
 
 
 def find(what, name, table):
-    """The class behind a name of one of these tables. ValueError: a name that it does not have."""
+    """What a table has for a name: its class, or None. ValueError: a name that it does not have."""
     if name not in table:
         raise ValueError(f"{what} {name!r}: expected one of {', '.join(table)}")
     place = table[name]

@@ -147,7 +147,7 @@ BAD = {
         ValueError, "dstate has 1 arrays, expected 2"),
     "GRU: pre-activations of another width": (
         lambda: before.begin(np.zeros((2, 2, 5), F)),
-        ValueError, r"a \(T, B, gates · H\) has shape \(2, 2, 5\), expected \(any, any, 12\)"),
+        ValueError, r"a \(T, B, G\) has shape \(2, 2, 5\), expected \(any, any, 12\)"),
     "RNN: pre-activations of another dtype": (
         lambda: rnn.begin(np.zeros((5, 2, 4))),
         TypeError, "a is float64"),

@@ -29,20 +29,20 @@ class Bidirectional(Module):
 
     @property
     def output_size(self):
-        """The size of h_j, of both directions together."""
+        """D, the size of h_j: both cells' states together."""
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
     def forward(self, xs, state=None, mask=None, rng=None, names=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, 2H), (→h_T, ←h_1), cache; rng, names: a stack's."""
+        """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache; rng, names: a stack's."""
         before, after = (None, None) if state is None else state
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]
         back, first, backward_cache = self.backward_cell.forward(xs[::-1], after, reversed_mask)
-        ys = np.concatenate([ahead, back[::-1]], axis=2)                    # (T, B, 2H)
+        ys = np.concatenate([ahead, back[::-1]], axis=2)                    # (T, B, D)
         return ys, (last, first), Cache(forward_cache, backward_cache)
 
     def backward(self, dys, dstate, cache, grad):
-        """dys (T, B, 2H) → (dxs, (∂L/∂ initial state forward, backward)).
+        """dys (T, B, D) → dxs (T, B, I), (∂L/∂ initial state forward, backward).
 
         dstate None, or either half None, stands for 0.
         """

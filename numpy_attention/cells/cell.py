@@ -41,7 +41,7 @@ class Cache(NamedTuple):
 
 
 class Cell(Module):
-    """A recurrent cell: fields W (I, G), U (H, G) and b (G,), where G = gates · H.
+    """A recurrent cell: fields W (I, G), U (H, G), b (G,), where G = gates · H.
 
     Its methods are those of `protocol.RecurrentCell`, which says what each does. A cell of one's
     own writes `_step` and `_step_backward`, its equations without a thought for masks, and names
@@ -61,7 +61,7 @@ class Cell(Module):
         return len(self.b)
 
     def zero_state(self, B):
-        """The initial state of B sequences: zeros (B, H)."""
+        """The initial state of B sequences, zeros → h (B, H)."""
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     # ---- the input's part: one product for all steps ----------------------------------------
@@ -89,10 +89,10 @@ class Cell(Module):
     def begin(self, a, state=None, mask=None, rng=None, names=None):
         """Room for the steps of a (T, B, G) from `state`, None: zeros (rng, names: a stack's).
 
-        ValueError: shapes that do not fit; TypeError: a mask that is not boolean, an `a` of another
-        dtype than the weights.
+        The steps take `a` over: its padding becomes 0. ValueError: shapes that do not fit;
+        TypeError: a mask that is not boolean, an `a` of another dtype than the weights.
         """
-        expect("a", a, (None, None, self.gates_size), "(T, B, gates · H)", "a = cell.project(xs)")
+        expect("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         expect_dtype("a", a, self.U)
         T, B, _ = a.shape
         if mask is None:
@@ -112,7 +112,7 @@ class Cell(Module):
         return steps.hs[t]
 
     def hidden(self, state):
-        """h (B, H) of a state, which may hold more."""
+        """→ h (B, H) of a state, which may hold more."""
         return arrays(state)[0]
 
     def step(self, t, steps):

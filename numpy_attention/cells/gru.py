@@ -79,7 +79,7 @@ class GRU(Cell):
         return self.update == "new"
 
     def _blocks(self):
-        """U_rz (H, 2H) and U_n (H, H): with reset="before" they multiply h and s = r ∘ h."""
+        """→ U_rz (H, 2H), U_n (H, H): with reset="before" they multiply h and s = r ∘ h."""
         H = self.hidden_size
         return self.U[:, :2 * H], self.U[:, 2 * H:]
 

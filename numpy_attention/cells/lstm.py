@@ -28,8 +28,8 @@ class LSTMSteps(Steps):
 class LSTM(Cell):
     """Long short-term memory; gates side by side in PyTorch's order i f g o. The state is (h, c).
 
-        i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget and output gate
-        g       = tanh(x_t W + h_{t−1} U + b)   candidate
+        i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget, output gate: each has its block of
+        g       = tanh(x_t W + h_{t−1} U + b)   candidate                   columns in W, U and b
         c_t     = f ∘ c_{t−1} + i ∘ g
         h_t     = o ∘ tanh(c_t)
 
@@ -54,7 +54,7 @@ class LSTM(Cell):
         return cls(W, U, b)
 
     def zero_state(self, B):
-        """The initial state of B sequences: zeros (h (B, H), c (B, H))."""
+        """The initial state of B sequences, zeros → h (B, H), c (B, H)."""
         return super().zero_state(B), super().zero_state(B)
 
     def state(self, steps, t):

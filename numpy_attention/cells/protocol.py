@@ -78,7 +78,7 @@ class RecurrentCell(Protocol):
         """The state before step t; t = T or −1: the last one."""
 
     def hidden(self, state: Any) -> Array:
-        """h (B, H) of a state, or of a state's gradient; a stack's: of the top layer."""
+        """→ h (B, H) of a state, or of a state's gradient; a stack's: of the top layer."""
 
     def begin_backward(self, steps: Any) -> GradientsOfSteps:
         """Room for the gradients of the steps."""

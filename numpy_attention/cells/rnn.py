@@ -1,4 +1,4 @@
-"""The Elman network: h_t = tanh(W x_t + U h_{t−1} + b) (Elman 1990)."""
+"""The Elman network (Elman 1990)."""
 
 from dataclasses import dataclass
 

@@ -22,12 +22,12 @@ class StackedSteps:
 
     @property
     def a(self):
-        """The first layer's pre-activations (T, B, G): a decoder adds to a[t] before step t."""
+        """→ the first layer's pre-activations (T, B, G): a decoder adds to a[t] before step t."""
         return self.layers[0].a
 
     @property
     def hs(self):
-        """The top layer's states (T + 1, B, H)."""
+        """→ the top layer's states (T + 1, B, H)."""
         return self.layers[-1].hs
 
 
@@ -39,12 +39,12 @@ class StackedGradients:
 
     @property
     def a(self):
-        """∂L/∂a (T, B, G) of the first layer."""
+        """→ ∂L/∂a (T, B, G) of the first layer."""
         return self.layers[0].a
 
 
 class Cache(NamedTuple):
-    """What the backward pass over a whole sequence reads: for each layer one of both."""
+    """What the backward pass over a whole sequence reads, layer by layer."""
 
     cells: list[Any]
     dropped: list[Any]      # None: no dropout, as below the first layer
@@ -64,7 +64,10 @@ class Stacked(Module):
 
     @classmethod
     def create(cls, make, sizes, dropout=0.0):
-        """Layers make(below, above) of neighbouring sizes: what the first reads, each state."""
+        """A layer make(below, above) for each two neighbours among the sizes.
+
+        sizes: of what the first layer reads, then of each layer's state.
+        """
         layers = [make(below, above) for below, above in zip(sizes, sizes[1:])]
         return cls(layers, Dropout(dropout))
 
@@ -116,7 +119,7 @@ class Stacked(Module):
         return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
 
     def hidden(self, state):
-        """h (B, H) of the top layer's state."""
+        """→ h (B, H) of the top layer's state."""
         return self.cells[-1].hidden(state[-1])
 
     def step(self, t, steps):
@@ -176,13 +179,13 @@ class Stacked(Module):
 
     def backward(self, dys, dstate, cache, grad):
         """→ (dxs, the layers' ∂L/∂ initial states)."""
-        first = []
+        dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):
             dys, dbefore = self.cells[i].backward(dys, dafter[i], cache.cells[i], grad.cells[i])
             dys = self.dropout.backward(dys, cache.dropped[i])
-            first.append(dbefore)
-        return dys, tuple(reversed(first))
+            dfirst.append(dbefore)
+        return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
         """One state for each layer, None where there is none."""

@@ -65,8 +65,8 @@ def local_p(rng, dtype):
     return LocalPredictive.create(rng, general(rng, dtype), Q, H, WIDE, dtype=dtype)
 
 
-def multi_head(rng, dtype, heads=3, scaled=True):
-    return MultiHeadAttention.create(rng, Q, D, 6, 5, heads, scaled, dtype=dtype)
+def multi_head(rng, dtype, heads=2, scaled=True):
+    return MultiHeadAttention.create(rng, Q, D, 2 * A, H, heads, scaled, dtype=dtype)
 
 
 # ---- every score with every window ---------------------------------------------------------------
@@ -92,7 +92,7 @@ def title(score, window):
 
 def chosen(score, window, rng, dtype):
     width = WIDTHS.get(window, WIDE)
-    choice = AttentionChoice(score, window, width, alignment=10, longest=8, heads=2)
+    choice = AttentionChoice(score, window, width, alignment=2 * A, longest=8, heads=2)
     queries = query_size(choice)
     create = lambda rng, dtype: choice.create(rng, queries, D, dtype=dtype)
     return attention(rng, dtype, create, queries)
@@ -164,7 +164,7 @@ def without_queries(case):
 
 def reader(rng, dtype, create, hidden, remembered=2):
     """A reader of a ragged batch that remembers states, into which no gradient flows."""
-    layer = randomize(create(rng, hidden, 5, dtype=dtype), rng)
+    layer = randomize(create(rng, hidden, A, dtype=dtype), rng)
     mask = KNOWN[:, 2:].T
     memory = None
     if remembered:
@@ -178,7 +178,7 @@ def reader(rng, dtype, create, hidden, remembered=2):
 
 def key_value(roles, **settings):
     create = partial(KeyValueReader.create, roles=roles, **settings)
-    return partial(reader, create=create, hidden=3 * roles)
+    return partial(reader, create=create, hidden=H * roles)
 
 
 CASES = {
@@ -196,7 +196,7 @@ CASES = {
     "KeyValueReader one role": key_value(1, bias=True, carried=3),
     "KeyValueReader two roles": key_value(2, window=2),
     "KeyValueReader three roles": key_value(3),
-    "NGramReader": partial(reader, create=partial(NGramReader.create, order=4), hidden=6),
+    "NGramReader": partial(reader, create=partial(NGramReader.create, order=4), hidden=3 * H),
     "NGramReader from nothing": partial(reader, create=partial(NGramReader.create, order=3),
-                                        hidden=6, remembered=0),
+                                        hidden=2 * H, remembered=0),
 }

@@ -13,10 +13,10 @@ B = 3               # batch
 I = 2               # inputs    # noqa: E741
 H = 5               # states
 S = 6               # source positions
-D = 4               # values
-Q = 3               # query
+D = 9               # values
+Q = 10              # query
 A = 7               # scoring size
-V = 9               # vocabulary
+V = 11              # vocabulary
 SEED = 7            # of the dropout inside a case: every call draws the same masks
 
 
@@ -45,8 +45,7 @@ def plain(target, *inputs):
     return Case(target, inputs, target.forward, target.backward)
 
 
-def same_loss(*losses):
-    """True, or GradientError: loss_and_grad must return the loss whose gradient it is."""
+def expect_same_loss(*losses):
+    """GradientError: loss_and_grad must return the loss whose gradient it is."""
     if not np.allclose(losses, losses[-1], 1e-6):
         raise GradientError(f"loss_and_grad returns the loss {losses[0]}, expected {losses[1:]}")
-    return True

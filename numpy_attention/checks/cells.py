@@ -10,13 +10,13 @@ from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.checks.case import B, D, H, I, Q, SEED, T, Case, array, ragged
+from numpy_attention.checks.case import B, H, I, SEED, T, Case, array, ragged
 from numpy_attention.gradcheck import randomize
-from numpy_attention.layers.dropout import Dropout
 from numpy_attention.names import CELLS, RESETS, UPDATES, find
 from numpy_attention.trees import tree_map
 
 MASK = ragged(T, [4, 2, 1])
+SIZES = (I, H, 7, 6)      # of what the first layer of a stack reads, and of its layers' states
 
 
 # ---- a layer that reads a whole sequence ------------------------------------------------------
@@ -74,12 +74,10 @@ def decoder(rng, dtype, kind):
 
         a_t = x_t W + b + h_{t−1} F  of the first layer, h the top layer's states, no F in step 0
     """
-    sizes = (I, H), (H, D), (D, Q)
-    cells = [kind.create(rng, below, above, dtype=dtype) for below, above in sizes]
-    stack = randomize(Stacked(cells, Dropout(0.3)), rng)
+    stack = randomize(stacked(rng, dtype, kind), rng)
     xs = array(rng, dtype, T, B, I)
     state = random_state(rng, dtype, stack)
-    F = array(rng, dtype, Q, stack.gates_size)
+    F = array(rng, dtype, stack.hidden_size, stack.gates_size)
 
     def forward(xs, state, F):
         steps = stack.begin(stack.project(xs), state, MASK, np.random.default_rng(SEED))
@@ -113,17 +111,15 @@ def gru(reset, update):
 
 
 def bidirectional(rng, dtype):
-    return Bidirectional(RNN.create(rng, I, H, dtype=dtype), GRU.create(rng, I, D, dtype=dtype))
+    return Bidirectional(RNN.create(rng, I, H, dtype=dtype), GRU.create(rng, I, 6, dtype=dtype))
 
 
-def stacked(rng, dtype):
-    return Stacked([LSTM.create(rng, I, H, dtype=dtype), LSTM.create(rng, H, D, dtype=dtype),
-                    LSTM.create(rng, D, I, dtype=dtype)], Dropout(0.3))
+def stacked(rng, dtype, kind=LSTM, sizes=SIZES, dropout=0.3):
+    return Stacked.create(partial(kind.create, rng, dtype=dtype), sizes, dropout)
 
 
 def undropped(rng, dtype):
-    cells = [RNN.create(rng, I, H, dtype=dtype), RNN.create(rng, H, D, dtype=dtype)]
-    return Stacked(cells, Dropout())
+    return stacked(rng, dtype, RNN, SIZES[:3], 0.0)
 
 
 def cases_of(kind):

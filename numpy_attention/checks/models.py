@@ -1,15 +1,17 @@
 """Gradient checks of whole models: forward and backward, and loss_and_grad as training calls it."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
-from numpy_attention.checks.case import SEED, V, Case, array, same_loss
+from numpy_attention.checks.case import SEED, B, V, Case, array, expect_same_loss
 from numpy_attention.data.batching import TextBatch, pair_batch
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.gradcheck import randomize
+from numpy_attention.layers.output import Output
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel
@@ -18,7 +20,7 @@ from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.models.transformer import Transformer
 from numpy_attention.names import READERS
 
-PAIRS = pair_batch([[4, 5, 6], [5, 7], [6, 4, 4, 5]], [[4, 5], [8, 7, 4], [5]])
+PAIRS = pair_batch([[4, 5, 6], [5, 7], [6, 4, 4, 5, 7]], [[4, 5], [8, 7, 4, 6], [5]])
 TEXT = TextBatch(
     np.array([[4, 6, 5], [5, 5, 4], [4, 0, 6], [8, 0, 7]]),
     np.array([[5, 5, 4], [4, 0, 6], [8, 0, 7], [6, 0, 4]]),
@@ -30,47 +32,57 @@ TEXT = TextBatch(
 
 def translator(rng, dtype, model, **settings):
     """RNNSearch or EncoderDecoder."""
-    model = model.create(rng, 8, V, embedding=3, hidden=4, maxout=2, init="modern", dtype=dtype,
+    model = model.create(rng, 8, V, embedding=2, hidden=4, maxout=7, init="modern", dtype=dtype,
                          **settings)
     return randomize(model, rng, 0.8)
 
 
 def with_decoder(rng, dtype, model, kind):
     """RNNSearch around a decoder of another kind; an LSTM's state begins with two blocks of W_s."""
-    model = translator(rng, dtype, model)
-    model.decoder = kind.create(rng, 3, 4, dtype=dtype)
-    model.C = np.empty((8, model.decoder.gates_size), dtype)
+    decoder = kind.create(rng, 2, 4, dtype=dtype)
+    parts = {"decoder": decoder, "C": np.empty((8, decoder.gates_size), dtype)}
     if kind is LSTM:
-        model.W_s = np.empty((4, 8), dtype)
-        model.b_s = np.empty(8, dtype)
-    return randomize(model, rng, 0.8)
+        parts |= {"W_s": np.empty((4, 8), dtype), "b_s": np.empty(8, dtype)}
+    return randomize(replace(translator(rng, dtype, model), **parts), rng, 0.8)
 
 
 def luong(rng, dtype, model=LuongTranslator, **settings):
-    settings = {"layers": 2, "dropout": 0.2, "alignment": 5} | settings
+    settings = {"layers": 2, "dropout": 0.2, "alignment": 9} | settings
     if "window" in settings:
         settings["width"] = 7
     if settings.get("attention") == "multi-head":
         del settings["alignment"]
-    model = model.create(rng, 8, V, embedding=3, hidden=4, dtype=dtype, **settings)
+    model = model.create(rng, 8, V, embedding=2, hidden=4, dtype=dtype, **settings)
     return randomize(model, rng, 0.8)
 
 
+def luong_of_sizes(rng, dtype, model, **settings):
+    """LuongTranslator whose h̃_t has another size than h_t."""
+    model = luong(rng, dtype, model, **settings)
+    parts = {"F": (7, model.decoder.gates_size), "C": (4, 7), "W": (4, 7), "b": (7,)}
+    parts = {name: np.empty(shape, dtype) for name, shape in parts.items()}
+    output = Output.create(rng, 7, V, dtype=dtype)
+    return randomize(replace(model, output=output, **parts), rng, 0.8)
+
+
 def transformer(rng, dtype, model=Transformer, **settings):
-    model = model.create(rng, 8, V, size=4, layers=2, heads=2, inner=5, dropout=0.2, smoothing=0.0,
+    model = model.create(rng, 8, V, size=4, layers=2, heads=2, inner=8, dropout=0.2, smoothing=0.0,
                          dtype=dtype, **settings)
     randomize(model, rng)
     for layer in model.encoder + model.decoder:     # away from max(0, x)'s corner
-        layer.feed_forward.inner.b[...] = 2 * (-1) ** np.arange(5)
+        layer.feed_forward.inner.b[...] = 2 * (-1) ** np.arange(8)
     return model
 
 
-def language_model(rng, dtype, **settings):
-    return randomize(LanguageModel.create(rng, V, 3, dropout=0.2, dtype=dtype, **settings), rng)
+def language_model(rng, dtype, embedding=2, **settings):
+    model = LanguageModel.create(rng, V, hidden=5, embedding=embedding, dropout=0.2, dtype=dtype,
+                                 **settings)
+    return randomize(model, rng)
 
 
-def attentive(rng, dtype, **settings):
-    model = AttentiveLanguageModel.create(rng, V, hidden=6, dropout=0.2, dtype=dtype, **settings)
+def attentive(rng, dtype, hidden=6, **settings):
+    model = AttentiveLanguageModel.create(rng, V, hidden=hidden, embedding=7, dropout=0.2,
+                                          dtype=dtype, **settings)
     return randomize(model, rng)
 
 
@@ -93,7 +105,7 @@ def translation(rng, dtype, model, create=translator, **settings):
 def text(rng, dtype):
     """forward and backward from a carried state, with a gradient from the next batch."""
     model = language_model(rng, dtype, cell="gru")
-    states = tuple(array(rng, dtype, 3, 3) for _ in range(2))
+    states = tuple(array(rng, dtype, B, 5) for _ in range(2))
 
     def forward(state):
         return model.forward(TEXT, state, np.random.default_rng(SEED))
@@ -102,14 +114,14 @@ def text(rng, dtype):
 
 def attentive_text(rng, dtype):
     """forward and backward from a carried state and memory."""
-    model = attentive(rng, dtype, layers=1, cell="gru", carried=2)
+    model = attentive(rng, dtype, hidden=5, layers=1, cell="gru", carried=2)
     known = np.array([[1, 1], [0, 1], [1, 1]], bool)
-    memory = array(rng, dtype, 3, 2, 6), known
+    memory = array(rng, dtype, B, 2, 5), known
 
     def forward(states):
         y, (states, _), cache = model.forward(TEXT, (states, memory), np.random.default_rng(SEED))
         return y, states, cache
-    return Case(model, ((array(rng, dtype, 3, 6),),), forward, model.backward)
+    return Case(model, ((array(rng, dtype, B, 5),),), forward, model.backward)
 
 
 def loss(rng, dtype, create, batch, **settings):
@@ -130,7 +142,8 @@ def loss(rng, dtype, create, batch, **settings):
     def backward(dloss, loss, grad):
         rng = np.random.default_rng(SEED)
         again, _ = model.loss_and_grad(batch, None, dloss, grad, rng)
-        return same_loss(again, loss) and ()
+        expect_same_loss(again, loss)
+        return ()
     return Case(model, (), forward, backward)
 
 
@@ -146,7 +159,7 @@ attentive_loss = partial(loss, create=attentive, batch=TEXT)
 CASES = {
     "LanguageModel": text,
     "LanguageModel loss": partial(text_loss, cell="lstm"),
-    "LanguageModel tied loss": partial(text_loss, cell="rnn", tied=True),
+    "LanguageModel tied loss": partial(text_loss, cell="rnn", tied=True, embedding=None),
     "AttentiveLanguageModel": attentive_text,
     **{f"AttentiveLanguageModel {name} loss": partial(attentive_loss, attention=name)
        for name in READERS},
@@ -164,7 +177,7 @@ CASES = {
     "RNNSearch multi-head": partial(rnnsearch, attention="multi-head", heads=2, **MODERN),
     "RNNSearch Elman": partial(rnnsearch, create=with_decoder, kind=RNN),
     "RNNSearch LSTM": partial(rnnsearch, create=with_decoder, kind=LSTM),
-    "LuongTranslator": partial(luong_pass, attention="general", bias=True),
+    "LuongTranslator": partial(luong_pass, create=luong_of_sizes, attention="general", bias=True),
     "LuongTranslator GRU": partial(luong_pass, cell="gru", bidirectional=True),
     "LuongTranslator loss": partial(luong_loss, attention="concat", window="local-p"),
     "LuongTranslator location loss": partial(luong_loss, attention="location", input_feeding=False),

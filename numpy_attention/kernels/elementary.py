@@ -115,7 +115,7 @@ def _sigmoid(x):
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS | {"reassoc", "nnan"})
 def row_max(row):
-    """max_j row_j; where the row holds a NaN the result may miss it, the row itself does not."""
+    """max_j row_j. It may pass over a NaN, which shows in all that is made of the row itself."""
     top = row[0]
     for j in range(1, row.shape[0]):
         top = row[j] if row[j] > top else top

@@ -13,7 +13,7 @@ from numpy_attention.shapes import at_least, expect, expect_dtype
 
 class Cache(NamedTuple):
     s: Array                # (N, H)
-    y: Array                # (N, E)
+    Ey: Array               # (N, E)
     c: Array                # (N, D)
     chosen: Array           # (N, l)  of maxout
 
@@ -43,30 +43,30 @@ class DeepOutput(Module):
         C_o = init(rng, (context, 2 * size), dtype)
         return cls(U_o, V_o, C_o, np.zeros(2 * size, dtype), Maxout())
 
-    def forward(self, s, y, c):
-        """y: the words' rows E y. → t (N, l), cache.
+    def forward(self, s, Ey, c):
+        """→ t (N, l), cache.
 
         ValueError, TypeError: a part of another size, number or dtype.
         """
-        for name, x, W, axes in (("s", s, self.U_o, "(N, H)"), ("Ey", y, self.V_o, "(N, E)"),
+        for name, x, W, axes in (("s", s, self.U_o, "(N, H)"), ("Ey", Ey, self.V_o, "(N, E)"),
                                  ("c", c, self.C_o, "(N, D)")):
             expect(name, x, (len(s), len(W)), axes)
             expect_dtype(name, x, W)
         a = s @ self.U_o                                                    # (N, 2l)  t~
-        a += y @ self.V_o
+        a += Ey @ self.V_o
         a += c @ self.C_o
         a += self.b
         t, chosen = self.maxout.forward(a)                                  # (N, l)
-        return t, Cache(s, y, c, chosen)
+        return t, Cache(s, Ey, c, chosen)
 
     def backward(self, dt, cache, grad):
         """∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
-        s, y, c, chosen = cache
+        s, Ey, c, chosen = cache
         # t = maxout(t~)
         da = self.maxout.backward(dt, chosen)                               # (N, 2l)
         # t~ = U_o s + V_o E y + C_o c + b
         grad.b += da.sum(0)
         grad.C_o += c.T @ da
-        grad.V_o += y.T @ da
+        grad.V_o += Ey.T @ da
         grad.U_o += s.T @ da
         return da @ self.U_o.T, da @ self.V_o.T, da @ self.C_o.T

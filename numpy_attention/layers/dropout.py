@@ -73,7 +73,7 @@ class Dropout(Module):
 
 
 def position_names(T, rows):
-    """Names (T, B) of the positions of sentences `rows` (B,): what dropout hashes.
+    """rows (B,) of the sentences → names (T, B) of their positions, which dropout hashes.
 
     They are the same however a batch is split.
     """

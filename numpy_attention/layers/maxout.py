@@ -9,7 +9,7 @@ from numpy_attention.module import Module
 
 @dataclass(eq=False)
 class Maxout(Module):
-    """t_j = max(t~_{2j}, t~_{2j+1}).   t~ (…, 2l) → t (…, l); Bahdanau et al. 2015, A.2.2."""
+    """t_j = max(x_{2j}, x_{2j+1}).   x (…, 2l) → t (…, l); x is t~ in Bahdanau et al., A.2.2."""
 
     def forward(self, x):
         """→ t, and where the first of a pair was taken. ValueError: an odd number of columns."""
@@ -20,11 +20,11 @@ class Maxout(Module):
         second = x[..., 1::2]                                               # (…, l)
         return np.maximum(first, second), first >= second
 
-    def backward(self, dy, cache, grad=None):
-        """∂L/∂t (…, l) → dt~ (…, 2l)."""
+    def backward(self, dt, cache, grad=None):
+        """∂L/∂t (…, l) → dx (…, 2l)."""
         first_taken = cache                                                 # (…, l)
-        dx = np.empty(dy.shape[:-1] + (2 * dy.shape[-1],), dy.dtype)        # (…, 2l)
+        dx = np.empty(dt.shape[:-1] + (2 * dt.shape[-1],), dt.dtype)        # (…, 2l)
         # t = max(first, second): all goes to the larger, to the first where they are equal
-        dx[..., ::2] = dy * first_taken
-        dx[..., 1::2] = dy * ~first_taken
+        dx[..., ::2] = dt * first_taken
+        dx[..., 1::2] = dt * ~first_taken
         return dx

@@ -48,10 +48,10 @@ class Output(Module):
 
     def loss(self, x, targets):
         """Σ −log p[target] over the rows, as a float."""
-        return sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0))
+        return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grad, smoothing=0.0):
-        """The loss Σ −log p[target], and dx = ∂(scale · loss)/∂x (N, K), in one go.
+        """→ the loss Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
 
         smoothing ε (Szegedy et al. 2016, section 7):
 

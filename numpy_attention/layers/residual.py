@@ -17,10 +17,10 @@ class Left(NamedTuple):
 
 @dataclass(eq=False)
 class Residual(Module):
-    """A residual connection around f; D is dropout.   x (…, D) → y (…, D).
+    """A residual connection around f.   x (…, D) → y (…, D).
 
-        y = LayerNorm(x + D(f(x)))          post-norm, Vaswani et al. 2017, section 3.1
-        y = x + D(f(LayerNorm(x)))          pre_norm=True, Xiong et al. 2020
+        y = LayerNorm(x + dropout(f(x)))        post-norm, Vaswani et al. 2017, section 3.1
+        y = x + dropout(f(LayerNorm(x)))        pre_norm=True, Xiong et al. 2020
 
     The second trains without a warm-up too. f is whatever happens between `enter`, which gives its
     input, and `leave`, which takes its output.
@@ -31,13 +31,13 @@ class Residual(Module):
     pre_norm: bool = False
 
     def enter(self, x):
-        """→ the input of f, cache."""
+        """x (…, D) → the input of f (…, D), cache."""
         if self.pre_norm:
             return self.norm.forward(x)
         return x, None
 
     def leave(self, x, fx, rng=None, names=None):
-        """→ y, cache."""
+        """x, fx (…, D) → y (…, D), cache."""
         fx, dropped = self.dropout.forward(fx, rng, names)
         y = x + fx
         normed = None
@@ -46,14 +46,14 @@ class Residual(Module):
         return y, Left(dropped, normed)
 
     def leave_backward(self, dy, cache, grad):
-        """→ (∂L/∂x past f, ∂L/∂f(x))."""
+        """∂L/∂y (…, D) → ∂L/∂x past f (…, D), ∂L/∂f(x) (…, D)."""
         dropped, normed = cache
         if self.pre_norm:
             dsum = dy.copy()
         else:
             # y = LayerNorm(sum)
             dsum = self.norm.backward(dy, normed, grad.norm)
-        # sum = x + D(f(x)): both get dsum
+        # sum = x + dropout(f(x)): both get dsum
         return dsum, self.dropout.backward(dsum, dropped)
 
     def enter_backward(self, dinput, dx, cache, grad):
