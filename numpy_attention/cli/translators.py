@@ -110,9 +110,12 @@ def check_heads(model: str, settings: Mapping[str, Any]) -> None:
 
 def name_of(model: str, settings: Mapping[str, Any]) -> str:
     """A model with its attention and its window; RNNsearch's own, and a global one, go unsaid."""
-    mechanism = [settings.get("attention"), settings.get("window")]
-    unsaid = {None, "global", "concat" if model == "rnnsearch" else None}
-    return "-".join([model, *(name for name in mechanism if name not in unsaid)])
+    parts = [model]
+    if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
+        parts.append(settings["attention"])
+    if settings.get("window", "global") != "global":
+        parts.append(settings["window"])
+    return "-".join(parts)
 
 
 # ---- translate ----------------------------------------------------------------------------------
