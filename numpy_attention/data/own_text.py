@@ -7,6 +7,7 @@ What a checkpoint keeps of pairs is the fields of OwnPairs, and of running text 
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,6 +32,7 @@ class OwnFiles:
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
     splits: ClassVar[tuple[str, ...]] = ("train", "valid")
+    _parts: ClassVar[Callable[..., tuple[Any, Any]]]  # what is learnt from, what validated on
 
     lowercase: bool = False
     tokenize: bool = False
@@ -73,10 +75,6 @@ class OwnFiles:
             )
         parts = dict(zip(self.splits, self._parts()))
         return [parts[split] for split in splits]
-
-    def _parts(self) -> tuple[Any, Any]:
-        """→ (what is learnt from, what it is validated on)."""
-        raise NotImplementedError
 
     def _cut(self) -> str:
         return "words" if self.tokenize else "spaces"
