@@ -92,8 +92,8 @@ def our_translator(size, rng):
     H = size["hidden"]
     if size["model"] == "rnnsearch":
         return RNNSearch.create(
-            rng, V, V, size["embedding"], H, size["alignment"], size["maxout"],
-            readout="current", reset="after", update="old", init="modern")
+            rng, V, V, size["embedding"], H, alignment=size["alignment"],
+            maxout=size["maxout"], readout="current", reset="after", update="old", init="modern")
     if size["model"] == "luong":
         return LuongTranslator.create(rng, V, V, size["embedding"], H, layers=1, attention="dot")
     return Transformer.create(

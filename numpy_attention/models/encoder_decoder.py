@@ -22,10 +22,11 @@ class EncoderDecoder(RNNSearch):
     passes_on = None
 
     @classmethod
-    def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, layers=1,
-               bidirectional=False, maxout=None, readout="previous", reset="before", update="new",
-               dropout=0.0, init="paper", dtype=np.float32):
+    def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
+               layers=1, bidirectional=False, maxout=None, readout="previous", reset="before",
+               update="new", dropout=0.0, init="paper", dtype=np.float32):
         """A new model; arguments and errors as RNNSearch.create has them, without an attention."""
-        return super().create(rng, source_vocabulary, target_vocabulary, embedding, hidden, layers,
-                              bidirectional, maxout, readout, reset, update, dropout, init, dtype,
-                              attention=FixedVector())
+        return super().create(
+            rng, source_vocabulary, target_vocabulary, embedding, hidden, layers=layers,
+            bidirectional=bidirectional, maxout=maxout, readout=readout, reset=reset, update=update,
+            dropout=dropout, init=init, dtype=dtype, attention=FixedVector())

@@ -86,7 +86,7 @@ class LuongTranslator(TeacherForced):
     passes_on = AttentionChoice
 
     @classmethod
-    def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000,
+    def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000, *,
                layers=4, cell="lstm", bidirectional=False, input_feeding=True, bias=False,
                dropout=0.0, init="paper", dtype=np.float32, attention="dot", **looking):
         """A new model; the defaults are the paper's. Biases are 0 but an LSTM's forget gate, 1.

@@ -100,9 +100,10 @@ class RNNSearch(TeacherForced):
                              "'current' (from s_i)")
 
     @classmethod
-    def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, layers=1,
-               bidirectional=True, maxout=None, readout="previous", reset="before", update="new",
-               dropout=0.0, init="paper", dtype=np.float32, attention="concat", **looking):
+    def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
+               layers=1, bidirectional=True, maxout=None, readout="previous", reset="before",
+               update="new", dropout=0.0, init="paper", dtype=np.float32, attention="concat",
+               **looking):
         """A new model; the defaults are the paper's.
 
         maxout: l (default hidden / 2). bidirectional: whether the encoder reads from both ends.
