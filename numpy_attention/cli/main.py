@@ -214,15 +214,22 @@ ADVICE = {
         "--tokenize cuts text into words, and --characters into letters",
 }
 
+CALL = re.compile(r"(\w+\([^()]*\))")
+
 
 def in_flags(message: str, known: Sequence[Option]) -> str:
     """A message of the library, in a command's flags where it names arguments.
 
     max_length → --max-length wherever it stands; a name that is an ordinary word only where it has
-    a value: `hidden = 9` → --hidden 9.
+    a value: `hidden = 9` → --hidden 9. Adam(learning_rate=0.1) is no sentence and stays.
     """
     for ours, theirs in ADVICE.items():
         message = message.replace(ours, theirs)
+    return "".join(part if CALL.fullmatch(part) else _in_flags(part, known)
+                   for part in CALL.split(message))
+
+
+def _in_flags(message: str, known: Sequence[Option]) -> str:
     for option in known:
         if option.kind == "word":
             continue

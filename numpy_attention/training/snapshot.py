@@ -2,15 +2,12 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from numpy_attention.training import checkpoint
 from numpy_attention.trees import describe, leaves, rebuild
 
-if TYPE_CHECKING:
-    from numpy_attention.training.trainer import Trainer
-
-# those of a Trainer's attributes that JSON can hold as they are
+# `trainer` below is a Trainer: those of its attributes that JSON can hold as they are
 ATTRIBUTES = (
     "seed", "threads", "average", "clip",
     "epoch", "position", "step", "seconds", "history", "bad_epochs", "stopped",
@@ -20,7 +17,7 @@ ATTRIBUTES = (
 SETTINGS = ("average", "clip")
 
 
-def write(trainer: "Trainer", path: str | Path) -> None:
+def write(trainer: Any, path: str | Path) -> None:
     """Write the checkpoint, whole or not at all."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     for name, vector in trainer.vectors.items():
@@ -36,7 +33,7 @@ def write(trainer: "Trainer", path: str | Path) -> None:
     })
 
 
-def read(trainer: "Trainer", path: str | Path) -> None:
+def read(trainer: Any, path: str | Path) -> None:
     """Put a trainer where the run of a checkpoint stood.
 
     ValueError: it is another model's or optimizer's, or was written with other settings.
@@ -63,5 +60,5 @@ def read(trainer: "Trainer", path: str | Path) -> None:
     trainer.state = rebuild(about["state"], iter([arrays[f"state/{i}"] for i in range(states)]))
 
 
-def _optimizer_of(trainer: "Trainer") -> str:
+def _optimizer_of(trainer: Any) -> str:
     return f"{trainer.optimizer!r}, {trainer.schedule!r}"

@@ -211,5 +211,7 @@ def test_arguments_become_flags(message, flags):
 
 def test_a_command_knows_its_own_flags_alone():
     of_translate = COMMANDS["translate"].options
+    code = "trained with Adam(learning_rate=0.001, beta1=0.9)"
+    assert in_flags(code, COMMANDS["train"].options) == code
     assert in_flags("max_length and top_k", of_translate) == "max_length and --top-k"
     assert in_flags("run = 3, names = 4", COMMANDS["compare"].options) == "run = 3, names = 4"
