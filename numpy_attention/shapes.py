@@ -38,6 +38,20 @@ def expect_dtype(name, array, weights):
                         "convert one with astype")
 
 
+def expect_like(name, array, like, whose):
+    """Refuse what is no array (TypeError), or not of the shape (ValueError) or dtype (TypeError) of
+    `like`, whose shape and dtype these are: compiled code would read or write past its end."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} is a {type(array).__name__}, expected an array as {whose}: "
+                        "convert it with np.asarray")
+    if array.shape != like.shape:
+        raise ValueError(f"{name} has shape {array.shape}, expected {like.shape} as {whose}: "
+                         "give one number for each")
+    if array.dtype != like.dtype:
+        raise TypeError(f"{name} is {array.dtype}, expected {like.dtype} as {whose}: "
+                        "convert it with astype")
+
+
 def at_least(lowest, **sizes):
     """Refuse a size below `lowest`, or not a whole number; None, a default to come, passes.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect, expect_mask
+from numpy_attention.shapes import expect, expect_dtype, expect_mask
 
 
 @dataclass
@@ -76,6 +76,9 @@ def dot_scores(query, memory):
 
     The scores of dot attention; and with dc in place of q, the dα_j of every attention.
     """
+    B, _, D = memory.values.shape
+    expect("query", query, (B, D), "(B, D)", "as wide as the values, one row for each sentence")
+    expect_dtype("query", query, memory.values)
     scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
     kernels.dot_scores(np.ascontiguousarray(query), memory.values, memory.mask, scores)
     return scores
@@ -86,6 +89,8 @@ def sum_of_values(weights, memory):
 
     The context, where w = α; and with w = de, ∂L/∂q of scores e_j = q · h_j.
     """
+    expect("weights", weights, memory.mask.shape, "(B, S)", "one for each position of the memory")
+    expect_dtype("weights", weights, memory.values)
     total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)  # (B, D)
     kernels.weighted_sum(weights, memory.values, total)
     return total

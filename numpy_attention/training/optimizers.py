@@ -5,7 +5,8 @@
 
 The gradient is read times `factor` (clipping) and left at 0; step counts from 1; rate is the
 schedule's share of the learning rate. In the equations below η = learning_rate · rate, the size of
-the step, and g = factor · gradient.
+the step, and g = factor · gradient. ValueError, TypeError: weights that are no vector of floats, a
+gradient or vectors that are not like them.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 
 from numpy_attention.kernels import updates as kernels
 from numpy_attention.module import Array
+from numpy_attention.shapes import expect_like
 
 Vectors = Mapping[str, Array]
 
@@ -29,6 +31,22 @@ def _share(**settings: float) -> None:
     for name, value in settings.items():
         if not 0 <= value < 1:
             raise ValueError(f"{name} = {value}: expected a number in [0, 1)")
+
+
+def _expect(weights: Array, gradient: Array, vectors: Vectors, slots: tuple[str, ...]) -> None:
+    if not isinstance(weights, np.ndarray) or weights.dtype not in (np.float32, np.float64):
+        given = getattr(weights, "dtype", type(weights).__name__)
+        raise TypeError(f"weights are {given}, expected an array of float32 or float64: "
+                        "take model.vector")
+    if weights.ndim != 1:
+        raise ValueError(f"weights have shape {weights.shape}, expected one axis: "
+                         "take model.vector")
+    expect_like("gradient", gradient, weights, "the weights")
+    for name in slots:
+        if name not in vectors:
+            raise ValueError(f"vectors hold {sorted(vectors)}, expected {', '.join(slots)}: "
+                             "one vector like the weights for each of the optimizer's slots")
+        expect_like(name, vectors[name], weights, "the weights")
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,7 @@ class SGD:
 
     def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
                rate: float = 1.0, factor: float = 1.0) -> None:
+        _expect(weights, gradient, vectors, self.slots)
         number = weights.dtype.type
         if self.momentum:
             kernels.momentum(weights, gradient, vectors["velocity"],
@@ -81,6 +100,7 @@ class Adam:
 
     def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
                rate: float = 1.0, factor: float = 1.0) -> None:
+        _expect(weights, gradient, vectors, self.slots)
         number = weights.dtype.type
         corrected_rate = self.learning_rate * rate / (1 - self.beta1**step)     # η / (1 − β₁ᵗ)
         root2 = np.sqrt(1 - self.beta2**step)                                   # √(1 − β₂ᵗ)
@@ -115,6 +135,7 @@ class Adadelta:
 
     def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
                rate: float = 1.0, factor: float = 1.0) -> None:
+        _expect(weights, gradient, vectors, self.slots)
         number = weights.dtype.type
         kernels.adadelta(weights, gradient, vectors["squares"], vectors["deltas"],
                          number(self.learning_rate * rate), number(self.rho), number(self.epsilon),

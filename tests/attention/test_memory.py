@@ -74,3 +74,18 @@ def test_a_gradient_of_another_shape_than_the_context_is_refused(memory):
     for shape in ((1, D), (B, D - 1), (B, S, D)):
         with pytest.raises(ValueError, match=r"dcontext \(B, D\) has shape .* expected \(2, 3\)"):
             expect_dcontext(np.zeros(shape), memory)
+
+
+@pytest.mark.parametrize("wrong", [(B, D + 1), (B, D - 1), (B + 1, D), (D,)])
+def test_what_would_be_read_past_its_end_is_refused(memory, wrong):
+    with pytest.raises(ValueError, match=r"query \(B, D\) has shape"):
+        dot_scores(np.zeros(wrong), memory)
+    with pytest.raises(ValueError, match=r"weights \(B, S\) has shape"):
+        sum_of_values(np.zeros((wrong[0], S + 1)), memory)
+
+
+def test_another_dtype_is_refused(memory):
+    with pytest.raises(TypeError, match="query is float32, the weights are float64"):
+        dot_scores(np.zeros((B, D), np.float32), memory)
+    with pytest.raises(TypeError, match="weights is float32, the weights are float64"):
+        sum_of_values(np.zeros((B, S), np.float32), memory)

@@ -103,3 +103,36 @@ def test_float32_agrees_and_stays_float32(name, problem):
 def test_bad_settings(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
+@pytest.mark.parametrize("change, error, message", [
+    ({"gradient": np.zeros((3, 4))}, ValueError, r"gradient has shape \(3, 4\), expected \(12,\)"),
+    ({"gradient": np.zeros(11)}, ValueError, r"gradient has shape \(11,\), expected \(12,\)"),
+    ({"gradient": np.zeros(13)}, ValueError, r"gradient has shape \(13,\), expected \(12,\)"),
+    ({"gradient": np.zeros(12, np.float32)}, TypeError, "gradient is float32, expected float64"),
+    ({"gradient": [0.0] * 12}, TypeError, "gradient is a list, expected an array"),
+    ({"weights": np.zeros(12, np.int64)}, TypeError, "weights are int64, expected an array of"),
+    ({"weights": np.zeros(12, np.float16)}, TypeError, "weights are float16"),
+    ({"weights": np.zeros(12, complex)}, TypeError, "weights are complex128"),
+    ({"weights": [0.0] * 12}, TypeError, "weights are list"),
+    ({"weights": np.zeros((12, 1))}, ValueError, r"weights have shape \(12, 1\), expected one"),
+])
+def test_what_would_overwrite_memory_is_refused(optimizer, change, error, message):
+    given = {"weights": np.zeros(12), "gradient": np.zeros(12)} | change
+    vectors = {name: np.zeros(12) for name in optimizer.slots}
+    with pytest.raises(error, match=message):
+        optimizer.update(given["weights"], given["gradient"], vectors, 1)
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIMIZERS if OPTIMIZERS[name].slots])
+def test_slots_are_like_the_weights(name):
+    optimizer = OPTIMIZERS[name]
+    for slot in optimizer.slots:
+        vectors = {one: np.zeros(12) for one in optimizer.slots}
+        for wrong, error in ((np.zeros(5), ValueError), (np.zeros(12, np.int32), TypeError)):
+            with pytest.raises(error, match=f"{slot} (has shape|is int32)"):
+                optimizer.update(np.zeros(12), np.zeros(12), vectors | {slot: wrong}, 1)
+        del vectors[slot]
+        with pytest.raises(ValueError, match="one vector like the weights for each"):
+            optimizer.update(np.zeros(12), np.zeros(12), vectors, 1)
