@@ -31,10 +31,10 @@ def expect(name, array, shape, axes, advice="check the order of the axes"):
         raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}): {advice}")
 
 
-def expect_dtype(name, array, weights):
+def expect_dtype(name, array, like, whose="the weights"):
     """Refuse an array of another dtype than the weights', which NumPy would upcast. TypeError."""
-    if array.dtype != weights.dtype:
-        raise TypeError(f"{name} is {array.dtype}, the weights are {weights.dtype}: "
+    if array.dtype != like.dtype:
+        raise TypeError(f"{name} is {array.dtype}, {whose} are {like.dtype}: "
                         "convert one with astype")
 
 
@@ -64,13 +64,13 @@ def at_least(lowest, **sizes):
             raise ValueError(f"{name} = {size!r}: expected a whole number of at least {lowest}")
 
 
-def expect_mask(mask, shape, axes):
+def expect_mask(mask, shape, axes, name="mask"):
     """Refuse a mask that is not boolean (TypeError) or not of this shape (ValueError)."""
     given = getattr(mask, "dtype", type(mask).__name__)
     if given != bool:
-        raise TypeError(f"mask {axes} must be boolean, True where there is a token; given {given}: "
-                        "write mask.astype(bool), or ids != PAD")
-    expect("mask", mask, shape, axes, "it must match the sequences it masks")
+        raise TypeError(f"{name} {axes} must be boolean, True where there is a token; given "
+                        f"{given}: write {name}.astype(bool), or ids != PAD")
+    expect(name, mask, shape, axes, "it must match the sequences it masks")
 
 
 def expect_ids(name, ids, size):

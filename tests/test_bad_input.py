@@ -25,8 +25,9 @@ from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
+from numpy_attention.data.batching import PairBatches, TextBatch, TextBatches, pair_batch
 from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.decoding.hypothesis import longest
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.embedding import Embedding
@@ -56,6 +57,12 @@ values = np.zeros((2, 6, 4), F)
 memory = additive.read(values, np.ones((2, 6), bool))
 three = np.zeros((2, 5, 3), F)
 local_p = LocalPredictive.create(rng, DotAttention(), 4)
+combined = Combined.create(rng, 4, 4, 5)
+history = np.zeros((5, 2, 4), F)
+history_read = np.zeros((2, 5, 4), F)
+seen = causal(np.ones((2, 5), bool), 5)
+language_model = LanguageModel.create(rng, 9, 3)
+short = TextBatch(np.ones((3, 2), np.int64), np.ones((2, 2), np.int64), np.arange(2))
 
 
 class Wide(DotAttention):
@@ -89,13 +96,30 @@ def step_back(cell, dy, dstate):
     return call
 
 
-def look_back(attention, dcontext, query=np.zeros((2, 4), F)):
+def look_back(attention, dcontext, query=np.zeros((2, 4), F), dweights=None):
     """One step of an attention over `values`, and back."""
     def call():
         read = attention.read(values, np.ones((2, 6), bool))
         _, _, cache = attention.step(query, read, 0)
-        attention.step_backward(dcontext, None, cache, read.gradient(), attention.zeros_like())
+        grad = attention.zeros_like()
+        attention.step_backward(dcontext, dweights, cache, read.gradient(), grad)
     return call
+
+
+def over_history(queries=history, keys=history_read, visible=seen):
+    return lambda: combined.forward(queries, keys, history_read, visible)
+
+
+def history_back(dcontexts, dweights=None):
+    def call():
+        _, _, cache = combined.forward(history, history_read, history_read, seen)
+        combined.backward(dcontexts, dweights, cache, combined.zeros_like())
+    return call
+
+
+def layer_back(layer, x, dy):
+    """A layer's backward pass after a forward pass over x."""
+    return lambda: layer.backward(dy, layer.forward(x)[1], layer.zeros_like())
 
 
 BAD = {
@@ -297,6 +321,53 @@ BAD = {
     "model: init": (
         lambda: EncoderDecoder.create(rng, 9, 9, 3, 4, init="zero"),
         ValueError, "init='zero'"),
+    # one row would be stretched to all
+    "linear: gradient of one row": (
+        layer_back(Linear.create(rng, 3, 2), np.zeros((4, 3), F), np.zeros((1, 2), F)),
+        ValueError, r"dy \(…, O\) has shape \(1, 2\), expected \(4, 2\)"),
+    "layer norm: gradient of one row": (
+        layer_back(LayerNorm.create(3), np.zeros((4, 3), F), np.zeros((1, 3), F)),
+        ValueError, r"dy \(…, D\) has shape \(1, 3\)"),
+    "maxout: gradient of one row": (
+        layer_back(Maxout(), np.zeros((4, 6), F), np.zeros((1, 3), F)),
+        ValueError, r"dt \(…, l\) has shape \(1, 3\)"),
+    "attention: weights' gradient of one row": (
+        look_back(DotAttention(), np.zeros((2, 4), F), dweights=np.zeros((1, 6), F)),
+        ValueError, r"dweights \(B, S\) has shape \(1, 6\), expected \(2, 6\)"),
+    "local-p: weights' gradient of one row": (
+        look_back(local_p, np.zeros((2, 4), F), dweights=np.zeros((1, 6), F)),
+        ValueError, r"dweights \(B, S\) has shape \(1, 6\)"),
+    "history: weights' gradient of one row": (
+        history_back(np.zeros((5, 2, 4), F), np.zeros((1, 2, 5), F)),
+        ValueError, r"dweights \(T, B, S\) has shape \(1, 2, 5\)"),
+    "history: gradient of one step": (
+        history_back(np.zeros((1, 2, 4), F)), ValueError, r"dcontexts \(T, B, D\) has shape"),
+    "history: values of integers": (
+        lambda: combined.forward(history, history_read, history_read.astype(int), seen),
+        TypeError, "values is int64, the scores are float32"),
+    "history: visible of integers": (
+        over_history(visible=seen.astype(int)),
+        TypeError, r"visible \(T, B, S\) must be boolean.*write visible.astype\(bool\)"),
+    "history: float64 queries": (
+        over_history(queries=history.astype(float)), TypeError, "queries is float64, the weights"),
+    "history: keys of integers": (
+        over_history(keys=history_read.astype(int)), TypeError, "keys is int64, the weights"),
+    "reader: keeps less than nothing": (
+        lambda: KeyValueReader.create(rng, 4, 3).forward(history, mask, keep=-1),
+        ValueError, "keep = -1: expected a whole number of at least 0"),
+    "output: bias shorter than the table": (
+        lambda: Output(embedding, np.zeros(5, F)).loss(np.zeros((2, 3), F), np.array([1, 2])),
+        ValueError, r"b \(V,\) has shape \(5,\), expected \(9\): one for each row"),
+    "language model: fewer targets than inputs": (
+        lambda: language_model.loss(short), ValueError, r"targets \(T, B\) has shape \(2, 2\)"),
+    "language model: fewer targets, in training": (
+        lambda: language_model.loss_and_grad(short, None, 1.0, language_model.zeros_like()),
+        ValueError, r"targets \(T, B\) has shape \(2, 2\), expected \(3, 2\)"),
+    "search: a length that is no number": (
+        lambda: longest(np.ones((3, 2), bool), float("nan")),
+        ValueError, "max_length = nan: expected a whole number"),
+    "batch: floats": (
+        lambda: pair_batch([[4, 5.5]], [[4]]), TypeError, "sentence 0 holds float64"),
     "model: memory below 0": (
         lambda: AttentiveLanguageModel.create(rng, 9, "ngram", hidden=6, carried=-1),
         ValueError, "carried = -1"),

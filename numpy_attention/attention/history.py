@@ -11,7 +11,7 @@ import numpy as np
 
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect
+from numpy_attention.shapes import expect, expect_dtype, expect_mask
 
 
 def causal(mask, T, window=None):
@@ -58,9 +58,10 @@ class HistoryAttention(Module):
     def forward(self, queries, keys, values, visible):
         """→ contexts r (T, B, D), weights α (T, B, S), cache."""
         expect("keys", keys, values.shape[:2] + (None,), "(B, S, K)", "memories are batch-major")
-        expect("visible", visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)")
+        expect_mask(visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)", "visible")
         scores, scored = self.score(queries, keys, visible)
         expect("scores", scores, visible.shape, "(T, B, S)")
+        expect_dtype("values", values, scores, "the scores")
         weights = masked_softmax(scores, visible)                               # (T, B, S)
         # r_t = Σ_i α_ti v_i
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)     # (T, B, D)
@@ -73,6 +74,10 @@ class HistoryAttention(Module):
         → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
         """
         values, visible, weights, scored = cache
+        shape = visible.shape[:2] + values.shape[2:]
+        expect("dcontexts", dcontexts, shape, "(T, B, D)", "as `forward` gave the contexts")
+        if dweights is not None:
+            expect("dweights", dweights, weights.shape, "(T, B, S)", "as `forward` gave weights")
         # r_t = Σ_i α_ti v_i
         by_row = dcontexts.transpose(1, 0, 2)                                   # (B, T, D)
         dvalues = np.matmul(weights.transpose(1, 2, 0), by_row)                 # (B, S, D)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_dcontext, sum_of_values,
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.initializers import glorot
@@ -143,7 +143,7 @@ class LocalPredictive(Window):
         Adds to grad.v_p; what the values and W_p get waits in dmemory.
         """
         memory, query, hidden, lengths, share, distance, gauss, weights, looked = cache
-        expect_dcontext(dcontext, memory)
+        expect_upstream(dcontext, dweights, memory)
         # c = Σ_s α_s h_s
         dmemory.later("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)

@@ -65,10 +65,15 @@ def zeros_like(memory):
     return MemoryGradient(values, keys)
 
 
-def expect_dcontext(dcontext, memory):
-    """dcontext (B, D), or it is refused: compiled code would read past its end."""
-    B, _, D = memory.values.shape
+def expect_upstream(dcontext, dweights, memory):
+    """Refuse a ∂L/∂c that is not (B, D), and a ∂L/∂α that is neither (B, S) nor None.
+
+    Compiled code would read past the end of one, NumPy stretch one row of the other to all.
+    """
+    B, S, D = memory.values.shape
     expect("dcontext", dcontext, (B, D), "(B, D)", "as large as the context that `step` gave")
+    if dweights is not None:
+        expect("dweights", dweights, (B, S), "(B, S)", "as large as the weights that `step` gave")
 
 
 def dot_scores(query, memory):
@@ -78,7 +83,7 @@ def dot_scores(query, memory):
     """
     B, _, D = memory.values.shape
     expect("query", query, (B, D), "(B, D)", "as wide as the values, one row for each sentence")
-    expect_dtype("query", query, memory.values)
+    expect_dtype("query", query, memory.values, "the values")
     scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
     kernels.dot_scores(np.ascontiguousarray(query), memory.values, memory.mask, scores)
     return scores
@@ -90,7 +95,7 @@ def sum_of_values(weights, memory):
     The context, where w = α; and with w = de, ∂L/∂q of scores e_j = q · h_j.
     """
     expect("weights", weights, memory.mask.shape, "(B, S)", "one for each position of the memory")
-    expect_dtype("weights", weights, memory.values)
+    expect_dtype("weights", weights, memory.values, "the values")
     total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)  # (B, D)
     kernels.weighted_sum(weights, memory.values, total)
     return total

@@ -3,7 +3,7 @@
 import numpy as np
 
 from numpy_attention.module import Module
-from numpy_attention.shapes import expect, expect_dtype, expect_mask
+from numpy_attention.shapes import at_least, expect, expect_dtype, expect_mask
 
 
 class Reader(Module):
@@ -46,4 +46,5 @@ class Reader(Module):
 
 def last(states, known, keep):
     """The memory of the last `keep` of these states, or as many as there are; None for none."""
+    at_least(0, keep=keep)
     return (states[:, -keep:], known[:, -keep:]) if keep else None

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_dcontext, sum_of_values,
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
@@ -71,7 +71,7 @@ class SoftmaxAttention(Module):
         What the values get waits in dmemory; so may what the score's own arrays get.
         """
         memory, weights, scored = cache
-        expect_dcontext(dcontext, memory)
+        expect_upstream(dcontext, dweights, memory)
         # c = Σ_j α_j h_j
         dmemory.later("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)

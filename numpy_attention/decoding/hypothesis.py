@@ -7,6 +7,7 @@ import numpy as np
 
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least
 
 
 @dataclass
@@ -67,8 +68,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
     limit = 2 * lengths + 10
     if max_length is None:
         return limit
-    if max_length < 1:
-        raise ValueError(f"max_length {max_length}: expected at least 1")
+    at_least(1, max_length=max_length)
     return np.minimum(max_length, limit)
 
 

@@ -45,6 +45,7 @@ class LayerNorm(Module):
     def backward(self, dy, cache, grad):
         """∂L/∂y (…, D) → dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) (…, D)."""
         normal, scale = cache
+        expect("dy", dy, normal.shape, "(…, D)", "as `forward` gave y")
         # y = g ∘ x̂ + b
         grad.b += flat(dy).sum(0)
         grad.g += flat(dy * normal).sum(0)

@@ -36,6 +36,7 @@ class Linear(Module):
     def backward(self, dy, cache, grad):
         """∂L/∂y (…, O) → dx (…, I)."""
         x = cache
+        expect("dy", dy, x.shape[:-1] + (self.W.shape[1],), "(…, O)", "as `forward` gave y")
         drows = flat(dy)                                                    # (N, O)
         # y = … + b, the same b in every row
         if self.b is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.module import Module
+from numpy_attention.shapes import expect
 
 
 @dataclass(eq=False)
@@ -23,6 +24,7 @@ class Maxout(Module):
     def backward(self, dt, cache, grad=None):
         """∂L/∂t (…, l) → dx (…, 2l)."""
         first_taken = cache                                                 # (…, l)
+        expect("dt", dt, first_taken.shape, "(…, l)", "as `forward` gave t")
         dx = np.empty(dt.shape[:-1] + (2 * dt.shape[-1],), dt.dtype)        # (…, 2l)
         # t = max(first, second): all goes to the larger, to the first where they are equal
         dx[..., ::2] = dt * first_taken

@@ -79,6 +79,7 @@ class Output(Module):
         expect("x", x, (None, self.words.E.shape[1]), "(N, K)")
         expect_dtype("x", x, self.b)
         expect("targets", targets, (len(x),), "(N,)")
+        expect("b", self.b, (len(self.words.E),), "(V,)", "one for each row of the table")
         expect_ids("targets", targets, len(self.b))
         for start in range(0, len(x), BLOCK):
             rows = slice(start, start + BLOCK)

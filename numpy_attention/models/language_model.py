@@ -13,7 +13,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.module import Array, Module
 from numpy_attention.names import CELLS, asked_for, find
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import at_least, expect, flat
 
 
 class ReadCache(NamedTuple):
@@ -105,6 +105,7 @@ class LanguageModel(Module):
 
         grad += ∂(scale · loss)/∂parameters; the gradient stops at the batch's first step.
         """
+        expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, cache = self.forward(batch, state, rng)
         words = np.flatnonzero(batch.targets != PAD)
         targets = batch.targets.ravel()[words]
@@ -116,6 +117,7 @@ class LanguageModel(Module):
 
     def loss(self, batch, state=None):
         """Σ −log p without dropout, and the state to carry on."""
+        expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
         return float(self.output.loss(flat(h)[words], batch.targets.ravel()[words])), state

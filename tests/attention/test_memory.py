@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_dcontext, sum_of_values,
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_upstream, sum_of_values,
                                               sum_over_steps)
 
 B, S, D, A, T = 2, 5, 3, 4, 6
@@ -70,10 +70,10 @@ def test_the_sums(memory, rng):
 
 
 def test_a_gradient_of_another_shape_than_the_context_is_refused(memory):
-    expect_dcontext(np.zeros((B, D)), memory)
+    expect_upstream(np.zeros((B, D)), memory)
     for shape in ((1, D), (B, D - 1), (B, S, D)):
         with pytest.raises(ValueError, match=r"dcontext \(B, D\) has shape .* expected \(2, 3\)"):
-            expect_dcontext(np.zeros(shape), memory)
+            expect_upstream(np.zeros(shape), memory)
 
 
 @pytest.mark.parametrize("wrong", [(B, D + 1), (B, D - 1), (B + 1, D), (D,)])

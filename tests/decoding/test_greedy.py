@@ -32,7 +32,7 @@ def test_the_result_does_not_depend_on_the_batch(model, batch):
 
 
 def test_refused(model, batch):
-    with pytest.raises(ValueError, match="max_length -1"):
+    with pytest.raises(ValueError, match="max_length = -1"):
         greedy(model, batch.source, batch.source_mask, -1)
     with pytest.raises(ValueError, match="empty"):
         greedy(model, batch.source, np.zeros_like(batch.source_mask))

@@ -25,7 +25,7 @@ def test_longest():
     assert longest(mask, 13).tolist() == [13, 12]
     with pytest.raises(ValueError, match="empty source sentence"):
         longest(np.array([[True, False]]), None)
-    with pytest.raises(ValueError, match="max_length 0: expected at least 1"):
+    with pytest.raises(ValueError, match="max_length = 0: expected a whole"):
         longest(mask, 0)
 
 

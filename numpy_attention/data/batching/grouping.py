@@ -17,7 +17,11 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
         length = max(map(len, sentences))
     ids = np.full((length, len(sentences)), PAD, np.int64)  # (T, B)
     for b, sentence in enumerate(sentences):
-        ids[:len(sentence), b] = sentence
+        given = np.asarray(sentence)
+        if len(given) and given.dtype.kind not in "iu":
+            raise TypeError(f"sentence {b} holds {given.dtype}, expected integers: encode tokens "
+                            "with a Vocabulary")
+        ids[:len(given), b] = given
     return ids
 
 
