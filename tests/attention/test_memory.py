@@ -70,10 +70,13 @@ def test_the_sums(memory, rng):
 
 
 def test_a_gradient_of_another_shape_than_the_context_is_refused(memory):
-    expect_upstream(np.zeros((B, D)), memory)
+    expect_upstream(np.zeros((B, D)), None, memory)
+    expect_upstream(np.zeros((B, D)), np.zeros((B, S)), memory)
+    with pytest.raises(ValueError, match=r"dweights \(B, S\) has shape \(1, 5\), expected"):
+        expect_upstream(np.zeros((B, D)), np.zeros((1, S)), memory)
     for shape in ((1, D), (B, D - 1), (B, S, D)):
         with pytest.raises(ValueError, match=r"dcontext \(B, D\) has shape .* expected \(2, 3\)"):
-            expect_upstream(np.zeros(shape), memory)
+            expect_upstream(np.zeros(shape), None, memory)
 
 
 @pytest.mark.parametrize("wrong", [(B, D + 1), (B, D - 1), (B + 1, D), (D,)])
@@ -85,7 +88,7 @@ def test_what_would_be_read_past_its_end_is_refused(memory, wrong):
 
 
 def test_another_dtype_is_refused(memory):
-    with pytest.raises(TypeError, match="query is float32, the weights are float64"):
+    with pytest.raises(TypeError, match="query is float32, the values are float64"):
         dot_scores(np.zeros((B, D), np.float32), memory)
-    with pytest.raises(TypeError, match="weights is float32, the weights are float64"):
+    with pytest.raises(TypeError, match="weights is float32, the values are float64"):
         sum_of_values(np.zeros((B, S), np.float32), memory)
