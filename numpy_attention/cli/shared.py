@@ -58,12 +58,17 @@ def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> An
     return examples[index]
 
 
+SHOWN = 10      # of the words that a run does not know
+
+
 def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -> None:
     words = dict.fromkeys(word for sentence in sentences for word in sentence)
     unknown = [word for word in words if word not in vocabulary]
     if unknown:
+        more = len(unknown) - SHOWN
+        rest = f" and {more:,} more" if more > 0 else ""
         print("numpy-attention: not in the run's vocabulary, read as <unk>: "
-              f"{', '.join(unknown)}", file=sys.stderr)
+              f"{', '.join(unknown[:SHOWN])}{rest}", file=sys.stderr)
 
 
 # ---- train --------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ import numpy as np
 
 from numpy_attention.data.pairs import Pair
 
+LONGEST = 1_000     # tokens of a made-up sequence
+
 
 def distinct(
     draw: Callable[[np.random.Generator], Pair],
@@ -97,10 +99,10 @@ def _sequences(
     keep: Callable[[Pair], bool] | None,
     pair_of: Callable[[tuple[str, ...]], Pair],
 ) -> list[Pair]:
-    if vocabulary_size < 1 or not 1 <= min_length <= max_length:
+    if vocabulary_size < 1 or not 1 <= min_length <= max_length <= LONGEST:
         raise ValueError(
             f"vocabulary_size = {vocabulary_size}, lengths {min_length} to {max_length}; expected "
-            "vocabulary_size ≥ 1 and 1 ≤ min_length ≤ max_length"
+            f"vocabulary_size ≥ 1 and 1 ≤ min_length ≤ max_length ≤ {LONGEST:,}"
         )
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:

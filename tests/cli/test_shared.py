@@ -66,6 +66,14 @@ def test_unknown_words_are_told_once(capsys):
     assert error == "numpy-attention: not in the run's vocabulary, read as <unk>: b, c\n"
 
 
+def test_of_many_unknown_words_ten_are_named_and_the_rest_counted(capsys):
+    shared.warn_of_unknown_words({"a"}, [[f"w{n}" for n in range(1_210)]])
+    error = capsys.readouterr().err
+    assert error.endswith("read as <unk>: w0, w1, w2, w3, w4, w5, w6, w7, w8, w9 and 1,200 more\n")
+    shared.warn_of_unknown_words({"a"}, [[f"w{n}" for n in range(10)]])
+    assert capsys.readouterr().err.endswith("w8, w9\n")
+
+
 # ---- the run's folder ---------------------------------------------------------------------------
 
 

@@ -38,7 +38,8 @@ def test_impossible_requests_end_in_an_error():
     assert len(every) == 14
     with pytest.raises(ValueError, match="make only 14 of length 1 to 3"):
         copy(np.random.default_rng(0), 15, vocabulary_size=2, min_length=1, max_length=3)
-    for options in ({"vocabulary_size": 0}, {"min_length": 0}, {"min_length": 5, "max_length": 4}):
+    for options in ({"vocabulary_size": 0}, {"min_length": 0}, {"min_length": 5, "max_length": 4},
+                    {"max_length": 10**20}):
         with pytest.raises(ValueError, match="expected vocabulary_size"):
             reverse(np.random.default_rng(0), 1, **options)
     with pytest.raises(ValueError, match="count = 0"):
