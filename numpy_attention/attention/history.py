@@ -38,6 +38,15 @@ class Cache(NamedTuple):
     scored: Any         # what `score` keeps
 
 
+def expect_upstream(dcontexts, dweights, cache):
+    """Refuse a ∂L/∂r that is not (T, B, D), and a ∂L/∂α that is neither (T, B, S) nor None."""
+    T, B, S = cache.weights.shape
+    D = cache.values.shape[2]
+    expect("dcontexts", dcontexts, (T, B, D), "(T, B, D)", "as `forward` gave the contexts")
+    if dweights is not None:
+        expect("dweights", dweights, (T, B, S), "(T, B, S)", "as `forward` gave the weights")
+
+
 class HistoryAttention(Module):
     """Everything but the score.
 
@@ -74,10 +83,7 @@ class HistoryAttention(Module):
         → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
         """
         values, visible, weights, scored = cache
-        shape = visible.shape[:2] + values.shape[2:]
-        expect("dcontexts", dcontexts, shape, "(T, B, D)", "as `forward` gave the contexts")
-        if dweights is not None:
-            expect("dweights", dweights, weights.shape, "(T, B, S)", "as `forward` gave weights")
+        expect_upstream(dcontexts, dweights, cache)
         # r_t = Σ_i α_ti v_i
         by_row = dcontexts.transpose(1, 0, 2)                                   # (B, T, D)
         dvalues = np.matmul(weights.transpose(1, 2, 0), by_row)                 # (B, S, D)
