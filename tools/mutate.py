@@ -19,8 +19,6 @@ not tried again.
 
 import argparse
 import contextlib
-import hashlib
-import json
 import multiprocessing
 import signal
 import sys
@@ -31,6 +29,7 @@ import numpy as np
 from equivalent import EQUIVALENT
 from exchange import PACKAGE, exchange, import_all, module_of, plain_python, replaced, shown
 from mutants import ALSO, ALSO_FORWARD, functions, mutants, plain
+from outcomes import Outcomes, digest
 
 from numpy_attention import gradcheck
 
@@ -107,30 +106,6 @@ def prepared(checks, wanted):
 # ---- the campaign ------------------------------------------------------------------------------
 
 
-class Log:
-    """Outcomes in a file, a JSON line each; those of other code than this do not count."""
-
-    def __init__(self, path, files):
-        self.path = path
-        self.outcomes = {}
-        digest = hashlib.sha256()
-        for file in sorted({*PACKAGE.rglob("*.py"), *files}):
-            digest.update(file.read_bytes())
-        self.code = digest.hexdigest()
-        if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                outcome = json.loads(line)
-                if outcome["code"] == self.code:
-                    self.outcomes[outcome["mutant"]] = outcome["survives"]
-
-    def add(self, mutant, survives):
-        self.outcomes[str(mutant)] = survives
-        if self.path is not None:
-            line = {"mutant": str(mutant), "survives": survives, "code": self.code}
-            with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
-
-
 def out_of_time(*_):
     raise TimeoutError("the mutant hangs")
 
@@ -174,16 +149,17 @@ def _try(i):
     return i, survives(*_jobs[i])
 
 
-def run(paths, checks, workers=1, log=None):
+def run(paths, checks, workers=1, outcomes=None):
     """Make and try all mutants of the files; → (mutants made, those that survive)."""
     import_all()
-    log = log or Log(None, paths)
+    outcomes = outcomes or Outcomes()
+    code = digest(*(file.read_bytes() for file in sorted({*PACKAGE.rglob("*.py"), *paths})))
     made = []
     for path in paths:
         for function in functions(path, shown(path)):
             module_of(path)
             made += mutants(function)
-    waiting = [mutant for mutant in made if str(mutant) not in log.outcomes]
+    waiting = [mutant for mutant in made if outcomes.get(str(mutant), code) is None]
     wanted = {mutant.function.first: mutant.function for mutant in waiting}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -194,8 +170,8 @@ def run(paths, checks, workers=1, log=None):
                       if mutant.function.first in calls[name]}
         jobs.append((mutant, its_checks, numerics))
     for i, survived in tried(jobs, workers):
-        log.add(waiting[i], survived)
-    return made, [mutant for mutant in made if log.outcomes[str(mutant)]]
+        outcomes.add(str(waiting[i]), code, survived)
+    return made, [mutant for mutant in made if outcomes.get(str(mutant), code)]
 
 
 def stale(made, paths, everything):
@@ -259,7 +235,7 @@ def main(arguments=None, checks=None):
             module_of(path)
     if checks is None:
         from numpy_attention.checks import CHECKS as checks
-    made, survivors = run(paths, checks, options.workers, Log(options.resume, paths))
+    made, survivors = run(paths, checks, options.workers, Outcomes(options.resume))
     return report(made, survivors, stale(made, paths, everything=not options.only))
 
 

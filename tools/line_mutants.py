@@ -1,0 +1,354 @@
+"""Mutants of any code: one comparison, constant, argument, returned value or statement changed.
+
+    for mutant in mutants(path, "numpy_attention/metrics.py"): mutant.source, mutant.lines
+
+What says nothing about behaviour is let alone: imports, annotations, docstrings, the words of a
+message and of a help text.
+"""
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+SHOWN = 100         # characters of a change
+COMPARISONS = {     # the boundary first, then the opposite
+    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
+}
+ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+              ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult}
+OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax",
+             "argmax": "argmin", "ceil": "floor", "floor": "ceil"}
+# keyword arguments that hold words for people
+WORDS = {"help", "desc", "title", "metavar", "message", "advice"}
+
+
+@dataclass
+class Mutant:
+    """A file with one place changed."""
+
+    file: str                   # its path as it is shown
+    function: str               # "Trainer.fit", or "" for what stands outside of functions
+    line: int
+    lines: range                # those of the statement, in the file as it is
+    what: str                   # "compare: a < b → a <= b"
+    code: str                   # of the function as it was, or of the statement outside of one
+    make: Callable[[], ast.Module] = field(repr=False)      # → the whole file, changed
+
+    @property
+    def key(self):
+        """What it is, wherever in its file it stands."""
+        return f"{self.file} {self.function}: {self.what}"
+
+    @property
+    def source(self):
+        """The whole file with the change."""
+        return ast.unparse(ast.fix_missing_locations(self.make()))
+
+    def __str__(self):
+        return f"{self.file}:{self.line} {self.function}: {self.what}"
+
+
+def mutants(path, file):
+    """Every mutant of a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    seen = Counter()
+    for place in places(tree):
+        for change in changes(place):
+            what = f"{change.name}: {change.text}"
+            owner = ".".join(place.owners)
+            seen[owner, what] += 1
+            if seen[owner, what] > 1:
+                what += f" ({seen[owner, what]})"
+            yield Mutant(file, owner, place.node.lineno, place.lines, what, place.code,
+                         partial(changed_tree, tree, place, change))
+
+
+# ---- places ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Place:
+    """A node that may be changed, and the way to it from the module."""
+
+    node: ast.AST
+    path: tuple                 # ((field, index or None), …)
+    parent: ast.AST
+    lines: range
+    owners: tuple               # names of the classes and functions around it
+    function: ast.AST           # the innermost function, or the module
+    code: str
+    assigned: Counter           # how often each name of that function is assigned
+
+
+def places(tree):
+    """All places of a module, in the order of the text."""
+    yield from _below(tree, Place(tree, (), None, range(0), (), tree, "", _assigned(tree)))
+
+
+def _below(node, at):
+    """The places under `node`, which stands `at` a place."""
+    for name, value in ast.iter_fields(node):
+        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if not isinstance(child, ast.AST) or _says_nothing(node, name, child):
+                continue
+            place = _place(child, (*at.path, (name, index)), node, at)
+            if hasattr(child, "lineno"):
+                yield place
+            yield from _below(child, place)
+
+
+def _place(child, path, parent, at):
+    lines = at.lines
+    if isinstance(child, ast.stmt):
+        end = child.end_lineno
+        if isinstance(child, (ast.If, ast.While, ast.For, ast.With)):
+            end = child.body[0].lineno              # the statement itself, not all that it holds
+        lines = range(child.lineno, end + 1)
+    owners = at.owners
+    function, code, assigned = at.function, at.code, at.assigned
+    if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+        owners = (*owners, child.name)
+    if isinstance(child, ast.FunctionDef):
+        function, code, assigned = child, ast.unparse(child), _assigned(child)
+        lines = range(child.lineno, child.body[0].lineno)
+    elif isinstance(child, ast.stmt) and isinstance(function, ast.Module):
+        code = ast.unparse(child)
+    return Place(child, path, parent, lines, owners, function, code, assigned)
+
+
+def _assigned(function):
+    """How often each name is bound, parameters too."""
+    names = Counter()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names[node.id] += 1
+        elif isinstance(node, ast.arg):
+            names[node.arg] += 1
+    return names
+
+
+def _says_nothing(parent, name, child):
+    """True of what has no behaviour: annotations, imports, words for people."""
+    if name in ("annotation", "returns", "decorator_list", "type_comment", "bases", "ctx"):
+        return True
+    if isinstance(child, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
+        return True
+    if isinstance(parent, ast.Raise) or isinstance(child, ast.Raise):
+        return True
+    if isinstance(parent, ast.keyword) and parent.arg in WORDS:
+        return True
+    if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+        return True
+    if isinstance(child, ast.ClassDef) and any("Protocol" in ast.unparse(base)
+                                               for base in child.bases):
+        return True
+    called = ast.unparse(child.func) if isinstance(child, ast.Call) else ""
+    if called in ("cast", "TypeVar", "print", "warnings.warn"):
+        return True
+    return isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+
+
+# ---- what may be done to a place ----------------------------------------------------------------
+
+
+@dataclass
+class Change:
+    name: str                   # "compare"
+    text: str                   # "a < b → a <= b"
+    apply: object               # node → the node in its place
+
+
+def changes(place):
+    """Every Change of a place."""
+    node = place.node
+    found = []
+    for make in MAKERS:
+        for name, apply in make(node, place):
+            new = apply(copy.deepcopy(node))
+            text = f"{shown(node)} → {shown(new)}"
+            if isinstance(new, ast.Pass):
+                text = shown(node)
+            if shown(node) != shown(new) or SHOWN < len(ast.unparse(node)):
+                found.append(Change(name, text, apply))
+    return found
+
+
+def shown(node):
+    """Its text in one line, not longer than SHOWN."""
+    if isinstance(node, (ast.If, ast.While)):
+        text = f"if {ast.unparse(node.test)}: …"
+    else:
+        text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= SHOWN else text[:SHOWN - 1] + "…"
+
+
+def compared(node, place):
+    """a < b: the boundary, and the opposite; of a guard, whose opposite refuses all, the first."""
+    if not isinstance(node, ast.Compare):
+        return
+    for i, operator in enumerate(node.ops):
+        others = COMPARISONS[type(operator)]
+        if _is_guard(place.parent) and len(others) > 1:
+            others = others[:1]
+        elif _is_guard(place.parent):
+            continue
+        for other in others:
+            yield "compare", partial(_set_item, "ops", i, other())
+
+
+def constants(node, place):
+    """A number one more, a truth the other, a name another."""
+    if not isinstance(node, ast.Constant):
+        return
+    value = node.value
+    if isinstance(value, bool):
+        yield "constant", lambda _: ast.Constant(not value)
+    elif isinstance(value, int):
+        yield "constant", lambda _: ast.Constant(value + 1)
+    elif isinstance(value, float):
+        yield "constant", lambda _: ast.Constant(value * 2 if value else 1.0)
+    elif isinstance(value, str) and value.isidentifier():
+        yield "constant", lambda _: ast.Constant(value + "_")
+
+
+def arguments(node, place):
+    """Neighbours exchanged, where their order counts; a keyword left to its default; min for max."""
+    if not isinstance(node, ast.Call):
+        return
+    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    for i in range(len(node.args) - 1 if name not in ("min", "max") else 0):
+        pair = node.args[i:i + 2]
+        if not any(isinstance(one, ast.Starred) for one in pair):
+            yield "arguments", partial(_exchange, "args", i)
+    for i, keyword in enumerate(node.keywords):
+        if keyword.arg not in WORDS | {None}:
+            yield "argument left out", partial(_without, "keywords", i)
+    if name in OPPOSITES:
+        yield "call", partial(_rename, OPPOSITES[name])
+
+
+def returned(node, place):
+    """None in place of what is returned; of a tuple, two exchanged."""
+    if not isinstance(node, ast.Return) or node.value is None:
+        return
+    value = node.value
+    if not isinstance(value, ast.Constant):
+        yield "return", lambda _: ast.Return(ast.Constant(None))
+    if isinstance(value, ast.Tuple):
+        for i in range(len(value.elts) - 1):
+            yield "return", partial(_exchange_returned, i)
+
+
+def left_out(node, place):
+    """A statement left out, where what follows does not fail for want of a name."""
+    simple = isinstance(node, (ast.Expr, ast.AugAssign, ast.Continue, ast.Break, ast.Delete))
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if isinstance(place.function, ast.Module):
+            simple = False                              # a field or a table: others need it
+        elif any(isinstance(target, ast.Tuple) for target in targets):
+            simple = False
+        else:
+            simple = all(place.assigned[name] > 1 for name in names)
+    yields = isinstance(node, ast.Expr) and isinstance(node.value, (ast.Yield, ast.YieldFrom))
+    if simple or yields or _is_guard(node):
+        yield "left out", lambda _: ast.Pass()
+
+
+def arithmetic(node, place):
+    """+ for −, · for /, the sign dropped."""
+    if isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in ARITHMETIC:
+        text = isinstance(getattr(node, "left", None), (ast.JoinedStr, ast.List))
+        if not text:
+            yield "arithmetic", partial(_set, "op", ARITHMETIC[type(node.op)]())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
+        yield "sign", lambda node: node.operand
+
+
+def logic(node, place):
+    """and for or, a negation dropped, a plain condition negated, the two of a choice exchanged."""
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "logic", partial(_set, "op", other)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and not _is_guard(
+            place.parent):
+        yield "logic", lambda node: node.operand
+    if isinstance(node, ast.IfExp):
+        yield "choice", lambda node: ast.IfExp(node.test, node.orelse, node.body)
+    if isinstance(node, (ast.If, ast.While)) and not _is_guard(node):
+        if not isinstance(node.test, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant)):
+            yield "logic", lambda node: _set("test", ast.UnaryOp(ast.Not(), node.test), node)
+
+
+def dictionaries(node, place):
+    """The values of two neighbours exchanged."""
+    if isinstance(node, ast.Dict):
+        for i in range(len(node.values) - 1):
+            if node.keys[i] is not None and node.keys[i + 1] is not None:
+                yield "values", partial(_exchange, "values", i)
+
+
+MAKERS = (compared, constants, arguments, returned, left_out, arithmetic, logic, dictionaries)
+
+
+def _is_guard(node):
+    """if …: raise …"""
+    return (isinstance(node, ast.If) and not node.orelse
+            and isinstance(node.body[-1], ast.Raise))
+
+
+# ---- changes of a copy --------------------------------------------------------------------------
+
+
+def changed_tree(tree, place, change):
+    """A copy of the module with one change."""
+    new = copy.deepcopy(tree)
+    node = new
+    for name, index in place.path[:-1]:
+        node = getattr(node, name) if index is None else getattr(node, name)[index]
+    name, index = place.path[-1]
+    if index is None:
+        setattr(node, name, change.apply(getattr(node, name)))
+    else:
+        getattr(node, name)[index] = change.apply(getattr(node, name)[index])
+    return new
+
+
+def _set(name, value, node):
+    setattr(node, name, value)
+    return node
+
+
+def _set_item(name, i, value, node):
+    getattr(node, name)[i] = value
+    return node
+
+
+def _exchange(name, i, node):
+    values = getattr(node, name)
+    values[i], values[i + 1] = values[i + 1], values[i]
+    return node
+
+
+def _exchange_returned(i, node):
+    _exchange("elts", i, node.value)
+    return node
+
+
+def _without(name, i, node):
+    del getattr(node, name)[i]
+    return node
+
+
+def _rename(name, node):
+    if isinstance(node.func, ast.Name):
+        node.func.id = name
+    else:
+        node.func.attr = name
+    return node

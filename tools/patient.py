@@ -1,0 +1,93 @@
+"""A process that tries mutants of one copy of the checkout: each in a fork, with its own tests.
+
+    python tools/patient.py COPY            jobs come in and verdicts go out as lines of JSON
+
+What is not mutated (NumPy, the kernels, pytest) is imported once, before the forks.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+# the rooms below those that are mutated
+BELOW = ("kernels", "layers", "cells", "attention")
+CAUGHT, SURVIVED, SLOW = "caught", "survived", "too slow"
+
+
+def import_below():
+    """What no mutant changes; nothing of it may import what one does."""
+    for room in BELOW:
+        package = importlib.import_module(f"numpy_attention.{room}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+    for name in ("sacrebleu", "matplotlib.pyplot", "tqdm", "pooch", "requests", "json"):
+        importlib.import_module(name)
+
+
+def tests_pass(tests):
+    """True when they pass; in a fork, for it leaves modules behind, and says nothing."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    return pytest.main(["-x", "-p", "no:cacheprovider", "--no-header", *tests]) == 0
+
+
+def verdict(file, source, tests, seconds):
+    """Put the source in the file's place, try the tests, put the file back."""
+    before = file.read_bytes()
+    changed = time.time_ns()
+    file.write_text(source, encoding="utf-8")
+    try:
+        # compiled files are told apart by whole seconds: none of an earlier mutant may be used
+        past = (changed // 1000) % 10**9
+        os.utime(file, (past, past))
+        return _in_a_fork(tests, seconds)
+    finally:
+        file.write_bytes(before)
+
+
+def _in_a_fork(tests, seconds):
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        with contextlib.suppress(BaseException):
+            os._exit(0 if tests_pass(tests) else 1)
+        os._exit(1)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            _end_group(child)
+            return SURVIVED if status == 0 else CAUGHT
+        time.sleep(0.005)
+    _end_group(child)
+    os.waitpid(child, 0)
+    return SLOW
+
+
+def _end_group(child):
+    """What it started in turn ends with it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+
+
+def main(copy):
+    os.chdir(copy)
+    import_below()
+    print(json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        job = json.loads(line)
+        found = verdict(Path(job["file"]), job["source"], job["tests"], job["seconds"])
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
