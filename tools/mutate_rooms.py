@@ -17,6 +17,7 @@ when a test has. The table by room at the end is the one in docs/sharpness.md.
 import argparse
 import fnmatch
 import json
+import math
 import os
 import random
 import shutil
@@ -37,7 +38,7 @@ ROOMS = ("training", "decoding", "metrics.py", "data", "runs", "recipes")
 TESTS = ("tests/training", "tests/decoding", "tests/test_metrics.py", "tests/data", "tests/runs",
          "tests/recipes")
 # of tests beside those of the file itself
-SECONDS = 15
+SECONDS = 2
 
 # ---- what is mutated ---------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ def _ask(patient, mutant, noticing):
         return True
     expected = sum(noticing.seconds[test] for test in tests)
     job = {"file": mutant.file, "source": mutant.source, "tests": tests,
-           "seconds": 30 + 10 * expected}
+           "seconds": math.ceil(5 + 3 * expected)}
     patient.stdin.write(json.dumps(job) + "\n")
     patient.stdin.flush()
     return json.loads(patient.stdout.readline()) == SURVIVED

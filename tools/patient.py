@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import signal
 import sys
 import time
@@ -20,6 +21,8 @@ import pytest
 # the rooms below those that are mutated
 BELOW = ("kernels", "layers", "cells", "attention")
 CAUGHT, SURVIVED, SLOW = "caught", "survived", "too slow"
+# of time on the clock for each second of processor time that the tests may take
+PATIENCE = 10
 
 
 def import_below():
@@ -55,18 +58,21 @@ def verdict(file, source, tests, seconds):
 
 
 def _in_a_fork(tests, seconds):
+    """seconds: of processor time. One that sleeps for ever is ended by the clock."""
     child = os.fork()
     if child == 0:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         with contextlib.suppress(BaseException):
             os._exit(0 if tests_pass(tests) else 1)
         os._exit(1)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE * seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             _end_group(child)
-            return SURVIVED if status == 0 else CAUGHT
+            out_of_time = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+            return SLOW if out_of_time else SURVIVED if status == 0 else CAUGHT
         time.sleep(0.005)
     _end_group(child)
     os.waitpid(child, 0)

@@ -1,0 +1,94 @@
+"""The campaign over the rooms beside the gradients: what it catches, reports and remembers."""
+
+import json
+
+import mutate_rooms
+import pytest
+from outcomes import Outcomes
+from patient import CAUGHT, SLOW, SURVIVED, verdict
+
+SHARES = "training/shares.py"
+
+
+class AllTests:
+    """Stands for Noticing: the tests of one file, without a measurement."""
+
+    seconds = {"tests/training/test_shares.py": 1.0}
+
+    def tests(self, mutant):
+        return list(self.seconds)
+
+
+class NoTests(AllTests):
+    def tests(self, mutant):
+        return []
+
+
+@pytest.fixture
+def some():
+    """Two mutants that the tests of shares must see."""
+    made = mutate_rooms.all_mutants([SHARES])
+    return [mutant for mutant in made if mutant.what.startswith("return: ")][:2]
+
+
+def test_mutants_of_a_file_are_caught_by_its_tests(some, tmp_path):
+    log = tmp_path / "outcomes.jsonl"
+    assert mutate_rooms.run(some, Outcomes(log), AllTests()) == []
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [line["survives"] for line in lines] == [False, False]
+
+
+def test_what_is_known_is_not_tried_again(some, tmp_path):
+    log = tmp_path / "outcomes.jsonl"
+    assert mutate_rooms.run(some, Outcomes(log), NoTests()) == some     # none runs: none notices
+    written = log.read_text(encoding="utf-8")
+    assert mutate_rooms.run(some, Outcomes(log), AllTests()) == some
+    assert log.read_text(encoding="utf-8") == written
+
+
+def test_another_function_of_the_same_words_is_tried_anew(some, tmp_path):
+    outcomes = Outcomes(tmp_path / "outcomes.jsonl")
+    for mutant in some:
+        outcomes.add(mutant.key, "code of another day", False)
+    assert mutate_rooms.run(some, outcomes, NoTests()) == some
+
+
+def test_the_report_by_room(some, monkeypatch, capsys):
+    monkeypatch.setattr(mutate_rooms, "HARMLESS", {"never read": [some[0].key]})
+    assert mutate_rooms.report(some, some) == 1
+    out = capsys.readouterr().out
+    assert f"SURVIVED    {some[1]}" in out and f"SURVIVED    {some[0]}" not in out
+    assert "| training | 2 | 0 | 1 | 1 |" in out
+    assert mutate_rooms.report(some, some[:1]) == 0
+    assert mutate_rooms.report(some, [], mutate_rooms.stale([])) == 1
+    assert f"STALE       {some[0].key}" in capsys.readouterr().out
+
+
+def test_a_star_stands_for_anything():
+    key = "numpy_attention/data/grammar.py : constant: 'le' → 'le_'"
+    assert mutate_rooms.matches(key, "numpy_attention/data/grammar.py : constant: *")
+    assert not mutate_rooms.matches(key, "numpy_attention/data/*.py forward: *")
+    assert mutate_rooms.matches("a.py f: constant: x[0] → x[1]", "a.py f: constant: x[0] *")
+
+
+def test_an_unknown_room_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        mutate_rooms.main(["--only", "kitchen"])
+    assert "no file or room kitchen" in capsys.readouterr().err
+
+
+def test_a_verdict_puts_the_file_back(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = tmp_path / "subject.py"
+    code.write_text("def one():\n    return 1\n", encoding="utf-8")
+    test = tmp_path / "test_subject.py"
+    test.write_text("import sys\nsys.path.insert(0, '.')\n\n\ndef test_one():\n"
+                    "    from subject import one\n    assert one() == 1\n", encoding="utf-8")
+    before = code.read_bytes()
+    wrong = "def one():\n    return 2\n"
+    endless = "def one():\n    while True:\n        pass\n"
+    same = "def one():\n    return 0 + 1\n"
+    assert verdict(code, wrong, [str(test)], 60) == CAUGHT
+    assert verdict(code, same, [str(test)], 60) == SURVIVED
+    assert verdict(code, endless, [str(test)], 3) == SLOW
+    assert code.read_bytes() == before
