@@ -64,10 +64,41 @@ def test_an_empty_hypothesis_scores_zero_not_nan():
     assert metrics.chrf([[]], [["a", "b"]]).score == 0
 
 
-def test_no_warning_about_tokenised_text(caplog):
-    sentences = [["a", "b", "c", "d", "."]] * 150
-    assert metrics.bleu(sentences, sentences).score == pytest.approx(100)
+@pytest.mark.parametrize("end, tokenize, warned", [
+    (".", "none", False),
+    (".", "13a", False),            # cut once more, as was asked
+    (" .", "13a", True),            # strings that seem to be tokens, by all signs unasked
+])
+def test_a_warning_of_tokenised_text_only_where_nobody_asked(end, tokenize, warned, caplog):
+    strings = [f"a b c d{end}"] * 150
+    sentences = strings if warned else [string.split() for string in strings]
+    assert metrics.bleu(sentences, sentences, tokenize).score == pytest.approx(100)
+    assert bool(caplog.records) == warned
+
+
+def test_one_string_among_token_lists_is_scored_as_tokens(caplog):
+    sentences = ["a b c d ."] * 149 + [["a", "b", "c", "d", "."]]
+    assert metrics.bleu(sentences, sentences, "13a").score == pytest.approx(100)
     assert not caplog.records
+
+
+def test_one_sentence_s_words_are_not_read_twice():
+    """Whatever gives sentences once, a generator, is enough."""
+    words = "a b c d e".split()
+    once = [words, words[:4]]
+    twice = [list(words), list(words)]
+    for measure in (metrics.bleu, metrics.chrf, metrics.exact_match):
+        assert measure(iter(once), iter(twice)) == measure(once, twice)
+    edges = (4, 5, 6)
+    assert (metrics.bleu_by_length(iter(once), iter(twice), iter([5, 4]), iter(edges))
+            == metrics.bleu_by_length(once, twice, [5, 4], edges))
+    weights = [pointing_at([0, 2, 1], 3)]
+    pairs = [SWAPPED]
+    for measure in (metrics.pointing_accuracy, metrics.near_pointing, metrics.links_from_weights):
+        assert measure(iter(weights), iter(pairs)) == measure(weights, pairs)
+    links = [SWAPPED.sure]
+    assert metrics.alignment_error_rate(iter(links), iter(pairs)) == 0
+    assert metrics.diagonal_pointing(iter(pairs)) == metrics.diagonal_pointing(pairs)
 
 
 def test_chrf_by_hand():
@@ -77,6 +108,9 @@ def test_chrf_by_hand():
     score = metrics.chrf(["abc"], ["abd"])
     assert score.score == pytest.approx(100 * (2 / 3 + 1 / 2 + 0) / 3)
     assert score.name == "chrF" and "nc:6" in score.signature
+    # two characters for three, all of them right: F₂ leans to recall
+    short = metrics.chrf(["ab"], ["abc"])
+    assert short.score < metrics.chrf(["abc"], ["ab"]).score < 100
     plus = metrics.chrf([["ab", "cd"]], [["ab", "cd"]], word_order=2)
     assert plus.name == "chrF++" and plus.score == pytest.approx(100) and "nw:2" in plus.signature
 
@@ -93,8 +127,10 @@ def test_text_measures_refuse_unequal_and_empty_lists(measure):
 def test_text_measures_refuse_what_is_not_text(measure):
     with pytest.raises(ValueError, match="decode ids first"):
         measure([[4, 5]], [["a", "b"]])
-    with pytest.raises(ValueError, match="got one string"):
+    with pytest.raises(ValueError, match="^hypotheses must be.*got one string"):
         measure("a b", ["a b"])
+    with pytest.raises(ValueError, match="^references must be.*got one string"):
+        measure(["a b"], "a b")
 
 
 def test_exact_match():
@@ -104,6 +140,8 @@ def test_exact_match():
     assert metrics.exact_match([np.array([4, 5])], [[4, 5]]) == 1
     assert metrics.exact_match([["a"]], [["a", "a"]]) == 0
     with pytest.raises(ValueError, match="sentence 0: cannot compare"):
+        metrics.exact_match(["ab"], [["a", "b"]])
+    with pytest.raises(ValueError, match="cannot compare 'ab' with .'a', 'b'.:"):
         metrics.exact_match(["ab"], [["a", "b"]])
 
 
@@ -189,6 +227,26 @@ def test_alignment_error_rate_refuses():
         metrics.alignment_error_rate([{(2, 4)}], [LONG])
     with pytest.raises(ValueError, match="no gold alignment"):
         metrics.alignment_error_rate([set()], [UNLINKED])
+
+
+@pytest.mark.parametrize("link", [(5, 0), (0, 3), (-1, 0), (0, -1)])
+def test_links_one_word_outside_are_refused(link):
+    with pytest.raises(ValueError, match="is outside of 5 source and 3 target words"):
+        metrics.alignment_error_rate([{link}], [LONG])
+
+
+def test_weights_are_read_as_numbers_whatever_holds_them():
+    rows = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    assert metrics.links_from_weights([rows], [SWAPPED]) == [{(1, 0), (0, 1), (2, 2)}]
+    text = [[str(number) for number in row] for row in rows]
+    assert metrics.links_from_weights([text], [SWAPPED]) == [{(1, 0), (0, 1), (2, 2)}]
+
+
+def test_one_value_that_is_no_number_is_enough_to_refuse():
+    weights = pointing_at([0, 1, 2], 3)
+    weights[2, 0] = np.nan
+    with pytest.raises(ValueError, match="pair 0: weights hold NaN"):
+        metrics.pointing_accuracy([weights], [SWAPPED])
 
 
 def test_diagonal_pointing_by_hand():

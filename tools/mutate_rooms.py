@@ -55,6 +55,15 @@ def files_of(names):
     return found
 
 
+def test_files():
+    """Those of TESTS, and what they share."""
+    found = [ROOT / "tests" / "conftest.py"]
+    for name in TESTS:
+        path = ROOT / name
+        found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return found
+
+
 def all_mutants(names):
     made = []
     for path in files_of(names):
@@ -76,9 +85,8 @@ class Noticing:
 
     def __init__(self, keep):
         """keep: a file, or None."""
-        sources = sorted([*(ROOT / "numpy_attention").rglob("*.py"),
-                          *(ROOT / "tests").rglob("*.py")])
-        code = digest(*(path.read_bytes() for path in sources))
+        package = sorted((ROOT / "numpy_attention").rglob("*.py"))
+        code = digest(*(path.read_bytes() for path in [*package, *test_files()]))
         known = json.loads(keep.read_text(encoding="utf-8")) if keep and keep.exists() else {}
         if known.get("code") != code:
             known = {"code": code, **self._measured()}
@@ -181,7 +189,7 @@ def _ask(patient, mutant, noticing):
 
 def run(made, outcomes, noticing, workers=1):
     """Try what the outcomes do not know; → those that survive."""
-    tests = digest(*(path.read_bytes() for path in sorted((ROOT / "tests").rglob("*.py"))))
+    tests = digest(*(path.read_bytes() for path in test_files()))
 
     def known(mutant):
         if outcomes.get(mutant.key, digest(mutant.code)) is False:
