@@ -23,6 +23,7 @@ ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: as
               ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult}
 OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax",
              "argmax": "argmin", "ceil": "floor", "floor": "ceil"}
+COMMUTE = {"min", "max", "minimum", "maximum"}
 # keyword arguments that hold words for people
 WORDS = {"help", "desc", "title", "metavar", "message", "advice"}
 
@@ -221,7 +222,7 @@ def arguments(node, place):
     if not isinstance(node, ast.Call):
         return
     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-    for i in range(len(node.args) - 1 if name not in ("min", "max") else 0):
+    for i in range(len(node.args) - 1 if name not in COMMUTE else 0):
         pair = node.args[i:i + 2]
         if not any(isinstance(one, ast.Starred) for one in pair):
             yield "arguments", partial(_exchange, "args", i)

@@ -37,6 +37,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("training", "decoding", "metrics.py", "data", "runs", "recipes")
 TESTS = ("tests/training", "tests/decoding", "tests/test_metrics.py", "tests/data", "tests/runs",
          "tests/recipes")
+# these need most of the kernels
+FIRST = ("tests/training/test_trainer.py", "tests/decoding/test_beam.py")
 # of tests beside those of the file itself
 SECONDS = 2
 
@@ -153,7 +155,7 @@ def tried(waiting, noticing, workers):
     def work():
         with tempfile.TemporaryDirectory() as folder:
             copy_of_checkout(Path(folder))
-            command = [sys.executable, str(ROOT / "tools" / "patient.py"), folder]
+            command = [sys.executable, str(ROOT / "tools" / "patient.py"), folder, *FIRST]
             with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   env=environment(folder), text=True) as patient:
                 patient.stdout.readline()

@@ -1,12 +1,15 @@
 """A process that tries mutants of one copy of the checkout: each in a fork, with its own tests.
 
-    python tools/patient.py COPY            jobs come in and verdicts go out as lines of JSON
+    python tools/patient.py COPY [TEST …]       jobs come in and verdicts go out as lines of JSON
 
-What is not mutated (NumPy, the kernels, pytest) is imported once, before the forks.
+What is not mutated (NumPy, the kernels, pytest) is imported once, before the forks, and the tests
+named here run, so that the kernels are compiled.
 """
 
 import contextlib
+import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -20,6 +23,7 @@ import pytest
 
 # the rooms below those that are mutated
 BELOW = ("kernels", "layers", "cells", "attention")
+KEPT = "numpy_attention.kernels"
 CAUGHT, SURVIVED, SLOW = "caught", "survived", "too slow"
 # of time on the clock for each second of processor time that the tests may take
 PATIENCE = 10
@@ -31,16 +35,33 @@ def import_below():
         package = importlib.import_module(f"numpy_attention.{room}")
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
-    for name in ("sacrebleu", "matplotlib.pyplot", "tqdm", "pooch", "requests", "json"):
-        importlib.import_module(name)
+    for name in ("sacrebleu", "matplotlib.pyplot", "tqdm", "pooch", "requests", "torch"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def warm_up(tests):
+    """Run some tests, for what pytest, its plugins and the kernels do on their first run alone.
+
+    Then whatever they imported from here is forgotten, but for the kernels: each fork does it anew.
+    """
+    if tests:                       # none is for pytest all there are
+        with contextlib.redirect_stdout(io.StringIO()):
+            tests_pass(tests)
+    here = os.getcwd() + os.sep
+    for name, module in list(sys.modules.items()):
+        parent, _, last = name.rpartition(".")
+        own = (getattr(module, "__file__", None) or "").startswith(here)
+        if own and not name.startswith(KEPT) and name != "__main__":
+            del sys.modules[name]
+            with contextlib.suppress(AttributeError):
+                delattr(sys.modules.get(parent), last)
 
 
 def tests_pass(tests):
-    """True when they pass; in a fork, for it leaves modules behind, and says nothing."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
-    return pytest.main(["-x", "-p", "no:cacheprovider", "--no-header", *tests]) == 0
+    # unraisableexception collects all garbage twice a run, which takes longer than most tests
+    without = ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
+    return pytest.main(["-x", "--no-header", *without, *tests]) == 0
 
 
 def verdict(file, source, tests, seconds):
@@ -62,6 +83,9 @@ def _in_a_fork(tests, seconds):
     child = os.fork()
     if child == 0:
         os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         with contextlib.suppress(BaseException):
             os._exit(0 if tests_pass(tests) else 1)
@@ -85,9 +109,11 @@ def _end_group(child):
         os.killpg(child, signal.SIGKILL)
 
 
-def main(copy):
+def main(copy, *tests):
     os.chdir(copy)
+    warm_up(tests)
     import_below()
+    gc.freeze()                     # what stands is not looked through again in every fork
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         job = json.loads(line)
@@ -96,4 +122,4 @@ def main(copy):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -64,7 +64,6 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     def choices() -> Iterator[Choice]:
         log_probs, seen, state = start
         weights = seen[-1]
-        chosen = EOS
         ended = 0
         for step in range(length):
             if step:
@@ -92,14 +91,13 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     """Draw one id from log p (V,), which need not add up to 1; −inf is never drawn."""
     if temperature == 0:
         return int(log_p.argmax())
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore"):
         # the most probable has 1, so that none overflows
         p = np.exp((log_p - log_p.max()) / temperature)                     # (V,)
     ids = np.argsort(-p, kind="stable")[:top_k]
     total = np.cumsum(p[ids])
     if top_p is not None:
         nucleus = np.searchsorted(total, top_p * total[-1]) + 1
-        ids = ids[:nucleus]
         total = total[:nucleus]
     drawn = rng.random() * total[-1]                                        # below the total
     return int(ids[np.searchsorted(total, drawn, side="right")])

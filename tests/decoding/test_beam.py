@@ -6,7 +6,7 @@ from tables import Table, every_translation
 
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.vocabulary import EOS
-from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.beam import _largest, beam_search
 from numpy_attention.decoding.greedy import greedy
 
 
@@ -76,3 +76,13 @@ def test_a_wider_beam_scores_no_worse_on_sums(model, batch):
 def test_refused(model, batch):
     with pytest.raises(ValueError, match="beam 0"):
         beam_search(model, batch.source, batch.source_mask, 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 40, 60, 61])
+def test_the_largest_come_first_and_the_earlier_of_equals(count, rng):
+    totals = rng.integers(-4, 0, (3, 20)).astype(float)             # most are equal to some other
+    totals[rng.random((3, 20)) < 0.2] = -np.inf
+    order = sorted(np.ndindex(3, 20), key=lambda place: (-totals[place], place))
+    wanted = [(*place, totals[place]) for place in order if np.isfinite(totals[place])][:count]
+    assert _largest(totals, count) == wanted
+    assert _largest(np.full((2, 40), -1.0), 2) == [(0, 0, -1.0), (0, 1, -1.0)]

@@ -187,3 +187,36 @@ def test_refused(table, rng):
         next(sample(table, start._replace(log_probabilities=np.full(V, np.nan)), rng))
     with pytest.raises(ArithmeticError, match="no probabilities"):
         next(sample(table, start, rng, never=range(V)))
+
+
+def test_sixty_tokens_unless_told(table, rng):
+    assert len(list(sample(table, read(table, [EOS]), rng))) == 60
+
+
+class Draws:
+    """A generator that draws one number, again and again."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def random(self):
+        return self.number
+
+
+@pytest.mark.parametrize("number, temperature, chosen", [
+    (0.0, 1.0, 0), (0.49, 1.0, 0), (0.5, 1.0, 1), (0.74, 1.0, 1), (0.75, 1.0, 2),
+    (0.49, 2.0, 1),             # 2 : √2 : √2 of 2 + 2 √2, which is flatter
+    (0.99, 1e-320, 0),          # what divides by so little overflows, and says nothing
+])
+def test_a_draw_on_a_border_belongs_to_the_next_token(number, temperature, chosen):
+    log_p = np.log([0.5, 0.25, 0.25])
+    assert choose(log_p, Draws(number), temperature) == chosen
+    if temperature == 1.0:
+        assert choose(log_p, Draws(number)) == chosen
+
+
+def test_of_equals_the_earlier_stays():
+    log_p = np.full(60, -1.0)
+    for number in (0.1, 0.5, 0.9):
+        assert choose(log_p, Draws(number), top_k=2) == (0 if number < 0.5 else 1)
+        assert choose(log_p, Draws(number), top_p=1 / 60) == 0

@@ -1,6 +1,8 @@
 """The campaign over the rooms beside the gradients: what it catches, reports and remembers."""
 
 import json
+import subprocess
+import sys
 
 import mutate_rooms
 import pytest
@@ -22,6 +24,11 @@ class AllTests:
 class NoTests(AllTests):
     def tests(self, mutant):
         return []
+
+
+@pytest.fixture(autouse=True)
+def no_warm_up(monkeypatch):
+    monkeypatch.setattr(mutate_rooms, "FIRST", ())
 
 
 @pytest.fixture
@@ -92,3 +99,20 @@ def test_a_verdict_puts_the_file_back(tmp_path, monkeypatch):
     assert verdict(code, same, [str(test)], 60) == SURVIVED
     assert verdict(code, endless, [str(test)], 3) == SLOW
     assert code.read_bytes() == before
+
+
+def test_after_the_warm_up_nothing_but_the_kernels_is_left():
+    """A module that stayed would be tried unchanged, whatever its file holds."""
+    script = """
+import sys, patient
+patient.warm_up(["tests/training/test_shares.py"])
+files = [getattr(module, "__file__", None) or "" for module in sys.modules.values()]
+print(sorted(file for file in files if "numpy_attention/" in file or "tests/" in file))
+"""
+    root = mutate_rooms.ROOT
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, text=True, capture_output=True,
+                          env={**mutate_rooms.environment(root),
+                               "PYTHONPATH": f"{root}:{root / 'tools'}"})
+    left = done.stdout.splitlines()[-1]
+    assert "kernels/updates.py" in left, done.stdout + done.stderr
+    assert "training" not in left and "trees" not in left and "test_shares" not in left
