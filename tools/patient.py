@@ -26,7 +26,7 @@ BELOW = ("kernels", "layers", "cells", "attention")
 KEPT = "numpy_attention.kernels"
 CAUGHT, SURVIVED, SLOW = "caught", "survived", "too slow"
 # of time on the clock for each second of processor time that the tests may take
-PATIENCE = 10
+PATIENCE = 4
 
 
 def import_below():
