@@ -11,6 +11,7 @@ from numpy_attention.runs.trained import kind_of, schedule_of
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.runs.writer import Writer, WriterTraining
 from numpy_attention.training import checkpoint
+from numpy_attention.training.lock import held
 from numpy_attention.training.optimizers import SGD, Adadelta
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import POSITIVE, Training, option
@@ -53,6 +54,18 @@ def test_what_leaves_the_steps_as_they_were_may_change(folder):
     assert loaded.threads is None
     again = loaded.fit(PAIRS, PAIRS, folder, 1, progress=False)
     assert len(again.history) == 3 and again.threads == 1
+
+
+def test_a_folder_where_another_training_is_at_work_is_refused(folder):
+    before = (folder / "checkpoint.npz").read_bytes()
+    more = translator_of(epochs=3)
+    with held(folder / "checkpoint.npz"):
+        with pytest.raises(BlockingIOError, match="another training is at work on .*checkpoint"):
+            more.fit(PAIRS, PAIRS, folder, 1, progress=False)
+        assert Translator.load(folder).history
+    assert (folder / "checkpoint.npz").read_bytes() == before and not more.history
+    more.fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert len(more.history) == 3
 
 
 def test_the_arrays_are_read_once(folder, monkeypatch):
