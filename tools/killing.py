@@ -20,6 +20,8 @@ from trainings import TRAININGS, command
 from numpy_attention.runs.saved import CHECKPOINT
 from numpy_attention.training import checkpoint, snapshot
 
+# of seconds, for what is left of a training after the last kill
+PATIENCE = 300
 # when a kill comes: at any time, or by the child's own hand within a write of a checkpoint
 ANY_TIME = "any time"
 IN_WRITE = "in the write"
@@ -217,14 +219,16 @@ class Whole:
         came, wrong = [], []
         for last in [False] * planned + [True]:
             before = step_of(path)
-            kill = Kill(ANY_TIME, 600.0) if last else self.drawn(rng, planned)
+            kill = Kill(ANY_TIME, PATIENCE) if last else self.drawn(rng, planned)
             log.unlink(missing_ok=True)
             status = killed(start(self.name, run, self.texts, log, kill), kill)
             wrong += self.lost(before, step_of(path), log, kill)
-            if os.WIFSIGNALED(status):
+            if os.WIFSIGNALED(status) and not last:
                 came.append(kill)
                 continue
-            if status:
+            if os.WIFSIGNALED(status):
+                wrong.append(f"hangs: killed {kill}, with nothing to wait for")
+            elif status:
                 wrong.append(f"went on with: {Path(f'{log}.err').read_text().strip()[-300:]}")
             break
         if not wrong:

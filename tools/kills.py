@@ -24,6 +24,7 @@ import io
 import json
 import sys
 import tempfile
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -72,6 +73,8 @@ class Record:
 def warm_up(folder):
     """Write the texts, and train everything once, so that a child has nothing to compile."""
     tqdm.tqdm.monitor_interval = 0              # its thread would not survive a fork
+    tqdm.tqdm.set_lock(threading.RLock())       # its own is shared with all children: one that is
+    #                                             killed while it holds it would stop the others
     write_texts(folder)
     quiet = io.StringIO()
     with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
