@@ -140,3 +140,15 @@ def report(options: Namespace, trained: Any, what: str, text: str, figures: Mapp
     print(f"{options.run}: {what}, {len(trained.history)} epochs")
     print(f"{figures['corpus']}{split}: {text}")
     show(figures)
+    for line in lines_of_circumstances(figures["depends_on"]):
+        print(line)
+
+
+def lines_of_circumstances(known: Mapping[str, Any]) -> list[str]:
+    """What the figures depend on, as `circumstances` has it, in two lines."""
+    threads = f"{known['threads']} thread{'s' * (known['threads'] > 1)}"
+    return [
+        f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
+        f"{known['seed']}, {threads};",
+        f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
+        f"{known['numba']}, {known['blas']}"]
