@@ -277,9 +277,11 @@ class Trainer:
     def resume(self) -> bool:
         """Go on from the checkpoint at `path` if there is one; → whether there was.
 
-        ValueError: it is another model's or optimizer's, or was written with other settings.
+        ValueError: it is another model's or optimizer's, or was written with other settings;
+        BlockingIOError as `alone` has it.
         """
         if self.path is None or not Path(self.path).exists():
             return False
-        snapshot.read(self, self.path)
+        with self.alone():
+            snapshot.read(self, self.path)
         return True
