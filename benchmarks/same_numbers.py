@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,15 +31,26 @@ from numpy_attention.training.evaluation import evaluate
 
 # what NumPy has found in this processor beyond what it is built for
 BEYOND = " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
-WAYS = {                # what is other than in the first line: (threads, environment)
-    "1 thread": (1, {}),
-    "the same once more": (1, {}),
-    "2 threads": (2, {}),
-    "2 threads once more": (2, {}),
-    "BLAS of Haswell": (1, {"OPENBLAS_CORETYPE": "Haswell"}),
-    "BLAS of Nehalem": (1, {"OPENBLAS_CORETYPE": "Nehalem"}),
-    "NumPy's plainest loops": (1, {"NPY_DISABLE_CPU_FEATURES": BEYOND}),
-    "kernels of Nehalem": (1, {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}),
+
+
+class Way(NamedTuple):
+    """How a training runs: in which environment, with how many threads, of which seed."""
+
+    environment: dict = {}
+    threads: int = 1
+    seed: int = 0
+
+
+WAYS = {
+    "1 thread": Way(),
+    "the same once more": Way(),
+    "2 threads": Way(threads=2),
+    "2 threads once more": Way(threads=2),
+    "BLAS of Haswell": Way({"OPENBLAS_CORETYPE": "Haswell"}),
+    "BLAS of Nehalem": Way({"OPENBLAS_CORETYPE": "Nehalem"}),
+    "NumPy's plainest loops": Way({"NPY_DISABLE_CPU_FEATURES": BEYOND}),
+    "kernels of Nehalem": Way({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}),
+    "another seed": Way(seed=1),
 }
 SHOWN = (1, 10, 100, 1000)      # steps
 BATCH = 32
@@ -47,14 +59,15 @@ EPOCH = 100             # steps
 # ---- in a process of its own --------------------------------------------------------------------
 
 
-def trained(steps, threads):
+def trained(steps, threads, seed=0):
     """A translator trained for so many steps, in whole epochs.
 
     → it, [loss a token of each step], pairs to measure it on.
     """
     pairs = load_parallel("bible-en-es", "train", max_length=7)[:BATCH * EPOCH]
     valid = load_parallel("bible-en-es", "valid", max_length=7)[:200]
-    how = TranslatorTraining(epochs=-(-steps // EPOCH), batch_size=BATCH, learning_rate=3e-3)
+    how = TranslatorTraining(epochs=-(-steps // EPOCH), batch_size=BATCH, learning_rate=3e-3,
+                             seed=seed)
     settings = dict(hidden=64, embedding=48, dropout=0.2, init="modern", readout="current")
     translator = Translator.create(pairs, settings=settings, training=how)
     trainer = translator.trainer(pairs, threads=threads, progress=False)
@@ -70,9 +83,9 @@ def trained(steps, threads):
     return translator, losses, valid
 
 
-def work(steps, threads, weights):
+def work(steps, threads, seed, weights):
     """Train and measure, print it as JSON, and save the weights."""
-    translator, losses, valid = trained(steps, threads)
+    translator, losses, valid = trained(steps, threads, seed)
     figures = translator.measure(valid, 5, threads)
     np.save(weights, translator.model.vector)
     print(json.dumps({"losses": losses, "figures": figures, "blas": blas()}))
@@ -129,25 +142,25 @@ def padded_loss(model, batches, length=40):
 
 
 def ran(way, steps, folder):
-    """What a way's process has printed, with its weights."""
-    threads, other = WAYS[way]
+    """What a way's process has printed, with its weights; None: it has failed."""
     weights = Path(folder) / "weights.npy"
-    words = [sys.executable, __file__, "--steps", str(steps), "--work", str(threads), str(weights)]
-    done = subprocess.run(words, env=os.environ | other, capture_output=True, text=True)
+    words = [sys.executable, __file__, "--steps", str(steps),
+             "--work", str(way.threads), str(way.seed), str(weights)]
+    done = subprocess.run(words, env=os.environ | way.environment, capture_output=True, text=True)
     if done.returncode:
         return None
     return json.loads(done.stdout.splitlines()[-1]) | {"weights": np.load(weights)}
 
 
-def row(way, found, first, steps):
+def row(name, found, first, steps):
     """A line of the Markdown table."""
     if found is None:
-        return [way, "cannot be taken here"]
+        return [name, "cannot be taken here"]
     shown = [step for step in SHOWN if step <= steps]
     losses = [apart(found["losses"][step - 1], first["losses"][step - 1]) for step in shown]
     weights = np.abs(found["weights"] - first["weights"]).max()
     figures = [f"{found['figures']['perplexity']:.6f}", f"{found['figures']['chrf']:.4f}"]
-    return [way, *(written(one) for one in [*losses, weights]), *figures]
+    return [name, *(written(one) for one in [*losses, weights]), *figures]
 
 
 def written(difference):
@@ -157,23 +170,24 @@ def written(difference):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--steps", type=int, default=1000, help="of training (1000)")
-    parser.add_argument("--work", nargs=2, metavar=("THREADS", "FILE"), help=argparse.SUPPRESS)
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work(options.steps, int(options.work[0]), options.work[1])
+        threads, seed, weights = options.work
+        work(options.steps, int(threads), int(seed), weights)
         return
     head = [*(f"step {step}" for step in SHOWN if step <= options.steps), "weights", "perplexity",
             "chrF"]
     with tempfile.TemporaryDirectory() as folder:
         first = None
-        for way in WAYS:
+        for name, way in WAYS.items():
             found = ran(way, options.steps, folder)
             if first is None:
                 first = found
                 print(f"{first['blas']}, NumPy {np.__version__}, float32\n")
                 print(f"| {' | '.join(['training', *head])} |")
                 print(f"|{'---|' * (1 + len(head))}", flush=True)
-            print(f"| {' | '.join(row(way, found, first, options.steps))} |", flush=True)
+            print(f"| {' | '.join(row(name, found, first, options.steps))} |", flush=True)
     print("\n| one model | relative difference |\n|---|---:|")
     for what, difference in same_model(options.steps):
         print(f"| {what} | {written(difference)} |", flush=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import same_numbers
-from same_numbers import EPOCH, WAYS, apart, encoded, padded_loss, row, trained, written
+from same_numbers import EPOCH, WAYS, Way, apart, encoded, padded_loss, row, trained, written
 
 from numpy_attention.training.evaluation import evaluate
 
@@ -39,4 +39,4 @@ def test_differences_are_relative_and_0_where_there_are_none():
     other = found | {"losses": [2.2, 1.0], "weights": np.array([0.0, -0.5])}
     assert row("a", other, found, 2) == ["a", "1e-01", "5e-01", "3.000000", "20.0000"]
     assert row("b", None, found, 2) == ["b", "cannot be taken here"]
-    assert next(iter(WAYS.values())) == (1, {})
+    assert next(iter(WAYS.values())) == Way()
