@@ -25,6 +25,7 @@ from numpy_attention.models import registry
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
 from numpy_attention.names import asked_for
+from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.writer import Word, Writer, WriterTraining
 from numpy_attention.training.threads import Threads, available
@@ -146,6 +147,7 @@ def evaluate(options: Namespace) -> None:
              "steps": None if how.state == "sentence" else how.steps,
              "carried": settings_of(writer).get("carried", 0)}
     figures = about | measure(writer, text, threads)
+    figures["depends_on"] = circumstances(writer, text.sentences, threads)
     report(options, writer, what_it_is(writer), how_state_goes(writer, 1), figures, show_figures)
 
 

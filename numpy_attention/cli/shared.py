@@ -15,6 +15,8 @@ from numpy_attention.cli.entry import flag_of
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.selection import Selection
 from numpy_attention.runs.resume import check_same
+from numpy_attention.runs.saved import CHECKPOINT
+from numpy_attention.training.lock import check_free
 from numpy_attention.training.settings import Training
 
 Settings = TypeVar("Settings", bound=Training)
@@ -91,6 +93,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
     folder = Path(options.run or Path("runs") / name)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: name a folder with --run")
+    check_free(folder / CHECKPOINT)
     resumes = check_same(folder, trained, options.threads)
     folder.mkdir(parents=True, exist_ok=True)
     where = "resumes the run in" if resumes else "saves to"
@@ -137,3 +140,15 @@ def report(options: Namespace, trained: Any, what: str, text: str, figures: Mapp
     print(f"{options.run}: {what}, {len(trained.history)} epochs")
     print(f"{figures['corpus']}{split}: {text}")
     show(figures)
+    for line in lines_of_circumstances(figures["depends_on"]):
+        print(line)
+
+
+def lines_of_circumstances(known: Mapping[str, Any]) -> list[str]:
+    """What the figures depend on, as `circumstances` has it, in two lines."""
+    threads = f"{known['threads']} thread{'s' * (known['threads'] > 1)}"
+    return [
+        f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
+        f"{known['seed']}, {threads};",
+        f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
+        f"{known['numba']}, {known['blas']}"]

@@ -18,10 +18,11 @@ from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.names import MODERN, SCORES, asked_for, find
+from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.translator import (
     Translation, Translator, TranslatorTraining, vocabularies_of)
-from numpy_attention.training.threads import Threads
+from numpy_attention.training.threads import Threads, available
 
 Sentence = list[str]
 
@@ -203,7 +204,10 @@ def evaluate(options: Namespace) -> None:
     translator = Translator.load(options.run)
     pairs, name, split = text_to_measure_on(options, translator)
     about = {"run": str(options.run), "corpus": name, "split": split}
-    figures = about | measure(translator, pairs, options.beam, options.threads)
+    threads = options.threads or available()
+    figures = about | measure(translator, pairs, options.beam, threads)
+    tokens = [side for pair in pairs for side in (pair.source, pair.target)]
+    figures["depends_on"] = circumstances(translator, tokens, threads)
     what = f"{translator.name}, {translator.model.size:,} parameters"
     report(options, translator, what, f"{len(pairs):,} pairs", figures, show_figures)
 

@@ -13,6 +13,7 @@ from numpy_attention.module import Array
 from numpy_attention.training.protocols import Model
 
 FORMAT = 1
+PARTIAL = ".partial"            # how the name of a file ends that is being written
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
@@ -22,7 +23,7 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
     try:
@@ -33,6 +34,14 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def remove_partial(path: str | Path) -> None:
+    """Remove what processes that were killed have left of writing this checkpoint."""
+    path = Path(path)
+    for file in path.parent.iterdir():
+        if file.name.startswith(f"{path.name}.") and file.name.endswith(PARTIAL):
+            file.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Sequence
@@ -10,7 +12,7 @@ import numpy as np
 
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
-from numpy_attention.training import checkpoint, snapshot
+from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.interrupt import Interrupt
@@ -90,6 +92,7 @@ class Trainer:
         self.best_loss = math.inf
         self.bad_epochs = 0                 # since then
         self.stopped = False                # by patience
+        self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
             self.threads = self._threads_that_pay()
 
@@ -108,10 +111,10 @@ class Trainer:
         the next one.
 
         Ctrl-C ends the step, saves and raises KeyboardInterrupt. NonFiniteError: a loss or gradient
-        that is not finite.
+        that is not finite; BlockingIOError: another training writes to the same `path`.
         """
         assert self.threads is not None                 # where it was None a number was chosen
-        with Threads(self.threads) as pool, Interrupt() as interrupt:
+        with self.alone(), Threads(self.threads) as pool, Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(pool.count)]
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
                 self._run_epoch(pool, twins, interrupt, minutes)
@@ -248,17 +251,37 @@ class Trainer:
 
     # ---- checkpoints -----------------------------------------------------------------------------
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within it, no other training writes to `path`; what a killed one left half-written goes.
+
+        BlockingIOError: another one is at work there.
+        """
+        if self.path is None or self._alone:
+            yield
+            return
+        with lock.held(self.path):
+            checkpoint.remove_partial(self.path)
+            self._alone = True
+            try:
+                yield
+            finally:
+                self._alone = False
+
     def save(self) -> None:
-        """Write the checkpoint, if there is a path."""
+        """Write the checkpoint, if there is a path. BlockingIOError as `alone` has it."""
         if self.path is not None:
-            snapshot.write(self, self.path)
+            with self.alone():
+                snapshot.write(self, self.path)
 
     def resume(self) -> bool:
         """Go on from the checkpoint at `path` if there is one; → whether there was.
 
-        ValueError: it is another model's or optimizer's, or was written with other settings.
+        ValueError: it is another model's or optimizer's, or was written with other settings;
+        BlockingIOError as `alone` has it.
         """
         if self.path is None or not Path(self.path).exists():
             return False
-        snapshot.read(self, self.path)
+        with self.alone():
+            snapshot.read(self, self.path)
         return True

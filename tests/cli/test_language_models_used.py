@@ -181,9 +181,11 @@ def test_evaluate(runs, name, how, tokens, capsys):
     assert figures["state"] == ("sentence" if name == "sentences" else "carried")
     assert figures["steps"] == (None if name == "sentences" else 5) and figures["unknown"] == 0
     assert figures["perplexity"] == pytest.approx(math.exp(figures["loss"]))
+    depends = figures["depends_on"]
     assert main(["evaluate", runs[name]]) == 0
     out = capsys.readouterr().out
     assert how in out
+    assert f"depends on  parameters {depends['parameters']}, text {depends['text']}, seed 0" in out
     if name == "letters":
         assert f"{figures['tokens']:,} characters" in out
         assert f"{figures['bits_per_character']:.3f}" in out

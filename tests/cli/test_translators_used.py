@@ -209,8 +209,12 @@ def test_evaluate(run, capsys):
     wanted = {"pairs": 120, "split": "test", "beam": 2, "diagonal": 1}
     assert figures == figures | wanted
     assert "tok:none" in figures["bleu_signature"] and "nc:6" in figures["chrf_signature"]
-    assert main(["evaluate", run, "--beam", "2"]) == 0
+    assert main(["evaluate", run, "--beam", "2", "--threads", "1"]) == 0
     out = capsys.readouterr().out
+    depends = figures["depends_on"]
+    assert (f"depends on  parameters {depends['parameters']}, text {depends['text']}, seed 0, "
+            "1 thread;\n") in out
+    assert f"NumPy {depends['numpy']}, numba {depends['numba']}, {depends['blas']}\n" in out
     assert f"{figures['perplexity']:.2f}   over {figures['tokens']:,} tokens" in out
     assert figures["bleu_signature"] in out
     assert f"{figures['pointing']:.3f}   of the sure links" in out

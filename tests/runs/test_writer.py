@@ -10,6 +10,7 @@ from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, PAD
 from numpy_attention.runs.writer import Writer, WriterTraining
+from numpy_attention.training.evaluation import evaluate
 
 ARTICLES = [[["a", "b"], ["c"]], [["b", "c", "a", "d"]], [["d"], ["a", "a"], ["b"]]]
 TEXT = Text(ARTICLES, whole=True)
@@ -81,6 +82,17 @@ def test_perplexity_is_that_of_word_by_word(state, settings):
     assert figures["perplexity"] == pytest.approx(math.exp(total / 17), rel=1e-5)
     assert figures["loss"] == pytest.approx(total / 17, rel=1e-5)
     assert "bits_per_character" not in figures
+
+
+def test_a_carried_state_goes_through_a_text_in_one_stream():
+    """However many streams the training has; a state that is large enough shows it."""
+    how = dict(state="carried", steps=2)
+    one, many = (writer_of(batch_size=size, **how) for size in (1, 4))
+    for writer in (one, many):
+        writer.model.vector[:] *= 9
+    wanted = evaluate(one.model, one.batches(TEXT))
+    assert many.measure(TEXT)["loss"] == pytest.approx(wanted.mean, rel=1e-6)
+    assert evaluate(many.model, many.batches(TEXT)).mean != pytest.approx(wanted.mean, rel=1e-3)
 
 
 def test_characters_are_measured_in_bits():

@@ -1,0 +1,197 @@
+"""How far the same training ends apart on other threads, other processors, other libraries.
+
+    python benchmarks/same_numbers.py                   all that docs/same_numbers.md tells
+    python benchmarks/same_numbers.py --steps 100
+
+Each line is a training of a small translator in a process of its own, which takes the kernels of
+another processor: OpenBLAS's (OPENBLAS_CORETYPE), NumPy's (NPY_DISABLE_CPU_FEATURES), those that
+numba compiles (NUMBA_CPU_NAME). What the processor here does not have cannot be taken; with another
+library than OpenBLAS its lines show no difference. Printed are the relative differences of the
+training loss from the first line's, the largest difference of any weight, and figures of the
+trained model on the validation text. Beneath: ways to compute the same loss or the same log p of
+one model.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from numpy_attention.data.batching import PairBatch, PairBatches
+from numpy_attention.data.corpora import load_parallel
+from numpy_attention.runs.circumstances import blas
+from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.training.evaluation import evaluate
+
+# what NumPy has found in this processor beyond what it is built for
+BEYOND = " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
+
+
+class Way(NamedTuple):
+    """How a training runs: in which environment, with how many threads, of which seed."""
+
+    environment: dict = {}
+    threads: int = 1
+    seed: int = 0
+
+
+WAYS = {
+    "1 thread": Way(),
+    "the same once more": Way(),
+    "2 threads": Way(threads=2),
+    "2 threads once more": Way(threads=2),
+    "BLAS of Haswell": Way({"OPENBLAS_CORETYPE": "Haswell"}),
+    "BLAS of Nehalem": Way({"OPENBLAS_CORETYPE": "Nehalem"}),
+    "NumPy's plainest loops": Way({"NPY_DISABLE_CPU_FEATURES": BEYOND}),
+    "kernels of Nehalem": Way({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}),
+    "another seed": Way(seed=1),
+}
+SHOWN = (1, 10, 100, 1000)      # steps
+BATCH = 32
+EPOCH = 100             # steps
+
+# ---- in a process of its own --------------------------------------------------------------------
+
+
+def trained(steps, threads, seed=0):
+    """A translator trained for so many steps, in whole epochs.
+
+    → it, [loss a token of each step], pairs to measure it on.
+    """
+    pairs = load_parallel("bible-en-es", "train", max_length=7)[:BATCH * EPOCH]
+    valid = load_parallel("bible-en-es", "valid", max_length=7)[:200]
+    how = TranslatorTraining(epochs=-(-steps // EPOCH), batch_size=BATCH, learning_rate=3e-3,
+                             seed=seed)
+    settings = dict(hidden=64, embedding=48, dropout=0.2, init="modern", readout="current")
+    translator = Translator.create(pairs, settings=settings, training=how)
+    trainer = translator.trainer(pairs, threads=threads, progress=False)
+    losses = []
+    step = trainer.train_step
+
+    def recorded(*rest):
+        loss, tokens = step(*rest)
+        losses.append(loss / tokens)
+        return loss, tokens
+    trainer.train_step = recorded
+    trainer.fit(how.epochs)
+    return translator, losses, valid
+
+
+def work(steps, threads, seed, weights):
+    """Train and measure, print it as JSON, and save the weights."""
+    translator, losses, valid = trained(steps, threads, seed)
+    figures = translator.measure(valid, 5, threads)
+    np.save(weights, translator.model.vector)
+    print(json.dumps({"losses": losses, "figures": figures, "blas": blas()}))
+
+
+# ---- one model, computed in several ways --------------------------------------------------------
+
+
+def same_model(steps):
+    """[(what, largest relative difference)] of one trained model's figures."""
+    translator, _, pairs = trained(steps, 1)
+    model, batches = translator.model, translator.batches(pairs)
+    loss = evaluate(model, batches).loss
+    alone = evaluate(model, translator.batches(pairs, 1)).loss
+    two = evaluate(model, batches, 2).loss
+    sentences = [pair.source for pair in pairs]
+    found = translator.translate(sentences, beam=1)
+    found = [one for one in found if one.finished and "<unk>" not in one.target]
+    whole = [-evaluate(model, encoded(translator, one)).loss for one in found]
+    return [
+        ("perplexity: a sentence alone, or 64 a batch", apart(alone, loss)),
+        ("perplexity: padded to 40 words", apart(padded_loss(model, batches), loss)),
+        ("perplexity: 2 threads, or 1", apart(two, loss)),
+        ("log p: step by step in a search, or all at once", max(
+            apart(one.log_probability, all_at_once) for one, all_at_once in zip(found, whole))),
+    ]
+
+
+def apart(one, other):
+    """Relative difference of two numbers."""
+    return abs(one - other) / abs(other)
+
+
+def encoded(translator, translation):
+    """A translation as batches of one sentence."""
+    return PairBatches([translator.source_vocabulary.encode(translation.source)],
+                       [translator.target_vocabulary.encode(translation.target)], batch_size=1)
+
+
+def padded_loss(model, batches, length=40):
+    """The loss of batches whose every sentence is padded to so many words."""
+    def wide(ids):
+        return np.pad(ids, [(0, length - len(ids)), (0, 0)])
+
+    total = 0.0
+    for place in batches.order():
+        batch = batches.batch(place)
+        total += model.loss(PairBatch(wide(batch.source), wide(batch.target_in),
+                                      wide(batch.target_out), batch.rows))[0]
+    return total
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def ran(way, steps, folder):
+    """What a way's process has printed, with its weights; None: it has failed."""
+    weights = Path(folder) / "weights.npy"
+    words = [sys.executable, __file__, "--steps", str(steps),
+             "--work", str(way.threads), str(way.seed), str(weights)]
+    done = subprocess.run(words, env=os.environ | way.environment, capture_output=True, text=True)
+    if done.returncode:
+        return None
+    return json.loads(done.stdout.splitlines()[-1]) | {"weights": np.load(weights)}
+
+
+def row(name, found, first, steps):
+    """A line of the Markdown table."""
+    if found is None:
+        return [name, "cannot be taken here"]
+    shown = [step for step in SHOWN if step <= steps]
+    losses = [apart(found["losses"][step - 1], first["losses"][step - 1]) for step in shown]
+    weights = np.abs(found["weights"] - first["weights"]).max()
+    figures = [f"{found['figures']['perplexity']:.6f}", f"{found['figures']['chrf']:.4f}"]
+    return [name, *(written(one) for one in [*losses, weights]), *figures]
+
+
+def written(difference):
+    return f"{difference:.0e}" if difference else "0"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--steps", type=int, default=1000, help="of training (1000)")
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        threads, seed, weights = options.work
+        work(options.steps, int(threads), int(seed), weights)
+        return
+    head = [*(f"step {step}" for step in SHOWN if step <= options.steps), "weights", "perplexity",
+            "chrF"]
+    with tempfile.TemporaryDirectory() as folder:
+        first = None
+        for name, way in WAYS.items():
+            found = ran(way, options.steps, folder)
+            if first is None:
+                first = found
+                print(f"{first['blas']}, NumPy {np.__version__}, float32\n")
+                print(f"| {' | '.join(['training', *head])} |")
+                print(f"|{'---|' * (1 + len(head))}", flush=True)
+            print(f"| {' | '.join(row(name, found, first, options.steps))} |", flush=True)
+    print("\n| one model | relative difference |\n|---|---:|")
+    for what, difference in same_model(options.steps):
+        print(f"| {what} | {written(difference)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
