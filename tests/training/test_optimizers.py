@@ -111,7 +111,7 @@ def test_bad_settings(make, words):
     ({"gradient": np.zeros(11)}, ValueError, r"gradient has shape \(11,\), expected \(12,\)"),
     ({"gradient": np.zeros(13)}, ValueError, r"gradient has shape \(13,\), expected \(12,\)"),
     ({"gradient": np.zeros(12, np.float32)}, TypeError, "gradient is float32, expected float64"),
-    ({"gradient": [0.0] * 12}, TypeError, "gradient is a list, expected an array"),
+    ({"gradient": [0.0] * 12}, TypeError, "gradient is a list, expected a NumPy array"),
     ({"weights": np.zeros(12, np.int64)}, TypeError, "weights are int64, expected an array of"),
     ({"weights": np.zeros(12, np.float16)}, TypeError, "weights are float16"),
     ({"weights": np.zeros(12, complex)}, TypeError, "weights are complex128"),
