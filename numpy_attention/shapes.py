@@ -33,7 +33,7 @@ def expect(name, array, shape, axes, advice="check the order of the axes"):
     if type(array) is not np.ndarray:
         expect_array(f"{name} {axes}", array)
     given = array.shape
-    if given == shape:                                                  # the common case is cheap
+    if given == shape:                                          # the common case is cheap
         return
     if shape and shape[0] is ... and len(given) >= len(shape) - 1:
         shape = given[:len(given) - len(shape) + 1] + shape[1:]
@@ -200,13 +200,13 @@ def expect_mask(mask, shape, axes, name="mask"):
     expect(name, mask, shape, axes, "it must match the sequences it masks")
 
 
-def expect_integers(name, array, shape, axes):
+def expect_integers(name, array, shape, axes, advice="check the order of the axes"):
     """Refuse what is no array of integers (TypeError) or not of this shape (ValueError)."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
         what = getattr(array, "dtype", type(array).__name__)
         raise TypeError(f"{name} {axes} must be an integer array, given {what}: "
                         "encode tokens with a Vocabulary")
-    expect(name, array, shape, axes)
+    expect(name, array, shape, axes, advice)
 
 
 def expect_ids(name, ids, size):

@@ -81,7 +81,8 @@ def zeros_like(memory):
 
 def expect_memory(memory):
     """Refuse what is no Memory. TypeError."""
-    expect_made("memory", memory, Memory, "read")
+    if type(memory) is not Memory:                              # the common case is cheap
+        expect_made("memory", memory, Memory, "read")
 
 
 def expect_gradient(dmemory, memory):
@@ -90,7 +91,8 @@ def expect_gradient(dmemory, memory):
     TypeError, ValueError.
     """
     expect_memory(memory)
-    expect_made("dmemory", dmemory, MemoryGradient, "memory.gradient")
+    if type(dmemory) is not MemoryGradient:                     # the common case is cheap
+        expect_made("dmemory", dmemory, MemoryGradient, "memory.gradient")
     if dmemory.of is not memory.values:
         raise ValueError("dmemory is the gradient of another memory: take gradient() of the one "
                          "that was asked")

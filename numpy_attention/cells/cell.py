@@ -138,6 +138,9 @@ class Cell(Module):
         ValueError, TypeError: a step that is not there, the steps of another cell.
         """
         expect_step(t, steps, self)
+        self._masked_step(t, steps)
+
+    def _masked_step(self, t, steps):
         self._step(t, steps)
         if steps.ragged[t]:
             before = arrays(self.state(steps, t))
@@ -190,7 +193,7 @@ class Cell(Module):
         """xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache; rng, names: a stack's."""
         steps = self.begin(self.project(xs), state, mask)
         for t in range(len(xs)):
-            self.step(t, steps)
+            self._masked_step(t, steps)
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grad):
@@ -217,9 +220,11 @@ class Cell(Module):
 
 def expect_step(t, steps, cell):
     """Refuse the steps of another cell (TypeError), or what have no step t (ValueError)."""
+    if type(steps) is cell.steps_type and steps.a.shape[2] == len(cell.b) and (
+            type(t) is int and 0 <= t < len(steps.a)):
+        return                                                  # the common case is cheap
     expect_steps(steps, cell)
-    if type(t) is not int or not 0 <= t < len(steps.a):             # the common case is cheap
-        expect_whole("t", t, 0, len(steps.a) - 1)
+    expect_whole("t", t, 0, len(steps.a) - 1)
 
 
 def expect_steps(steps, cell):
