@@ -4,6 +4,8 @@ The letters of shapes stand in the package's docstring, numpy_attention/__init__
 """
 
 import math
+from types import NoneType
+from typing import get_args
 
 import numpy as np
 
@@ -128,14 +130,14 @@ def expect_twin(grad, layer):
 def expect_parameters(layer, **axes):
     """Refuse parameters that do not fit each other: W="IO", b="O" are W (I, O) and b (O,).
 
-    One letter is one size; all have one dtype, float32 or float64. A parameter that is None is
-    left out. TypeError, ValueError.
+    One letter is one size; all have one dtype, float32 or float64. A parameter that may be None
+    is left out where it is. TypeError, ValueError.
     """
     sizes = {}
     first = None
     for name, letters in axes.items():
         array = getattr(layer, name)
-        if array is None:
+        if array is None and NoneType in get_args(layer.__dataclass_fields__[name].type):
             continue
         wanted = tuple(sizes.get(letter) for letter in letters)
         expect(name, array, wanted, f"({', '.join(letters)})",

@@ -231,6 +231,12 @@ def test_load_takes_exactly_its_own_parameters():
     ):
         with pytest.raises(ValueError, match=message):
             model.load(parameters | change)
+    for wrong, message in (([1.0, 1.0], "scale is a list, expected a NumPy array"),
+                           (np.array(["a", "b"]), "scale is <U1, expected float32 or float64")):
+        with pytest.raises(TypeError, match=message):
+            model.load(parameters | {"scale": wrong})
+    with pytest.raises(TypeError, match="^parameters is .*: expected arrays by dotted name"):
+        model.load(list(parameters))
     del parameters["scale"]
     with pytest.raises(ValueError, match=r"missing \['scale'\]"):
         model.load(parameters)
