@@ -3,12 +3,16 @@
 The shape of weights is (inputs, outputs).
 """
 
-import math
 from typing import Callable, NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_function, expect_generator, expect_number, shown
 from numpy_attention.names import INITIAL_VALUES
+from numpy_attention.shapes import at_least, expect_floating
+
+FINITE = "a finite number of at least 0"
+HIGHEST = float(np.finfo(np.float32).max)
 
 
 def uniform(bound):
@@ -16,9 +20,10 @@ def uniform(bound):
 
     ValueError: a bound that cannot be.
     """
-    _expect_finite("U(−b, b) with b", bound)
+    expect_number("initial values from U(−b, b) with b", bound, 0, HIGHEST, FINITE)
 
     def init(rng, shape, dtype=np.float32):
+        _expect_drawn(rng, shape, dtype)
         return rng.uniform(-bound, bound, shape).astype(dtype)
     return init
 
@@ -28,9 +33,10 @@ def normal(deviation):
 
     ValueError: a deviation that cannot be.
     """
-    _expect_finite("N(0, σ²) with σ", deviation)
+    expect_number("initial values from N(0, σ²) with σ", deviation, 0, HIGHEST, FINITE)
 
     def init(rng, shape, dtype=np.float32):
+        _expect_drawn(rng, shape, dtype)
         return (deviation * rng.standard_normal(shape)).astype(dtype)
     return init
 
@@ -40,12 +46,14 @@ def glorot(rng, shape, dtype=np.float32):
 
     It keeps variances alike in both directions.
     """
+    _expect_drawn(rng, shape, dtype)
     bound = np.sqrt(6 / (shape[0] + shape[-1]))
     return uniform(bound)(rng, shape, dtype)
 
 
 def orthogonal(rng, shape, dtype=np.float32):
     """→ a cell's recurrent weights (H, G): orthogonal blocks side by side (Saxe et al. 2014)."""
+    _expect_drawn(rng, shape, dtype, axes=2)
     H = shape[0]
     blocks = []
     for _ in range(max(1, shape[1] // H)):
@@ -71,11 +79,25 @@ def initial_values(init, paper):
     if not isinstance(init, str):
         return InitialValues(uniform(init), uniform(init), uniform(init))
     if init not in INITIAL_VALUES:
-        raise ValueError(f"init={init!r}: expected 'paper', 'modern' or b, for U(−b, b)")
+        raise ValueError(f"init={shown(init)}: expected 'paper', 'modern' or b, for U(−b, b)")
     return paper if init == "paper" else InitialValues(glorot, orthogonal, normal(0.1))
 
 
-def _expect_finite(what, value):
-    if not 0 <= value < math.inf:
-        raise ValueError(f"initial values from {what} = {value}: "
-                         "expected a finite number of at least 0")
+def expect_initial(rng, dtype, *inits):
+    """What every `create` asks of what it draws with: a Generator, a dtype that trains, functions.
+
+    TypeError: none such.
+    """
+    expect_generator(rng)
+    expect_floating(dtype)
+    for init in inits:
+        expect_function("init", init, "a function init(rng, shape, dtype), such as glorot")
+
+
+def _expect_drawn(rng, shape, dtype, axes=None):
+    expect_generator(rng)
+    expect_floating(dtype)
+    if not isinstance(shape, tuple) or not shape or axes not in (None, len(shape)):
+        raise TypeError(f"shape = {shown(shape)}: expected a tuple (inputs, outputs)")
+    for size in shape:
+        at_least(1, size=0 if size is None else size)

@@ -13,9 +13,13 @@ A packed model is closed: its parts belong to it alone, its lists are tuples, an
 values, not new arrays. Copies, deep copies and pickles are models of their own.
 """
 
+from collections.abc import Mapping
 from dataclasses import fields
 
 import numpy as np
+
+from numpy_attention.arguments import expect_kind
+from numpy_attention.shapes import expect_array, expect_floating, expect_real
 
 Array = np.ndarray
 
@@ -158,7 +162,8 @@ class Module:
         return self._converted(np.array)
 
     def astype(self, dtype):
-        """A copy in another dtype: float32 trains, float64 checks."""
+        """A copy in another dtype: float32 trains, float64 checks. TypeError: none of the two."""
+        expect_floating(dtype)
         return self._converted(lambda array: np.array(array, dtype))
 
     def _converted(self, convert):
@@ -178,8 +183,9 @@ class Module:
     def load(self, parameters):
         """Copy values in from {dotted name: array}.
 
-        ValueError: names or shapes that are not exactly this model's.
+        ValueError: names or shapes that are not exactly this model's; TypeError: no numbers.
         """
+        expect_kind("parameters", parameters, Mapping, "arrays by dotted name")
         own = dict(self.named_parameters())
         missing = sorted(own.keys() - parameters.keys())
         unknown = sorted(parameters.keys() - own.keys())
@@ -188,10 +194,12 @@ class Module:
                              f"missing {missing[:4]}, unknown {unknown[:4]}; "
                              "load into the model that was saved")
         for name, array in own.items():
-            given = np.shape(parameters[name])
-            if given != array.shape:
-                raise ValueError(f"{name} has shape {given}, expected {array.shape}: "
+            expect_array(name, parameters[name])
+            given = parameters[name]
+            if given.shape != array.shape:
+                raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}: "
                                  "load into a model of the same sizes")
+            expect_real(name, given)
         for name, array in own.items():
             array[...] = parameters[name]
 

@@ -221,7 +221,8 @@ BAD = {
     "linear: wrong size": (
         lambda: Linear.create(rng, 3, 2).forward(np.zeros((4, 5), F)),
         ValueError, "expected"),
-    "dropout: rate": (lambda: Dropout(1.0), ValueError, r"rate 1.0 is not in \[0, 1\)"),
+    "dropout: rate": (
+        lambda: Dropout(1.0), ValueError, r"rate = 1.0: expected a number in \[0, 1\)"),
     "dropout: one name for all": (
         lambda: Dropout(0.5).forward(xs, rng, np.arange(1)),
         ValueError, r"names x.shape\[:-1\] has shape \(1,\), expected \(5, 2\)"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.layers.embedding import Embedding
+from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.output import Output
 from numpy_attention.module import Array, Module
@@ -46,9 +47,9 @@ def test_dotted_names_each_once_and_ties():
 
 
 def test_an_array_shared_without_its_module_is_refused():
-    array = np.ones((2, 2))
-    with pytest.raises(ValueError, match="both W and b.*sharing a Module"):
-        list(Linear(array, array).named_parameters())
+    array = np.ones(2)
+    with pytest.raises(ValueError, match="both g and b.*sharing a Module"):
+        list(LayerNorm(array, array).named_parameters())
 
 
 def test_an_array_in_a_list_is_refused():
@@ -58,8 +59,8 @@ def test_an_array_in_a_list_is_refused():
 
 
 def test_mixed_dtypes_are_refused():
-    with pytest.raises(ValueError, match="one dtype.*float64.*float32"):
-        Linear(np.ones((2, 3)), np.ones(3, np.float32)).vector
+    with pytest.raises(ValueError, match="one dtype.*float32.*scale.*float64"):
+        Model(None, [Linear(np.ones((2, 3)), None)], None, np.ones(2, np.float32)).vector
 
 
 def test_the_vector_is_behind_the_fields():
@@ -230,6 +231,12 @@ def test_load_takes_exactly_its_own_parameters():
     ):
         with pytest.raises(ValueError, match=message):
             model.load(parameters | change)
+    for wrong, message in (([1.0, 1.0], "scale is a list, expected a NumPy array"),
+                           (np.array(["a", "b"]), "scale is <U1, expected float32 or float64")):
+        with pytest.raises(TypeError, match=message):
+            model.load(parameters | {"scale": wrong})
+    with pytest.raises(TypeError, match="^parameters is .*: expected arrays by dotted name"):
+        model.load(list(parameters))
     del parameters["scale"]
     with pytest.raises(ValueError, match=r"missing \['scale'\]"):
         model.load(parameters)

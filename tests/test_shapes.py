@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from numpy_attention.shapes import at_least, expect, expect_dtype, expect_ids, expect_mask, flat
+from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_ids, expect_mask,
+                                    expect_real, expect_sizes, expect_writable, flat)
 
 
 def test_flat_is_a_view_with_one_leading_axis():
@@ -28,6 +29,36 @@ def test_expect():
         assert str(caught.value) == message
 
 
+def test_expect_any_axes_in_front():
+    for fitting in (np.zeros(4), np.zeros((3, 4)), np.zeros((2, 0, 4))):
+        expect("x", fitting, (..., 4), "(…, I)")
+    with pytest.raises(ValueError, match=r"has shape \(2, 3\), expected \(2, 4\)"):
+        expect("x", np.zeros((2, 3)), (..., 4), "(…, I)")
+    with pytest.raises(ValueError, match=r"has shape \(4,\), expected \(…, any, 4\)"):
+        expect("x", np.zeros(4), (..., None, 4), "(…, N, I)")
+
+
+def test_expect_takes_plain_arrays(tmp_path):
+    expect("x", np.memmap(tmp_path / "x", np.float32, "w+", shape=(2, 3)), (2, 3), "(N, I)")
+    for wrong in ([1.0], None, 1.0, np.float32(1), np.ma.ones((2, 3))):
+        with pytest.raises(TypeError, match=r"x \(N, I\) is .*, expected a NumPy array"):
+            expect("x", wrong, (2, 3), "(N, I)")
+
+
+def test_expect_real_and_writable():
+    expect_real("x", np.zeros(2, np.float32))
+    for wrong, message in ((np.zeros(2, int), "x is int64, expected float32 or float64"),
+                           (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "without axes"),
+                           ([1.0], "x is a list, expected a NumPy array")):
+        with pytest.raises(TypeError, match=message):
+            expect_real("x", wrong)
+    fixed = np.zeros(2)
+    expect_writable("x", fixed)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="x is read-only"):
+        expect_writable("x", fixed)
+
+
 def test_expect_dtype():
     expect_dtype("xs", np.zeros(3), np.zeros((2, 2)))
     message = "^xs is float64, the weights are float32: convert one with astype$"
@@ -42,6 +73,15 @@ def test_at_least():
         message = f"^order = {shown}: expected a whole number of at least 2$"
         with pytest.raises(ValueError, match=message):
             at_least(2, hidden=5, order=size)
+
+
+def test_expect_sizes():
+    expect_sizes(hidden=1, inputs=np.int32(2**20))
+    for size in (None, 0, True, 2.0):
+        with pytest.raises(ValueError, match=f"^hidden = {size}: expected a whole number of at l"):
+            expect_sizes(hidden=size)
+    with pytest.raises(ValueError, match="expected at most 268,435,456, for no memory holds more"):
+        at_least(1, hidden=10**12)
 
 
 def test_expect_mask():

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import expect, expect_parameters, expect_sizes, flat
 
 
 @dataclass(eq=False)
@@ -26,13 +26,17 @@ class AdditiveAttention(SoftmaxAttention):
     U_a: Array  # (D, A)
     v_a: Array  # (A,)
 
+    def __post_init__(self):
+        expect_parameters(self, W_a="QA", U_a="DA", v_a="A")
+
     @classmethod
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
         """size: A; init_v: the initial v_a, one column of `init` unless given; the paper has 0.
 
         ValueError: sizes below 1.
         """
-        at_least(1, query_size=query_size, value_size=value_size, size=size)
+        expect_sizes(query_size=query_size, value_size=value_size, size=size)
+        expect_initial(rng, dtype, init, init_v or init)
         v_a = (init_v or init)(rng, (size, 1), dtype)[:, 0].copy()
         W_a = init(rng, (query_size, size), dtype)
         U_a = init(rng, (value_size, size), dtype)
@@ -52,7 +56,9 @@ class AdditiveAttention(SoftmaxAttention):
         return memory
 
     def score(self, query, memory):
-        """e_j = v_a · tanh(W_a q + k_j)."""
+        """e_j = v_a · tanh(W_a q + k_j). ValueError, TypeError: the memory of another attention."""
+        expect("memory.keys", memory.keys, memory.mask.shape + self.v_a.shape, "(B, S, A)",
+               "give what `read` of this attention gave")
         projected = query @ self.W_a                                            # (B, A)
         scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
         one_row = np.empty_like(self.v_a)

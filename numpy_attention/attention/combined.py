@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.attention.history import HistoryAttention
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, expect, expect_dtype, flat
+from numpy_attention.shapes import expect, expect_dtype, expect_parameters, expect_sizes, flat
 
 
 class Cache(NamedTuple):
@@ -31,10 +31,14 @@ class Combined(HistoryAttention):
     W_q: Array  # (Q, A)
     v: Array    # (A,)
 
+    def __post_init__(self):
+        expect_parameters(self, W_s="KA", W_q="QA", v="A")
+
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
         """size: A. ValueError: sizes below 1."""
-        at_least(1, query_size=query_size, key_size=key_size, size=size)
+        expect_sizes(query_size=query_size, key_size=key_size, size=size)
+        expect_initial(rng, dtype, init)
         W_s = init(rng, (key_size, size), dtype)
         W_q = init(rng, (query_size, size), dtype)
         v = init(rng, (size, 1), dtype)[:, 0].copy()
@@ -44,6 +48,7 @@ class Combined(HistoryAttention):
         """e_ti = v · tanh(W_s k_i + W_q q_t)."""
         expect("queries", queries, (None, None, len(self.W_q)), "(T, B, Q)")
         expect_dtype("queries", queries, self.W_q)
+        expect("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
         expect_dtype("keys", keys, self.W_s)
         projected = flat(queries) @ self.W_q
         projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)

@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.shapes import expect
+from numpy_attention.shapes import expect, expect_sizes
 
 ADVICE = "dot needs queries of the values' size; general has a matrix between"
 
@@ -26,6 +26,7 @@ class DotAttention(SoftmaxAttention):
     @classmethod
     def create(cls, rng, query_size, value_size):
         """There is nothing to draw. ValueError: sizes that differ."""
+        expect_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
             raise ValueError(f"query_size = {query_size}, value_size = {value_size}: {ADVICE}")
         return cls()

@@ -1,9 +1,17 @@
 """No attention: the whole sentence in one vector, seen through the same protocol."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from numpy_attention.attention.memory import Memory, sum_of_values, sum_over_steps
-from numpy_attention.module import Module
+from numpy_attention.attention.memory import (Memory, expect_gradient, expect_memory,
+                                              expect_upstream, sum_of_values, sum_over_steps)
+from numpy_attention.module import Array, Module
+from numpy_attention.shapes import expect_made
+
+
+class Cache(NamedTuple):
+    memory: Memory
+    weights: Array      # (B, S)
 
 
 @dataclass(eq=False)
@@ -22,16 +30,21 @@ class FixedVector(Module):
 
     def step(self, query, memory, t):
         """→ context (B, D), weights (B, S), cache; the query is not looked at."""
+        expect_memory(memory)
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
-        return sum_of_values(weights, memory), weights, weights
+        return sum_of_values(weights, memory), weights, Cache(memory, weights)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
         """→ None: the weights depend on the mask alone, so the query has no gradient."""
+        expect_made("cache", cache, Cache, "step")
+        memory, weights = cache
+        expect_upstream(dcontext, dweights, memory, dmemory)
         # c = Σ_j α_j h_j
-        dmemory.later("values", cache, dcontext)
+        dmemory.later("values", weights, dcontext)
 
     def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D): everything flows into the last annotation."""
+        expect_gradient(dmemory, memory)
         return sum_over_steps(*dmemory.stacked("values"))

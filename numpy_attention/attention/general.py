@@ -6,9 +6,9 @@ import numpy as np
 
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import expect_parameters, expect_sizes
 
 
 @dataclass(eq=False)
@@ -25,10 +25,14 @@ class GeneralAttention(SoftmaxAttention):
 
     W_a: Array  # (Q, D)
 
+    def __post_init__(self):
+        expect_parameters(self, W_a="QD")
+
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
         """W_a alone. ValueError: sizes below 1."""
-        at_least(1, query_size=query_size, value_size=value_size)
+        expect_sizes(query_size=query_size, value_size=value_size)
+        expect_initial(rng, dtype, init)
         return cls(init(rng, (query_size, value_size), dtype))
 
     def sizes(self):

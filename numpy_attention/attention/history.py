@@ -9,21 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numpy_attention.attention.memory import expect_own
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_dtype, expect_mask
+from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_mask, expect_sizes,
+                                    expect_twin)
 
 
 def causal(mask, T, window=None):
     """What each of the last T positions may look at: the unmasked ones before it, within `window`.
 
     mask (B, S), S ≥ T → (T, B, S). The position itself is excluded, so the first of all sees
-    nothing. ValueError: a window below 1, or fewer than T positions.
+    nothing. ValueError: a window below 1, or fewer than T positions; TypeError: no mask.
     """
+    expect_mask(mask, (None, None), "(B, S)")
+    expect_sizes(0, T=T)
+    at_least(1, window=window)
     S = mask.shape[1]
-    if T > S or (window is not None and window < 1):
-        raise ValueError(f"T = {T} steps over S = {S} positions with window = {window}: expected "
-                         "T ≤ S and a window of at least 1, or None for no limit")
+    if T > S:
+        raise ValueError(f"T = {T} steps over S = {S} positions: expected at least as many "
+                         "positions as steps")
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)
     near = distance > 0                                                         # (T, S)
     if window is not None:
@@ -36,6 +41,7 @@ class Cache(NamedTuple):
     visible: Array      # (T, B, S)
     weights: Array      # (T, B, S)
     scored: Any         # what `score` keeps
+    layer: Module       # whose score it was
 
 
 def expect_upstream(dcontexts, dweights, cache):
@@ -43,8 +49,10 @@ def expect_upstream(dcontexts, dweights, cache):
     T, B, S = cache.weights.shape
     D = cache.values.shape[2]
     expect("dcontexts", dcontexts, (T, B, D), "(T, B, D)", "as `forward` gave the contexts")
+    expect_dtype("dcontexts", dcontexts, cache.values, "the values")
     if dweights is not None:
         expect("dweights", dweights, (T, B, S), "(T, B, S)", "as `forward` gave the weights")
+        expect_dtype("dweights", dweights, cache.values, "the values")
 
 
 class HistoryAttention(Module):
@@ -65,7 +73,12 @@ class HistoryAttention(Module):
     """
 
     def forward(self, queries, keys, values, visible):
-        """→ contexts r (T, B, D), weights α (T, B, S), cache."""
+        """→ contexts r (T, B, D), weights α (T, B, S), cache.
+
+        ValueError, TypeError: shapes and dtypes that do not fit.
+        """
+        expect("queries", queries, (None, None, None), "(T, B, Q)")
+        expect("values", values, (queries.shape[1], None, None), "(B, S, D)")
         expect("keys", keys, values.shape[:2] + (None,), "(B, S, K)", "memories are batch-major")
         expect_mask(visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)", "visible")
         scores, scored = self.score(queries, keys, visible)
@@ -75,15 +88,17 @@ class HistoryAttention(Module):
         # r_t = Σ_i α_ti v_i
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)     # (T, B, D)
         np.matmul(weights.transpose(1, 0, 2), values, out=contexts.transpose(1, 0, 2))
-        return contexts, weights, Cache(values, visible, weights, scored)
+        return contexts, weights, Cache(values, visible, weights, scored, self)
 
     def backward(self, dcontexts, dweights, cache, grad):
         """dcontexts (T, B, D), dweights (T, B, S) or None
 
         → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
         """
-        values, visible, weights, scored = cache
+        expect_own(cache, Cache, self)
+        values, visible, weights, scored, _ = cache
         expect_upstream(dcontexts, dweights, cache)
+        expect_twin(grad, self)
         # r_t = Σ_i α_ti v_i
         by_row = dcontexts.transpose(1, 0, 2)                                   # (B, T, D)
         dvalues = np.matmul(weights.transpose(1, 2, 0), by_row)                 # (B, S, D)

@@ -7,11 +7,13 @@ import numpy as np
 
 from numpy_attention.attention import history
 from numpy_attention.attention.history import HistoryAttention, causal
-from numpy_attention.attention.reader import Reader, last
-from numpy_attention.initializers import glorot
+from numpy_attention.attention.memory import expect_own
+from numpy_attention.attention.reader import Reader, expect_upstream, last
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
 from numpy_attention.names import HISTORY_SCORES, find
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import (at_least, expect_made, expect_parameters, expect_sizes,
+                                    expect_twin, flat)
 
 # states that a reader without a window remembers while a text is written word by word
 WITHOUT_WINDOW = 64
@@ -50,6 +52,9 @@ class KeyValueReader(Reader):
     window: int | None = None
     carried: int = 0
 
+    def __post_init__(self):
+        expect_parameters(self, W_x="nO", W_r="nO", b="O")
+
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
                bias=False, init=glorot, dtype=np.float32):
@@ -58,8 +63,10 @@ class KeyValueReader(Reader):
         ValueError: hidden does not divide into roles, an unknown score, a window or memory that
         cannot be.
         """
-        at_least(1, hidden=hidden, outputs=outputs, window=window)
-        at_least(0, carried=carried)
+        expect_sizes(hidden=hidden, outputs=outputs)
+        at_least(1, window=window)
+        expect_sizes(0, carried=carried)
+        expect_initial(rng, dtype, init)
         if roles not in (1, 2, 3) or hidden % roles:
             raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 "
                              "that divide it evenly")
@@ -110,7 +117,11 @@ class KeyValueReader(Reader):
 
         The states of the memory get no gradient.
         """
+        expect_made("cache", cache, Cache, "forward")
+        expect_twin(grad, self)
         h, r, y, attended = cache
+        expect_own(attended, history.Cache, self.attention)
+        expect_upstream(dy, y, h, self)
         T = len(h)
         _, _, p = self._roles(h)
         # y_t = tanh(W_x p_t + W_r r_t + b)

@@ -9,12 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_upstream, sum_of_values,
+from numpy_attention.arguments import expect_methods
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradient, expect_memory,
+                                              expect_own, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_parameters,
+                                    expect_sizes, expect_twin, flat)
 
 SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head attention mixes "
                 "several: choose window 'global' or 'local-m', or another score")
@@ -27,7 +30,8 @@ class Window(Module):
     attention: Module
 
     def __post_init__(self):
-        at_least(1, width=self.width)
+        expect_methods("attention", self.attention, "an attention", "read", "step")
+        expect_sizes(width=self.width)
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory, the inner attention's."""
@@ -59,6 +63,8 @@ class LocalMonotonic(Window):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
+        expect_memory(memory)
+        expect_sizes(0, t=t)
         last = memory.mask.sum(1) - 1                                           # (B,)
         centre = np.minimum(t, last)                                            # (B,)
         if self.backwards:
@@ -67,10 +73,12 @@ class LocalMonotonic(Window):
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q), or None as the inner one."""
+        expect_twin(grad, self)
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grad.attention)
 
     def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D)."""
+        expect_twin(grad, self)
         return self.attention.read_backward(memory, dmemory, grad.attention)
 
 
@@ -84,6 +92,7 @@ class PredictiveCache(NamedTuple):
     gauss: Array        # (B, S)
     weights: Array      # (B, S)
     looked: tuple       # the inner attention's
+    layer: Module       # whose step it was
 
 
 @dataclass(eq=False)
@@ -108,13 +117,16 @@ class LocalPredictive(Window):
 
     def __post_init__(self):
         super().__post_init__()
+        expect_parameters(self, W_p="QP", v_p="P")
         if isinstance(self.attention, MultiHeadAttention):
             raise ValueError(f"multi-head with local-p: {SEVERAL_SUMS}")
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
         """size: P, the query's own unless given. ValueError: sizes below 1."""
-        at_least(1, query_size=query_size, size=size)
+        expect_sizes(query_size=query_size)
+        at_least(1, size=size)
+        expect_initial(rng, dtype, init)
         size = size or query_size
         W_p = init(rng, (query_size, size), dtype)
         v_p = init(rng, (size, 1), dtype)[:, 0].copy()
@@ -122,6 +134,9 @@ class LocalPredictive(Window):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
+        expect_memory(memory)
+        expect("query", query, (len(memory.values), len(self.W_p)), "(B, Q)")
+        expect_dtype("query", query, self.W_p)
         # p = S σ(v_p · tanh(W_p q)),  σ as a tanh that cannot overflow
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
@@ -134,7 +149,7 @@ class LocalPredictive(Window):
         gauss = np.exp(-2 * (distance / self.width) ** 2)                       # (B, S)
         weights = inner * gauss                                                 # (B, S)
         cache = PredictiveCache(memory, query, hidden, lengths, share, distance, gauss, weights,
-                                looked)
+                                looked, self)
         return sum_of_values(weights, memory), weights, cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
@@ -142,8 +157,10 @@ class LocalPredictive(Window):
 
         Adds to grad.v_p; what the values and W_p get waits in dmemory.
         """
-        memory, query, hidden, lengths, share, distance, gauss, weights, looked = cache
-        expect_upstream(dcontext, dweights, memory)
+        expect_own(cache, PredictiveCache, self)
+        memory, query, hidden, lengths, share, distance, gauss, weights, looked, _ = cache
+        expect_upstream(dcontext, dweights, memory, dmemory)
+        expect_twin(grad, self)
         # c = Σ_s α_s h_s
         dmemory.later("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)
@@ -169,6 +186,8 @@ class LocalPredictive(Window):
 
     def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D); adds to grad.W_p."""
+        expect_gradient(dmemory, memory)
+        expect_twin(grad, self)
         queries, dhidden = dmemory.stacked("W_p")
         grad.W_p += flat(queries).T @ flat(dhidden)
         dvalues = sum_over_steps(*dmemory.stacked("values"))                    # (B, S, D)

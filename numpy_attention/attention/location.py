@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import expect_parameters, expect_sizes
 
 
 @dataclass(eq=False)
@@ -24,10 +24,14 @@ class LocationAttention(SoftmaxAttention):
 
     W_a: Array  # (Q, S_max)
 
+    def __post_init__(self):
+        expect_parameters(self, W_a="QS")
+
     @classmethod
     def create(cls, rng, query_size, longest, init=glorot, dtype=np.float32):
         """longest: S_max, the longest source with its </s>. ValueError: sizes below 1."""
-        at_least(1, query_size=query_size, longest=longest)
+        expect_sizes(query_size=query_size, longest=longest)
+        expect_initial(rng, dtype, init)
         return cls(init(rng, (query_size, longest), dtype))
 
     def sizes(self):

@@ -7,7 +7,8 @@ import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect, expect_dtype, expect_mask
+from numpy_attention.shapes import (expect, expect_dtype, expect_ids, expect_made, expect_mask,
+                                    expect_real)
 
 
 @dataclass
@@ -20,6 +21,7 @@ class Memory:
 
     def __post_init__(self):
         expect("values", self.values, (None, None, None), "(B, S, D)", "memories are batch-major")
+        expect_real("values", self.values)
         expect_mask(self.mask, self.values.shape[:2], "(B, S)")
 
     def gradient(self):
@@ -27,7 +29,11 @@ class Memory:
         return zeros_like(self)
 
     def take(self, rows):
-        """The memories of these rows of the batch, in this order: what beam search needs."""
+        """The memories of these rows of the batch, in this order: what beam search needs.
+
+        TypeError, ValueError: rows that are no integers, or that the batch does not have.
+        """
+        expect_ids("rows", rows, len(self.values))
         keys = None if self.keys is None else self.keys[rows]
         return Memory(self.values[rows], keys, self.mask[rows])
 
@@ -42,6 +48,7 @@ class MemoryGradient:
 
     values: Array       # (B, S, D)
     keys: Array | None  # (B, S, …)
+    of: Array           # (B, S, D)         the memory's own values, by which it is known
     waiting: dict = field(default_factory=dict)
 
     @cached_property
@@ -54,7 +61,13 @@ class MemoryGradient:
         self.waiting.setdefault(name, []).append(factors)
 
     def stacked(self, name):
-        """→ factors (N, B, size) that wait under the name, in the order of the backward pass."""
+        """→ factors (N, B, size) that wait under the name, in the order of the backward pass.
+
+        ValueError: none do.
+        """
+        if name not in self.waiting:
+            raise ValueError(f"nothing waits for {name} in this gradient: "
+                             "call step_backward of the same attention first")
         return tuple(np.stack(arrays) for arrays in zip(*self.waiting[name]))
 
 
@@ -62,18 +75,54 @@ def zeros_like(memory):
     """A gradient of 0 for a Memory, or for another gradient of it."""
     values = np.zeros(memory.values.shape, memory.values.dtype)
     keys = None if memory.keys is None else np.zeros(memory.keys.shape, memory.keys.dtype)
-    return MemoryGradient(values, keys)
+    of = memory.values if isinstance(memory, Memory) else memory.of
+    return MemoryGradient(values, keys, of)
 
 
-def expect_upstream(dcontext, dweights, memory):
+def expect_memory(memory):
+    """Refuse what is no Memory. TypeError."""
+    if type(memory) is not Memory:                              # the common case is cheap
+        expect_made("memory", memory, Memory, "read")
+
+
+def expect_gradient(dmemory, memory):
+    """Refuse what is not the gradient of this memory, whose sums would go astray.
+
+    TypeError, ValueError.
+    """
+    expect_memory(memory)
+    if type(dmemory) is not MemoryGradient:                     # the common case is cheap
+        expect_made("dmemory", dmemory, MemoryGradient, "memory.gradient")
+    if dmemory.of is not memory.values:
+        raise ValueError("dmemory is the gradient of another memory: take gradient() of the one "
+                         "that was asked")
+
+
+def expect_upstream(dcontext, dweights, memory, dmemory):
     """Refuse a ∂L/∂c that is not (B, D), and a ∂L/∂α that is neither (B, S) nor None.
 
-    Compiled code would read past the end of one, NumPy stretch one row of the other to all.
+    Compiled code would read past the end of one, NumPy stretch one row of the other to all. And
+    refuse the gradient of another memory.
     """
+    expect_gradient(dmemory, memory)
     B, S, D = memory.values.shape
     expect("dcontext", dcontext, (B, D), "(B, D)", "as large as the context that `step` gave")
+    expect_dtype("dcontext", dcontext, memory.values, "the values")
     if dweights is not None:
         expect("dweights", dweights, (B, S), "(B, S)", "as large as the weights that `step` gave")
+        expect_dtype("dweights", dweights, memory.values, "the values")
+
+
+def expect_own(cache, kind, layer):
+    """Refuse what is not the cache that this very layer gave. TypeError, ValueError.
+
+    Mechanisms share a kind of cache, and what another's score keeps has other sizes, past whose end
+    compiled code would read.
+    """
+    expect_made("cache", cache, kind, "step")
+    if cache.layer is not layer:
+        raise ValueError(f"the cache is of another {type(cache.layer).__name__}: give "
+                         f"{type(layer).__name__} what its own forward pass gave")
 
 
 def dot_scores(query, memory):
@@ -81,6 +130,7 @@ def dot_scores(query, memory):
 
     The scores of dot attention; and with dc in place of q, the dα_j of every attention.
     """
+    expect_memory(memory)
     B, _, D = memory.values.shape
     expect("query", query, (B, D), "(B, D)", "as wide as the values, one row for each sentence")
     expect_dtype("query", query, memory.values, "the values")
@@ -94,6 +144,7 @@ def sum_of_values(weights, memory):
 
     The context, where w = α; and with w = de, ∂L/∂q of scores e_j = q · h_j.
     """
+    expect_memory(memory)
     expect("weights", weights, memory.mask.shape, "(B, S)", "one for each position of the memory")
     expect_dtype("weights", weights, memory.values, "the values")
     total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)  # (B, D)
@@ -107,4 +158,8 @@ def sum_over_steps(factors, rows):
     ∂L/∂h_j, n over the steps: of contexts c_t = Σ_j α_tj h_j with f = α, x = dc; of scores e_tj =
     q_t · h_j with f = de, x = q. Where both wait under one name, n runs over both.
     """
+    expect("factors", factors, (None, None, None), "(N, B, S)")
+    expect("rows", rows, factors.shape[:2] + (None,), "(N, B, D)")
+    expect_real("factors", factors)
+    expect_dtype("rows", rows, factors, "the factors")
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -6,21 +6,28 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.attention import scaled_dot
-from numpy_attention.attention.memory import Memory
+from numpy_attention.attention.memory import Memory, expect_gradient, expect_memory, expect_own
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_dtype, flat
+from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_made, expect_mask,
+                                    expect_parameters, expect_sizes, expect_twin, flat)
 
 
 class LookCache(NamedTuple):
     queries: Array      # (B, T, Q)
     joined: Array       # (B, T, A)   the heads' outputs side by side
     attended: scaled_dot.Cache
+    layer: Module               # who looked
 
 
 class Cache(NamedTuple):
     values: Array       # (B, S, D)
+    looked: LookCache
+
+
+class StepCache(NamedTuple):
+    memory: Memory
     looked: LookCache
 
 
@@ -49,6 +56,9 @@ class MultiHeadAttention(Module):
     attention: ScaledDotProductAttention
     heads: int = 4
 
+    def __post_init__(self):
+        expect_parameters(self, W_q="QA", b_q="A", W_k="DA", W_v="DA", b_v="A", W_o="AO", b_o="O")
+
     @classmethod
     def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
                init=glorot, dtype=np.float32):
@@ -57,8 +67,9 @@ class MultiHeadAttention(Module):
         A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs =
         value_size. ValueError: A does not divide, or a size below 1.
         """
-        at_least(1, query_size=query_size, value_size=value_size, size=size, outputs=outputs,
-                 heads=heads)
+        expect_sizes(query_size=query_size, value_size=value_size, heads=heads)
+        at_least(1, size=size, outputs=outputs)
+        expect_initial(rng, dtype, init)
         size = size or query_size
         outputs = outputs or query_size
         if size % heads:
@@ -75,12 +86,13 @@ class MultiHeadAttention(Module):
 
     def forward(self, queries, values, visible):
         """→ y (B, T, O), weights (B, T, S), cache."""
-        expect("visible", visible, queries.shape[:2] + values.shape[1:2], "(B, T, S)")
+        expect("queries", queries, (None, None, len(self.W_q)), "(B, T, Q)")
         y, weights, looked = self.look(queries, self.keys_and_values(values), visible)
         return y, weights, Cache(values, looked)
 
     def backward(self, dy, dweights, cache, grad):
         """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
+        expect_made("cache", cache, Cache, "forward")
         values, looked = cache
         dqueries, dkeys_and_values = self.look_backward(dy, dweights, looked, grad)
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grad)
@@ -98,6 +110,12 @@ class MultiHeadAttention(Module):
 
     def keys_and_values_backward(self, dkeys_and_values, values, grad):
         """dkeys_and_values (B, S, 2A), values h (B, S, D) → dvalues (B, S, D)."""
+        expect("values", values, (None, None, len(self.W_k)), "(B, S, D)")
+        expect_dtype("values", values, self.W_k)
+        expect("dkeys_and_values", dkeys_and_values, values.shape[:2] + (2 * len(self.b_v),),
+               "(B, S, 2A)")
+        expect_dtype("dkeys_and_values", dkeys_and_values, self.W_k)
+        expect_twin(grad, self)
         dk, dv = np.split(flat(dkeys_and_values), 2, axis=1)
         rows = flat(values)
         # k = h W_k
@@ -112,8 +130,11 @@ class MultiHeadAttention(Module):
 
         → y (B, T, O), weights (B, T, S), cache.
         """
+        expect("keys_and_values", keys_and_values, (None, None, 2 * len(self.b_v)), "(B, S, 2A)")
+        expect_dtype("keys_and_values", keys_and_values, self.W_k)
         expect("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
         expect_dtype("queries", queries, self.W_q)
+        expect_mask(visible, queries.shape[:2] + keys_and_values.shape[1:2], "(B, T, S)", "visible")
         q = flat(queries) @ self.W_q + self.b_q
         q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
         k, v = np.split(keys_and_values, 2, axis=2)
@@ -122,11 +143,19 @@ class MultiHeadAttention(Module):
         joined = self._together(parts)                                          # (B, T, A)
         y = flat(joined) @ self.W_o + self.b_o
         y = y.reshape(queries.shape[:2] + self.b_o.shape)                       # (B, T, O)
-        return y, weights.mean(1), LookCache(queries, joined, attended)
+        return y, weights.mean(1), LookCache(queries, joined, attended, self)
 
     def look_backward(self, dy, dweights, cache, grad):
         """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values."""
-        queries, joined, attended = cache
+        expect_own(cache, LookCache, self)
+        queries, joined, attended, _ = cache
+        expect("dy", dy, queries.shape[:2] + self.b_o.shape, "(B, T, O)", "as y was")
+        expect_dtype("dy", dy, self.W_o)
+        if dweights is not None:
+            T, S = attended.weights.shape[-2:]
+            expect("dweights", dweights, (len(queries), T, S), "(B, T, S)", "as the weights were")
+            expect_dtype("dweights", dweights, self.W_o)
+        expect_twin(grad, self)
         rows = flat(dy)
         # y = joined W_o + b_o
         grad.W_o += flat(joined).T @ rows
@@ -164,16 +193,25 @@ class MultiHeadAttention(Module):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, O), weights (B, S), cache."""
-        y, weights, cache = self.look(query[:, None], memory.keys, memory.mask[:, None])
-        return y[:, 0], weights[:, 0], cache
+        expect_memory(memory)
+        expect("query", query, (None, None), "(B, Q)")
+        y, weights, looked = self.look(query[:, None], memory.keys, memory.mask[:, None])
+        return y[:, 0], weights[:, 0], StepCache(memory, looked)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
         """dcontext (B, O), dweights (B, S) or None → dquery (B, Q); adds to dmemory.keys."""
-        dlooked = None if dweights is None else dweights[:, None]
-        dqueries, dkeys_and_values = self.look_backward(dcontext[:, None], dlooked, cache, grad)
+        expect_made("cache", cache, StepCache, "step")
+        memory, looked = cache
+        expect_gradient(dmemory, memory)
+        expect("dcontext", dcontext, (None, None), "(B, O)")
+        if dweights is not None:
+            expect("dweights", dweights, memory.mask.shape, "(B, S)")
+            dweights = dweights[:, None]
+        dqueries, dkeys_and_values = self.look_backward(dcontext[:, None], dweights, looked, grad)
         dmemory.keys += dkeys_and_values
         return dqueries[:, 0]
 
     def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D)."""
+        expect_gradient(dmemory, memory)
         return self.keys_and_values_backward(dmemory.keys, memory.values, grad)

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.reader import Reader, last
-from numpy_attention.initializers import glorot
+from numpy_attention.attention.reader import Reader, expect_upstream, last
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import (at_least, expect_made, expect_parameters, expect_sizes,
+                                    expect_twin, flat)
 
 
 class Cache(NamedTuple):
@@ -29,11 +30,15 @@ class NGramReader(Reader):
     order: int = 4
     carried: bool = False
 
+    def __post_init__(self):
+        expect_parameters(self, W="HO")
+
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, init=glorot, dtype=np.float32):
         """order: N. ValueError: an order below 2, a state that does not divide into N − 1 parts."""
-        at_least(2, order=order)
-        at_least(1, hidden=hidden, outputs=outputs)
+        expect_sizes(2, order=order)
+        expect_sizes(hidden=hidden, outputs=outputs)
+        expect_initial(rng, dtype, init)
         if hidden % (order - 1):
             raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden "
                              "size that divides into order − 1 parts")
@@ -60,6 +65,7 @@ class NGramReader(Reader):
         memory: as `Reader` has it, of N − 2 states; keep: give the memory after even where it is
         not carried, as writing word by word needs.
         """
+        at_least(0, keep=keep)
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0
         parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)
@@ -70,7 +76,10 @@ class NGramReader(Reader):
 
     def backward(self, dy, dweights, cache, grad):
         """dy (T, B, O) → dh (T, B, H); there are no weights, and dweights is None."""
+        expect_made("cache", cache, Cache, "forward")
+        expect_twin(grad, self)
         parts, y, mask = cache
+        expect_upstream(dy, y, parts, self)
         # y_t = tanh(W^N parts_t)
         da = flat(dy * (1 - y * y))
         grad.W += flat(parts).T @ da

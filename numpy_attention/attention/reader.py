@@ -3,7 +3,7 @@
 import numpy as np
 
 from numpy_attention.module import Module
-from numpy_attention.shapes import at_least, expect, expect_dtype, expect_mask
+from numpy_attention.shapes import at_least, expect, expect_dtype, expect_mask, kind_of
 
 
 class Reader(Module):
@@ -36,12 +36,25 @@ class Reader(Module):
         if memory is None and size:
             memory = np.zeros((B, size, H), h.dtype), np.zeros((B, size), bool)
         if memory is not None:
+            if not isinstance(memory, tuple) or len(memory) != 2:
+                raise TypeError(f"memory is {kind_of(memory)}, expected (states, known) that "
+                                "`forward` gave, or None")
             before, known_before = memory
             expect("memory", before, (B, size, H), "(B, M, H)", "carry the state of the same rows")
             expect_dtype("memory", before, self)
+            expect_mask(known_before, before.shape[:2], "(B, M)", "the memory's known")
             states = np.concatenate([before, states], axis=1)
             known = np.concatenate([known_before, known], axis=1)
         return states, known
+
+
+def expect_upstream(dy, y, cached, reader):
+    """Refuse a ∂L/∂y that is not as y was, and a cache of states of another reader's size."""
+    expect("dy", dy, y.shape, "(T, B, O)", "as `forward` gave y")
+    expect("dy", dy, (None, None, reader.output_size), "(T, B, O)", "another reader's cache")
+    expect_dtype("dy", dy, y, "the outputs")
+    expect("the cache's states", cached, (None, None, reader.hidden_size), "(T, B, H)",
+           "another reader's cache")
 
 
 def last(states, known, keep):

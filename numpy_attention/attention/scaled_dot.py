@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_mask
+from numpy_attention.shapes import expect, expect_dtype, expect_made, expect_mask, expect_real
 
 
 class Cache(NamedTuple):
@@ -51,7 +51,14 @@ class ScaledDotProductAttention(Module):
 
         dweights: None, or what broadcasts to (B, …, T, S).
         """
+        expect_made("cache", cache, Cache, "forward")
         q, k, v, weights = cache
+        expect("doutput", doutput, weights.shape[:-1] + v.shape[-1:], "(B, …, T, d_v)",
+               "as `forward` gave the output")
+        expect_dtype("doutput", doutput, q, "the queries")
+        if dweights is not None:
+            _expect_stretched("dweights", dweights, weights.shape)
+            expect_dtype("dweights", dweights, q, "the queries")
         # output = α V
         dv = np.matmul(np.swapaxes(weights, -1, -2), doutput)                   # (B, …, S, d_v)
         dalpha = np.matmul(doutput, np.swapaxes(v, -1, -2))                     # (B, …, T, S)
@@ -68,6 +75,9 @@ class ScaledDotProductAttention(Module):
 
 
 def _expect_queries_keys_values(q, k, v):
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        expect(name, x, (..., None, None), "(B, …, T, d)")
+        expect_real(name, x)
     if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
         raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: "
                          "expected (B, …, T, d_k), (B, …, S, d_k) and (B, …, S, d_v)")
@@ -78,8 +88,14 @@ def _expect_queries_keys_values(q, k, v):
 
 
 def _expect_visible(visible, shape):
+    expect_mask(visible, (...,), "(B, …, T, S)")
+    _expect_stretched("mask", visible, shape)
+
+
+def _expect_stretched(name, array, shape):
     """Refuse what does not broadcast to the shape: an axis must be as long as the shape's, or 1."""
-    given = np.shape(visible)
-    last = shape[len(shape) - len(given):]
+    expect(name, array, (...,), "(B, …, T, S)")
+    given = array.shape
+    last = shape[max(len(shape) - len(given), 0):]
     fitting = tuple(1 if length == 1 else wanted for length, wanted in zip(given, last))
-    expect_mask(visible, fitting, "(B, …, T, S)")
+    expect(name, array, fitting, "(B, …, T, S)", "it must broadcast to the weights")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.history import HistoryAttention
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, expect_dtype, flat
+from numpy_attention.shapes import expect, expect_dtype, expect_parameters, expect_sizes, flat
 
 
 @dataclass(eq=False)
@@ -17,19 +17,24 @@ class Single(HistoryAttention):
     W_s: Array  # (K, A)
     v: Array    # (A,)
 
+    def __post_init__(self):
+        expect_parameters(self, W_s="KA", v="A")
+
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
         """size: A; query_size is not used, for the score does not look at the query.
 
         ValueError: sizes below 1.
         """
-        at_least(1, key_size=key_size, size=size)
+        expect_sizes(key_size=key_size, size=size)
+        expect_initial(rng, dtype, init)
         W_s = init(rng, (key_size, size), dtype)
         v = init(rng, (size, 1), dtype)[:, 0].copy()
         return cls(W_s, v)
 
     def score(self, queries, keys, visible):
         """e_ti = e_i = v · tanh(W_s k_i)."""
+        expect("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
         expect_dtype("keys", keys, self.W_s)
         hidden = np.tanh(flat(keys) @ self.W_s)                                 # (N, A)   N = B · S
         scores = np.empty(visible.shape, hidden.dtype)                          # (T, B, S)

@@ -3,14 +3,16 @@
 import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
-from numpy_attention.shapes import flat
+from numpy_attention.shapes import expect_like, expect_mask, expect_real, flat
 
 
 def masked_softmax(scores, visible):
     """α = softmax(e) over the last axis where it is visible, else 0.
 
-    scores, visible (…, S) → weights (…, S).
+    scores, visible (…, S) → weights (…, S). ValueError, TypeError: of another shape or dtype.
     """
+    expect_real("scores", scores)
+    expect_mask(visible, scores.shape, "(…, S)", "visible")
     weights = np.empty_like(scores, order="C")      # of transposed weights `flat` would be a copy
     kernels.masked_softmax(flat(scores), flat(visible), flat(weights))
     return weights
@@ -18,6 +20,8 @@ def masked_softmax(scores, visible):
 
 def masked_softmax_backward(dweights, weights):
     """de_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is.   dweights, weights (…, S) → (…, S)."""
-    dscores = np.empty_like(weights)
+    expect_real("weights", weights)
+    expect_like("dweights", dweights, weights, "the weights")
+    dscores = np.empty_like(weights, order="C")
     kernels.masked_softmax_backward(flat(dweights), flat(weights), flat(dscores))
     return dscores

@@ -2,17 +2,19 @@
 
 from typing import Any, NamedTuple
 
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_upstream, sum_of_values,
+from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradient, expect_memory,
+                                              expect_own, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_dtype, flat
+from numpy_attention.shapes import expect, expect_dtype, expect_twin, flat
 
 
 class Cache(NamedTuple):
     memory: Memory
     weights: Array      # (B, S)
     scored: Any         # what `score` keeps
+    layer: Module       # whose score it was
 
 
 class SoftmaxAttention(Module):
@@ -56,22 +58,29 @@ class SoftmaxAttention(Module):
 
         ValueError, TypeError: of another size or dtype.
         """
-        Q, _ = self.sizes()
+        expect_memory(memory)
+        Q, D = self.sizes()
+        if D is not None:
+            expect("memory.values", memory.values, memory.mask.shape + (D,), "(B, S, D)",
+                   "give what `read` of this attention gave")
         expect("query", query, (len(memory.values), Q), "(B, Q)")
         expect_dtype("query", query, memory.values)
         scores, scored = self.score(query, memory)
         expect("scores", scores, memory.mask.shape, "(B, S)", "one for each position of the memory")
         weights = masked_softmax(scores, memory.mask)                           # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
-        return context, weights, Cache(memory, weights, scored)
+        return context, weights, Cache(memory, weights, scored, self)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grad):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        What the values get waits in dmemory; so may what the score's own arrays get.
+        What the values get waits in dmemory; so may what the score's own arrays get. ValueError,
+        TypeError: other shapes, another's cache, memory or twin.
         """
-        memory, weights, scored = cache
-        expect_upstream(dcontext, dweights, memory)
+        expect_own(cache, Cache, self)
+        memory, weights, scored, _ = cache
+        expect_upstream(dcontext, dweights, memory, dmemory)
+        expect_twin(grad, self)
         # c = Σ_j α_j h_j
         dmemory.later("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)
@@ -83,7 +92,12 @@ class SoftmaxAttention(Module):
         return self.score_backward(dscores, scored, memory, dmemory, grad)
 
     def read_backward(self, memory, dmemory, grad):
-        """→ dvalues (B, S, D); adds to grad what waits by the name of a field."""
+        """→ dvalues (B, S, D); adds to grad what waits by the name of a field.
+
+        ValueError, TypeError: the gradient of another memory, nothing that waits, another's twin.
+        """
+        expect_gradient(dmemory, memory)
+        expect_twin(grad, self)
         for name in dmemory.waiting:
             if name != "values":
                 # y_t = x_t W; of location's W, the first S columns

@@ -7,6 +7,7 @@ import numpy as np
 
 from numpy_attention.cells.cell import Cell
 from numpy_attention.module import Module
+from numpy_attention.shapes import expect, expect_made, expect_twin, kind_of
 
 
 class Cache(NamedTuple):
@@ -34,7 +35,7 @@ class Bidirectional(Module):
 
     def forward(self, xs, state=None, mask=None, rng=None, names=None):
         """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache; rng, names: a stack's."""
-        before, after = (None, None) if state is None else state
+        before, after = _pair("state", state)
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]
         back, first, backward_cache = self.backward_cell.forward(xs[::-1], after, reversed_mask)
@@ -46,7 +47,10 @@ class Bidirectional(Module):
 
         dstate None, or either half None, stands for 0.
         """
-        dlast, dfirst = (None, None) if dstate is None else dstate
+        expect_made("cache", cache, Cache, "forward")
+        expect_twin(grad, self)
+        dlast, dfirst = _pair("dstate", dstate)
+        expect("dys", dys, (None, None, self.output_size), "(T, B, D)", "as `forward` gave ys")
         H = self.forward_cell.hidden_size
         # h_j = [→h_j; ←h_j]
         dahead = np.ascontiguousarray(dys[:, :, :H])
@@ -55,3 +59,13 @@ class Bidirectional(Module):
         dxs_back, dafter = self.backward_cell.backward(dback, dfirst, cache.backward,
                                                        grad.backward_cell)
         return dxs + dxs_back[::-1], (dbefore, dafter)
+
+
+def _pair(name, state):
+    """The two cells' parts of a state, or of its gradient; None: neither. TypeError."""
+    if state is None:
+        return None, None
+    if not isinstance(state, tuple) or len(state) != 2:
+        raise TypeError(f"{name} is {kind_of(state)}, expected the pair (→h_T, ←h_1) or None: "
+                        "each half is a cell's own state, or None for 0")
+    return state

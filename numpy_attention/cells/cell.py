@@ -1,13 +1,15 @@
 """What cells share: the loop over time, masks, and the products hoisted out of the loop."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_dtype, expect_mask, flat
+from numpy_attention.shapes import (expect, expect_dtype, expect_made, expect_mask,
+                                    expect_parameters, expect_sizes, expect_twin, expect_whole,
+                                    expect_writable, flat)
 
 
 @dataclass
@@ -49,6 +51,14 @@ class Cell(Module):
     """
 
     steps_type = Steps
+    # how many gates' columns stand side by side in W, U and b; None: any number
+    gates: ClassVar[int | None] = None
+
+    def __post_init__(self):
+        expect_parameters(self, W="IG", U="HG", b="G")
+        if self.gates and self.gates_size != self.gates * self.hidden_size:
+            raise ValueError(f"U (H, G) has shape {self.U.shape}: a {type(self).__name__} has "
+                             f"G = {self.gates} · H columns")
 
     @property
     def hidden_size(self):
@@ -62,6 +72,7 @@ class Cell(Module):
 
     def zero_state(self, B):
         """The initial state of B sequences, zeros → h (B, H)."""
+        expect_sizes(0, B=B)
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     # ---- the input's part: one product for all steps ----------------------------------------
@@ -75,7 +86,12 @@ class Cell(Module):
         return a.reshape(xs.shape[:2] + a.shape[1:])
 
     def project_backward(self, da, xs, grad):
-        """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ."""
+        """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ. ValueError, TypeError: others."""
+        expect("xs", xs, (None, None, len(self.W)), "(T, B, I)", "what `project` was given")
+        expect("da", da, xs.shape[:2] + self.b.shape, "(T, B, G)", "what `end_backward` gave")
+        expect_dtype("xs", xs, self.W)
+        expect_dtype("da", da, self.W)
+        expect_twin(grad, self)
         self._weights_backward(da, xs, grad)
         return (flat(da) @ self.W.T).reshape(xs.shape)
 
@@ -94,6 +110,7 @@ class Cell(Module):
         """
         expect("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         expect_dtype("a", a, self.U)
+        expect_writable("a", a)
         T, B, _ = a.shape
         if mask is None:
             mask = np.ones((T, B), bool)
@@ -116,7 +133,14 @@ class Cell(Module):
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Step t, from a[t] and the state before to the state after, which a masked row keeps."""
+        """Step t, from a[t] and the state before to the state after, which a masked row keeps.
+
+        ValueError, TypeError: a step that is not there, the steps of another cell.
+        """
+        expect_step(t, steps, self)
+        self._masked_step(t, steps)
+
+    def _masked_step(self, t, steps):
         self._step(t, steps)
         if steps.ragged[t]:
             before = arrays(self.state(steps, t))
@@ -127,7 +151,8 @@ class Cell(Module):
     # ---- step by step, backward -------------------------------------------------------------
 
     def begin_backward(self, steps):
-        """Room for the gradients of the steps."""
+        """Room for the gradients of the steps. TypeError: steps of another cell."""
+        expect_steps(steps, self)
         da = np.empty_like(steps.a)
         return StepGradients(da, da)
 
@@ -136,7 +161,10 @@ class Cell(Module):
 
         Writes ∂L/∂a_t. ValueError: other shapes, which compiled code would read past.
         """
+        expect_step(t, steps, self)
+        expect_steps_gradient(dsteps, steps)
         expect("dy", dy, steps.hs[t].shape, "(B, H)", "∂L/∂h_t, one row for each sequence")
+        expect_dtype("dy", dy, self.U)
         expect_state("dstate", dstate, self.state(steps, t))
         return self._masked_step_backward(t, dy, dstate, steps, dsteps)
 
@@ -153,6 +181,9 @@ class Cell(Module):
 
     def end_backward(self, steps, dsteps, grad):
         """∂L/∂U += Σ_t h_{t−1}ᵀ du_t; returns da, the gradient of `begin`'s a."""
+        expect_steps(steps, self)
+        expect_steps_gradient(dsteps, steps)
+        expect_twin(grad, self)
         grad.U += flat(steps.hs[:-1]).T @ flat(dsteps.u)
         return dsteps.a
 
@@ -162,19 +193,23 @@ class Cell(Module):
         """xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache; rng, names: a stack's."""
         steps = self.begin(self.project(xs), state, mask)
         for t in range(len(xs)):
-            self.step(t, steps)
+            self._masked_step(t, steps)
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grad):
         """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state)).
 
-        ValueError: other shapes.
+        ValueError, TypeError: other shapes, the cache or the twin of another cell.
         """
+        expect_made("cache", cache, Cache, "forward")
+        expect_twin(grad, self)
         xs, steps = cache
+        expect_steps(steps, self)
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys
         dstate = self.zero_state(B) if dstate is None else dstate
         expect("dys", dys, (T, B, self.hidden_size), "(T, B, H)", "time-major, as ys are")
+        expect_dtype("dys", dys, self.U)
         expect_state("dstate", dstate, self.zero_state(B))
         dsteps = self.begin_backward(steps)
         for t in reversed(range(T)):
@@ -183,16 +218,46 @@ class Cell(Module):
         return self.project_backward(da, xs, grad), dstate
 
 
+def expect_step(t, steps, cell):
+    """Refuse the steps of another cell (TypeError), or what have no step t (ValueError)."""
+    if type(steps) is cell.steps_type and steps.a.shape[2] == len(cell.b) and (
+            type(t) is int and 0 <= t < len(steps.a)):
+        return                                                  # the common case is cheap
+    expect_steps(steps, cell)
+    expect_whole("t", t, 0, len(steps.a) - 1)
+
+
+def expect_steps(steps, cell):
+    """Refuse what is not the steps of this kind of cell. TypeError.
+
+    Compiled code would read or write past the end of another's.
+    """
+    expect_made("steps", steps, Steps, "begin")
+    if type(steps) is not cell.steps_type or steps.a.shape[2] != len(cell.b):
+        raise TypeError(f"the steps of another cell, with {steps.a.shape[2]} pre-activations: "
+                        f"expected what `begin` of this {type(cell).__name__} gave")
+
+
+def expect_steps_gradient(dsteps, steps):
+    """Refuse what is not the gradient of steps of this size. TypeError, ValueError."""
+    expect_made("dsteps", dsteps, StepGradients, "begin_backward")
+    if dsteps.a.shape != steps.a.shape or dsteps.a.dtype != steps.a.dtype:
+        raise ValueError(f"dsteps are of {dsteps.a.dtype} {dsteps.a.shape}, the steps of "
+                         f"{steps.a.dtype} {steps.a.shape}: take begin_backward(steps)")
+
+
 def expect_state(what, state, like):
-    """Refuse a state that is not made like this one, of the same cell."""
+    """Refuse a state that is not made like this one, of the same cell. ValueError, TypeError."""
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):
         raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: "
                          "an LSTM's is the tuple (h, c), others' h alone")
     for name, part, one in zip(("h", "c"), given, wanted):
-        expect(f"{what} {name}", part, one.shape, "(B, H)",
+        label = f"{what} {name}"
+        expect(label, part, one.shape, "(B, H)",
                "a state has one row for each sequence of the batch")
+        expect_dtype(label, part, one)
 
 
 def arrays(state):

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.cells.cell import Cell, StepGradients, Steps
-from numpy_attention.initializers import glorot, orthogonal
+from numpy_attention.arguments import shown
+from numpy_attention.cells.cell import (Cell, StepGradients, Steps, expect_steps,
+                                        expect_steps_gradient)
+from numpy_attention.initializers import expect_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
 from numpy_attention.names import RESETS, UPDATES
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import expect_parameters, expect_sizes, expect_twin, flat
 
 
 @dataclass
@@ -53,21 +55,23 @@ class GRU(Cell):
     update: str = "old"
 
     steps_type = GRUSteps
+    gates = 3
 
     def __post_init__(self):
-        given = f"GRU(reset={self.reset!r}, update={self.update!r})"
-        if self.reset not in RESETS or self.update not in UPDATES:
-            raise ValueError(f"{given}: expected reset 'after' or 'before' (the recurrent product) "
-                             "and update 'old' or 'new' (the state that z weighs)")
+        super().__post_init__()
+        given = _expect_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
             needs = "needs" if self.b_n is None else "has no"
             raise ValueError(f"{given} {needs} bias b_n: it stands inside r ∘ (h U_n + b_n) alone")
+        expect_parameters(self, U="HG", b_n="H")
 
     @classmethod
     def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot,
                recurrent=orthogonal, dtype=np.float32):
         """Biases 0. ValueError: sizes below 1, or an unknown convention."""
-        at_least(1, inputs=inputs, hidden=hidden)
+        expect_sizes(inputs=inputs, hidden=hidden)
+        expect_initial(rng, dtype, init, recurrent)
+        _expect_convention(reset, update)
         return cls(W=init(rng, (inputs, 3 * hidden), dtype),
                    U=recurrent(rng, (hidden, 3 * hidden), dtype),
                    b=np.zeros(3 * hidden, dtype),
@@ -129,6 +133,9 @@ class GRU(Cell):
 
     def end_backward(self, steps, dsteps, grad):
         """The gradients of U and b_n; returns da, the gradient of `begin`'s a."""
+        expect_steps(steps, self)
+        expect_steps_gradient(dsteps, steps)
+        expect_twin(grad, self)
         H = self.hidden_size
         if self.reset == "after":
             grad.b_n += flat(dsteps.u)[:, 2 * H:].sum(0)
@@ -137,3 +144,13 @@ class GRU(Cell):
         grad.U[:, :2 * H] += flat(steps.hs[:-1]).T @ da[:, :2 * H]
         grad.U[:, 2 * H:] += flat(steps.s).T @ da[:, 2 * H:]
         return dsteps.a
+
+
+def _expect_convention(reset, update):
+    """→ the two in words. ValueError: no such convention."""
+    given = f"GRU(reset={shown(reset)}, update={shown(update)})"
+    if not (isinstance(reset, str) and reset in RESETS
+            and isinstance(update, str) and update in UPDATES):
+        raise ValueError(f"{given}: expected reset 'after' or 'before' (the recurrent product) "
+                         "and update 'old' or 'new' (the state that z weighs)")
+    return given

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numpy_attention.cells.cell import Cell, Steps
-from numpy_attention.initializers import glorot, orthogonal
+from numpy_attention.initializers import expect_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import expect_sizes
 
 
 @dataclass
@@ -41,12 +41,14 @@ class LSTM(Cell):
     b: Array  # (4H,)
 
     steps_type = LSTMSteps
+    gates = 4
 
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0,
                dtype=np.float32):
         """Biases 0, but the forget gate's. ValueError: sizes below 1."""
-        at_least(1, inputs=inputs, hidden=hidden)
+        expect_sizes(inputs=inputs, hidden=hidden)
+        expect_initial(rng, dtype, init, recurrent)
         W = init(rng, (inputs, 4 * hidden), dtype)
         U = recurrent(rng, (hidden, 4 * hidden), dtype)
         b = np.zeros(4 * hidden, dtype)

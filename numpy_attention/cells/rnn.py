@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.cells.cell import Cell
-from numpy_attention.initializers import glorot, orthogonal
+from numpy_attention.initializers import expect_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import expect_sizes
 
 
 @dataclass(eq=False)
@@ -19,10 +19,13 @@ class RNN(Cell):
     U: Array  # (H, H)
     b: Array  # (H,)
 
+    gates = 1
+
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
         """b = 0. ValueError: sizes below 1."""
-        at_least(1, inputs=inputs, hidden=hidden)
+        expect_sizes(inputs=inputs, hidden=hidden)
+        expect_initial(rng, dtype, init, recurrent)
         return cls(W=init(rng, (inputs, hidden), dtype),
                    U=recurrent(rng, (hidden, hidden), dtype),
                    b=np.zeros(hidden, dtype))

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.cells.cell import StepGradients, Steps
+from numpy_attention.cells.cell import StepGradients, Steps, expect_steps
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect
+from numpy_attention.shapes import expect, expect_integers, expect_made, expect_twin, kind_of
 
 
 @dataclass
@@ -91,6 +91,7 @@ class Stacked(Module):
 
     def project_backward(self, da, xs, grad):
         """The gradients of the first layer's input weights; returns dxs."""
+        expect_twin(grad, self)
         return self.cells[0].project_backward(da, xs, grad.cells[0])
 
     # ---- step by step -----------------------------------------------------------------------
@@ -101,10 +102,11 @@ class Stacked(Module):
         rng None: no dropout; names (T, B): integers, by default 0, 1, 2, … ValueError: another
         number of states than cells, names of another shape, or what a cell refuses.
         """
+        expect("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         T, B = a.shape[:2]
         if names is None:
             names = np.arange(T * B).reshape(T, B)
-        expect("names", names, (T, B), "(T, B)", "one name for each sequence and step")
+        expect_integers("names", names, (T, B), "(T, B)")
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
             if layers:
@@ -124,6 +126,7 @@ class Stacked(Module):
 
     def step(self, t, steps):
         """Step t of all layers, from the bottom up."""
+        self._expect("steps", steps, StackedSteps, "begin")
         for i, cell in enumerate(self.cells):
             if i:
                 h = steps.layers[i - 1].hs[t + 1]
@@ -134,11 +137,15 @@ class Stacked(Module):
 
     def begin_backward(self, steps):
         """Room for the gradients of all layers' steps."""
+        self._expect("steps", steps, StackedSteps, "begin")
         return StackedGradients([cell.begin_backward(one)
                                  for cell, one in zip(self.cells, steps.layers)])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Step t of all layers, from the top down: ∂L/∂(the states before); writes ∂L/∂a_t."""
+        self._expect("steps", steps, StackedSteps, "begin")
+        self._expect("dsteps", dsteps, StackedGradients, "begin_backward")
+        dstate = self._states(dstate)
         dbefore = []
         for i in reversed(range(len(self.cells))):
             cell = self.cells[i]
@@ -152,6 +159,9 @@ class Stacked(Module):
 
     def end_backward(self, steps, dsteps, grad):
         """The gradients of all weights but the first layer's input weights; returns its da."""
+        self._expect("steps", steps, StackedSteps, "begin")
+        self._expect("dsteps", dsteps, StackedGradients, "begin_backward")
+        expect_twin(grad, self)
         parts = zip(self.cells, steps.layers, dsteps.layers, grad.cells)
         das = [cell.end_backward(one, done, twin) for cell, one, done, twin in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -179,6 +189,11 @@ class Stacked(Module):
 
     def backward(self, dys, dstate, cache, grad):
         """→ (dxs, the layers' ∂L/∂ initial states)."""
+        expect_made("cache", cache, Cache, "forward")
+        expect_twin(grad, self)
+        if len(cache.cells) != len(self.cells):
+            raise ValueError(f"the cache of {len(cache.cells)} layers, expected "
+                             f"{len(self.cells)}: give what `forward` of this stack gave")
         dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):
@@ -191,10 +206,22 @@ class Stacked(Module):
         """One state for each layer, None where there is none."""
         if state is None:
             return (None,) * len(self.cells)
+        if not isinstance(state, tuple):
+            raise TypeError(f"state is {kind_of(state)}, expected a tuple: one state for each cell")
         if len(state) != len(self.cells):
             raise ValueError(f"state has {len(state)} layers, expected {len(self.cells)}: "
                              "one state for each cell")
         return state
+
+    def _expect(self, name, steps, kind, by):
+        """Refuse what is not the steps of so many layers. TypeError, ValueError."""
+        expect_made(name, steps, kind, by)
+        if len(steps.layers) != len(self.cells):
+            raise ValueError(f"{name} have {len(steps.layers)} layers, expected "
+                             f"{len(self.cells)}: give what `{by}` of this stack gave")
+        if kind is StackedSteps:
+            for cell, one in zip(self.cells, steps.layers):
+                expect_steps(one, cell)
 
 
 def stack(make, sizes, dropout=0.0):

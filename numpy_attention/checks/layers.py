@@ -91,7 +91,7 @@ def output_smoothed(rng, dtype):
 
     def backward(dloss, cache, grad):
         x, loss = cache
-        again, dx = layer.loss_and_grad(x, targets, dloss, grad, 0.2)
+        again, dx = layer.loss_and_grad(x, targets, float(dloss), grad, 0.2)
         expect_same_loss(again, loss)
         return dx
 
@@ -108,7 +108,7 @@ def output(rng, dtype):
 
     def backward(dloss, cache, grad):
         x, loss = cache
-        again, dx = layer.loss_and_grad(x, targets, dloss, grad)
+        again, dx = layer.loss_and_grad(x, targets, float(dloss), grad)
         log_p = layer.log_probabilities(x)[np.arange(6), targets]
         expect_same_loss(again, loss, -log_p.sum())
         return dx
@@ -136,7 +136,7 @@ def tied_output(rng, dtype):
         return np.array(model.output.loss(x, targets)), x
 
     def backward(dloss, x, grad):
-        _, dx = model.output.loss_and_grad(x, targets, dloss, grad.output)
+        _, dx = model.output.loss_and_grad(x, targets, float(dloss), grad.output)
         model.words.backward(dx, ids, grad.words)
         return ()
 

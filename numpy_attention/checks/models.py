@@ -141,7 +141,7 @@ def loss(rng, dtype, create, batch, **settings):
 
     def backward(dloss, loss, grad):
         rng = np.random.default_rng(SEED)
-        again, _ = model.loss_and_grad(batch, None, dloss, grad, rng)
+        again, _ = model.loss_and_grad(batch, None, float(dloss), grad, rng)
         expect_same_loss(again, loss)
         return ()
     return Case(model, (), forward, backward)

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_dtype
+from numpy_attention.shapes import (expect, expect_dtype, expect_made, expect_parameters,
+                                    expect_sizes, expect_twin)
 
 
 class Cache(NamedTuple):
@@ -34,10 +35,14 @@ class DeepOutput(Module):
     b: Array    # (2l,)
     maxout: Maxout
 
+    def __post_init__(self):
+        expect_parameters(self, b="G", U_o="HG", V_o="EG", C_o="DG")
+
     @classmethod
     def create(cls, rng, hidden, embedding, context, size, init=glorot, dtype=np.float32):
         """size: l; b = 0. ValueError: sizes below 1."""
-        at_least(1, hidden=hidden, embedding=embedding, context=context, size=size)
+        expect_sizes(hidden=hidden, embedding=embedding, context=context, size=size)
+        expect_initial(rng, dtype, init)
         U_o = init(rng, (hidden, 2 * size), dtype)
         V_o = init(rng, (embedding, 2 * size), dtype)
         C_o = init(rng, (context, 2 * size), dtype)
@@ -48,6 +53,7 @@ class DeepOutput(Module):
 
         ValueError, TypeError: a part of another size, number or dtype.
         """
+        expect("s", s, (None, len(self.U_o)), "(N, H)")
         for name, x, W, axes in (("s", s, self.U_o, "(N, H)"), ("Ey", Ey, self.V_o, "(N, E)"),
                                  ("c", c, self.C_o, "(N, D)")):
             expect(name, x, (len(s), len(W)), axes)
@@ -61,7 +67,13 @@ class DeepOutput(Module):
 
     def backward(self, dt, cache, grad):
         """∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
+        expect_made("cache", cache, Cache, "forward")
+        expect_twin(grad, self)
         s, Ey, c, chosen = cache
+        for name, x, W in (("s", s, self.U_o), ("Ey", Ey, self.V_o), ("c", c, self.C_o)):
+            expect(f"the cache's {name}", x, (None, len(W)), "(N, …)", "it is of another layer")
+        expect("dt", dt, chosen.shape, "(N, l)", "as `forward` gave t")
+        expect_dtype("dt", dt, self.b)
         # t = maxout(t~)
         da = self.maxout.backward(dt, chosen)                               # (N, 2l)
         # t~ = U_o s + V_o E y + C_o c + b

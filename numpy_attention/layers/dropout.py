@@ -1,13 +1,18 @@
 """Dropout whose mask depends on the seed, the call and the row's name, and on nothing else."""
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_generator, expect_number
 from numpy_attention.kernels import rows as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, flat
+from numpy_attention.shapes import (expect, expect_integers, expect_made, expect_real, expect_sizes,
+                                    flat)
+
+BELOW_ONE = math.nextafter(1, 0)
 
 
 class Mask(NamedTuple):
@@ -29,13 +34,15 @@ class Dropout(Module):
     rate: float = 0.0
 
     def __post_init__(self):
-        if not 0 <= self.rate < 1:
-            raise ValueError(f"dropout rate {self.rate} is not in [0, 1): "
-                             "it is the share of values set to 0")
+        expect_number("dropout rate", self.rate, 0, BELOW_ONE,
+                      expected="a number in [0, 1), the share of values set to 0")
 
     def draw(self, rng):
         """A key, for masks that several calls share; None in evaluation (rng None)."""
-        if rng is None or self.rate == 0:
+        if rng is None:
+            return None
+        expect_generator(rng)
+        if self.rate == 0:
             return None
         return rng.integers(2**32, dtype=np.uint32)
 
@@ -44,20 +51,23 @@ class Dropout(Module):
         return self.apply(x, self.draw(rng), names)
 
     def apply(self, x, key, names=None):
-        """The same with a key that `draw` gave. ValueError: names of another shape."""
+        """The same with a key that `draw` gave. ValueError, TypeError: other x or names."""
+        expect_real("x", x)
+        if names is not None:
+            expect_integers("names", names, x.shape[:-1], "x.shape[:-1]")
         if key is None:
             return x, None
         if names is None:
             names = np.arange(x[..., 0].size)
-        else:
-            expect("names", names, x.shape[:-1], "x.shape[:-1]", "one name for each row of x")
         mask = Mask(np.ravel(names), key)
         return self._masked(x, mask), mask
 
     def backward(self, dy, cache, grad=None):
         """∂L/∂y (…, D) → dx (…, D). ValueError: another number of rows than x has."""
+        expect_real("dy", dy)
         if cache is None:
             return dy.copy()
+        expect_made("cache", cache, Mask, "forward")
         expect("dy", flat(dy), (len(cache.names), None), "(rows, D)", "as many rows as x has")
         # y = m ∘ x / (1 − rate)
         return self._masked(dy, cache)
@@ -77,4 +87,6 @@ def position_names(T, rows):
 
     They are the same however a batch is split.
     """
-    return np.asarray(rows)[None] * 65536 + np.arange(T)[:, None]           # (T, B)
+    expect_sizes(0, T=T)
+    expect_integers("rows", rows, (None,), "(B,)")
+    return rows[None] * 65536 + np.arange(T)[:, None]           # (T, B)

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.initializers import normal
+from numpy_attention.initializers import expect_initial, normal
 from numpy_attention.kernels.rows import scatter_add
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_ids, flat
+from numpy_attention.shapes import (expect, expect_dtype, expect_ids, expect_parameters,
+                                    expect_sizes, expect_twin, flat)
 
 
 @dataclass(eq=False)
@@ -20,10 +21,14 @@ class Embedding(Module):
 
     E: Array  # (V, E)
 
+    def __post_init__(self):
+        expect_parameters(self, E="VE")
+
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
         """A table of so many rows and columns. ValueError: a size below 1."""
-        at_least(1, vocabulary=vocabulary, size=size)
+        expect_sizes(vocabulary=vocabulary, size=size)
+        expect_initial(rng, dtype, init)
         return cls(init(rng, (vocabulary, size), dtype))
 
     def forward(self, ids):
@@ -34,6 +39,9 @@ class Embedding(Module):
     def backward(self, dy, cache, grad):
         """∂L/∂y (…, E) → None: ids have no gradient."""
         ids = cache
+        expect_ids("cache", ids, len(self.E))
         expect("dy", dy, ids.shape + self.E.shape[1:], "(…, E)", "one row for each id")
+        expect_dtype("dy", dy, self.E)
+        expect_twin(grad, self)
         # y = E[id]: each occurrence of an id adds to its row
         scatter_add(ids.ravel(), np.ascontiguousarray(flat(dy)), grad.E)

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.initializers import glorot
+from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import expect_made, expect_sizes, expect_twin
 
 
 class Cache(NamedTuple):
@@ -26,7 +26,8 @@ class FeedForward(Module):
     @classmethod
     def create(cls, rng, size, inner, init=glorot, dtype=np.float32):
         """size: D, inner: of the layer between. ValueError: sizes below 1."""
-        at_least(1, size=size, inner=inner)
+        expect_sizes(size=size, inner=inner)
+        expect_initial(rng, dtype, init)
         return cls(Linear.create(rng, size, inner, init=init, dtype=dtype),
                    Linear.create(rng, inner, size, init=init, dtype=dtype))
 
@@ -39,6 +40,8 @@ class FeedForward(Module):
 
     def backward(self, dy, cache, grad):
         """∂L/∂y (…, D) → dx (…, D)."""
+        expect_made("cache", cache, Cache, "forward")
+        expect_twin(grad, self)
         x, hidden = cache
         # y = hidden W_2 + b_2
         dhidden = self.outer.backward(dy, hidden, grad.outer)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_dtype, flat
+from numpy_attention.shapes import (expect, expect_dtype, expect_floating, expect_made,
+                                    expect_parameters, expect_sizes, expect_twin, flat)
 
 
 class Cache(NamedTuple):
@@ -26,15 +27,19 @@ class LayerNorm(Module):
     b: Array  # (D,)
     epsilon: float = 1e-5
 
+    def __post_init__(self):
+        expect_parameters(self, g="D", b="D")
+
     @classmethod
     def create(cls, size, dtype=np.float32):
         """g = 1, b = 0. ValueError: a size below 1."""
-        at_least(1, size=size)
+        expect_sizes(size=size)
+        expect_floating(dtype)
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
 
     def forward(self, x):
         """→ y, cache. ValueError, TypeError: x of another last axis or dtype."""
-        expect("x", x, x.shape[:-1] + self.g.shape, "(…, D)")
+        expect("x", x, (..., len(self.g)), "(…, D)")
         expect_dtype("x", x, self.g)
         centred = x - x.mean(-1, keepdims=True)                             # (…, D)
         variance = np.square(centred).mean(-1, keepdims=True)               # (…, 1)
@@ -44,8 +49,12 @@ class LayerNorm(Module):
 
     def backward(self, dy, cache, grad):
         """∂L/∂y (…, D) → dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) (…, D)."""
+        expect_made("cache", cache, Cache, "forward")
         normal, scale = cache
         expect("dy", dy, normal.shape, "(…, D)", "as `forward` gave y")
+        expect("dy", dy, (..., len(self.g)), "(…, D)", "the cache is of another layer")
+        expect_dtype("dy", dy, self.g)
+        expect_twin(grad, self)
         # y = g ∘ x̂ + b
         grad.b += flat(dy).sum(0)
         grad.g += flat(dy * normal).sum(0)

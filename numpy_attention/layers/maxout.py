@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.module import Module
-from numpy_attention.shapes import expect
+from numpy_attention.shapes import expect, expect_mask, expect_real
 
 
 @dataclass(eq=False)
@@ -14,6 +14,7 @@ class Maxout(Module):
 
     def forward(self, x):
         """→ t, and where the first of a pair was taken. ValueError: an odd number of columns."""
+        expect_real("x", x)
         if x.shape[-1] % 2:
             raise ValueError(f"maxout takes pairs, given {x.shape[-1]} columns: "
                              "expected an even number")
@@ -24,7 +25,9 @@ class Maxout(Module):
     def backward(self, dt, cache, grad=None):
         """∂L/∂t (…, l) → dx (…, 2l)."""
         first_taken = cache                                                 # (…, l)
+        expect_mask(first_taken, (..., None), "(…, l)", "cache")
         expect("dt", dt, first_taken.shape, "(…, l)", "as `forward` gave t")
+        expect_real("dt", dt)
         dx = np.empty(dt.shape[:-1] + (2 * dt.shape[-1],), dt.dtype)        # (…, 2l)
         # t = max(first, second): all goes to the larger, to the first where they are equal
         dx[..., ::2] = dt * first_taken

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.initializers import normal
+from numpy_attention.arguments import expect_number
+from numpy_attention.initializers import HIGHEST, expect_initial, normal
 from numpy_attention.kernels.softmax import cross_entropy
+from numpy_attention.layers.dropout import BELOW_ONE
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, expect, expect_dtype, expect_ids
+from numpy_attention.shapes import expect, expect_dtype, expect_ids, expect_sizes, expect_twin
 
 BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
 
@@ -29,7 +31,8 @@ class Output(Module):
 
         ValueError: sizes below 1, or that do not fit.
         """
-        at_least(1, size=size, vocabulary=vocabulary)
+        expect_sizes(size=size, vocabulary=vocabulary)
+        expect_initial(rng, dtype, init)
         words = words or Embedding.create(rng, vocabulary, size, init, dtype)
         expect("the tied table", words.E, (vocabulary, size), "(V, K)",
                "project to the embedding's size first")
@@ -37,6 +40,7 @@ class Output(Module):
 
     def logits(self, x):
         """E x + b, for decoding.   x (N, K) → (N, V)."""
+        self._expect_rows(x)
         return x @ self.words.E.T + self.b
 
     def log_probabilities(self, x):
@@ -48,6 +52,7 @@ class Output(Module):
 
     def loss(self, x, targets):
         """Σ −log p[target] over the rows, as a float."""
+        self._expect_targets(x, targets)
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grad, smoothing=0.0):
@@ -61,6 +66,11 @@ class Output(Module):
         in the program, so each block of rows goes forward and backward before the next. Adds
         ∂(scale · loss)/∂E and /∂b to grad.
         """
+        self._expect_targets(x, targets)
+        expect_twin(grad, self)
+        expect_twin(grad.words, self.words)
+        expect_number("scale", scale, -HIGHEST, HIGHEST, expected="a finite number")
+        expect_number("smoothing", smoothing, 0, BELOW_ONE, expected="a number in [0, 1)")
         loss = 0.0
         dx = np.empty_like(x)                                               # (N, K)
         for rows, dlogits, losses in self._blocks(x, targets, scale, smoothing):
@@ -71,16 +81,21 @@ class Output(Module):
             dx[rows] = dlogits @ self.words.E
         return float(loss), dx
 
+    def _expect_rows(self, x):
+        expect("x", x, (None, self.words.E.shape[1]), "(N, K)")
+        expect_dtype("x", x, self.b)
+        expect("b", self.b, (len(self.words.E),), "(V,)", "one for each row of the table")
+
+    def _expect_targets(self, x, targets):
+        self._expect_rows(x)
+        expect_ids("targets", targets, len(self.b))
+        expect("targets", targets, (len(x),), "(N,)")
+
     def _blocks(self, x, targets, scale, smoothing=0.0):
         """Yield, for each block of rows, (rows, dlogits, losses).
 
             dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
         """
-        expect("x", x, (None, self.words.E.shape[1]), "(N, K)")
-        expect_dtype("x", x, self.b)
-        expect("targets", targets, (len(x),), "(N,)")
-        expect("b", self.b, (len(self.words.E),), "(V,)", "one for each row of the table")
-        expect_ids("targets", targets, len(self.b))
         for start in range(0, len(x), BLOCK):
             rows = slice(start, start + BLOCK)
             logits = x[rows] @ self.words.E.T               # (rows, V), without b until the kernel

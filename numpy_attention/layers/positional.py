@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from numpy_attention.shapes import expect_floating, expect_sizes
+
 
 def positional_encoding(length, size, dtype=np.float32, start=0):
     """Encoding of the positions p from `start` → (length, D); size: D.
@@ -12,6 +14,8 @@ def positional_encoding(length, size, dtype=np.float32, start=0):
     For every fixed k PE(p + k) is a linear function of PE(p), a rotation of each pair, so that
     attention by relative position can be learnt. ValueError: an odd size.
     """
+    expect_sizes(0, length=length, size=size, start=start)
+    expect_floating(dtype)
     if size % 2:
         raise ValueError(f"positional encoding of size {size}: expected an even number, "
                          "a sine and a cosine each")

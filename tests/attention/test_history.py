@@ -32,8 +32,12 @@ def test_causal_asked_of_every_position(rng, window):
     np.testing.assert_array_equal(causal(known, 5, window), wanted)
 
 
-@pytest.mark.parametrize("steps, window", [(4, None), (3, 0), (2, -1)])
-def test_causal_refuses(steps, window):
-    message = rf"T = {steps} steps over S = 3 positions with window = {window}: expected"
+@pytest.mark.parametrize("steps, window, message", [
+    (4, None, "T = 4 steps over S = 3 positions: expected at least as many"),
+    (3, 0, "window = 0: expected a whole number of at least 1"),
+    (2, 1.5, "window = 1.5: expected"),
+    (-1, None, "T = -1: expected a whole number of at least 0"),
+])
+def test_causal_refuses(steps, window, message):
     with pytest.raises(ValueError, match=message):
         causal(np.ones((2, 3), bool), steps, window)

@@ -70,13 +70,14 @@ def test_the_sums(memory, rng):
 
 
 def test_a_gradient_of_another_shape_than_the_context_is_refused(memory):
-    expect_upstream(np.zeros((B, D)), None, memory)
-    expect_upstream(np.zeros((B, D)), np.zeros((B, S)), memory)
+    dmemory = memory.gradient()
+    expect_upstream(np.zeros((B, D)), None, memory, dmemory)
+    expect_upstream(np.zeros((B, D)), np.zeros((B, S)), memory, dmemory)
     with pytest.raises(ValueError, match=r"dweights \(B, S\) has shape \(1, 5\), expected"):
-        expect_upstream(np.zeros((B, D)), np.zeros((1, S)), memory)
+        expect_upstream(np.zeros((B, D)), np.zeros((1, S)), memory, dmemory)
     for shape in ((1, D), (B, D - 1), (B, S, D)):
         with pytest.raises(ValueError, match=r"dcontext \(B, D\) has shape .* expected \(2, 3\)"):
-            expect_upstream(np.zeros(shape), None, memory)
+            expect_upstream(np.zeros(shape), None, memory, dmemory)
 
 
 @pytest.mark.parametrize("wrong", [(B, D + 1), (B, D - 1), (B + 1, D), (D,)])

@@ -60,10 +60,11 @@ def test_gradients_of_two_backward_passes_add_up(rng):
 
 def test_a_name_that_is_no_field_is_an_error(rng):
     attention = places(rng)
-    dmemory = attention.read(np.zeros((B, S, D)), MASK).gradient()
+    memory = attention.read(np.zeros((B, S, D)), MASK)
+    dmemory = memory.gradient()
     dmemory.later("V", np.ones((B, Q)), np.ones((B, S)))
     with pytest.raises(AttributeError, match="V"):
-        attention.read_backward(None, dmemory, attention.zeros_like())
+        attention.read_backward(memory, dmemory, attention.zeros_like())
 
 
 @dataclass(eq=False)

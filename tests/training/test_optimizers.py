@@ -99,6 +99,8 @@ def test_float32_agrees_and_stays_float32(name, problem):
     (lambda: Adam(float("nan")), "learning_rate = nan"),
     (lambda: Adam(beta2=1.5), "beta2 = 1.5"),
     (lambda: Adadelta(epsilon=0.0), "epsilon = 0.0"),
+    (lambda: Adam("0.1"), "learning_rate = '0.1': expected a positive number"),
+    (lambda: SGD(np.array(1.0)), "learning_rate = array"),
 ])
 def test_bad_settings(make, words):
     with pytest.raises(ValueError, match=words):
@@ -111,7 +113,7 @@ def test_bad_settings(make, words):
     ({"gradient": np.zeros(11)}, ValueError, r"gradient has shape \(11,\), expected \(12,\)"),
     ({"gradient": np.zeros(13)}, ValueError, r"gradient has shape \(13,\), expected \(12,\)"),
     ({"gradient": np.zeros(12, np.float32)}, TypeError, "gradient is float32, expected float64"),
-    ({"gradient": [0.0] * 12}, TypeError, "gradient is a list, expected an array"),
+    ({"gradient": [0.0] * 12}, TypeError, "gradient is a list, expected a NumPy array"),
     ({"weights": np.zeros(12, np.int64)}, TypeError, "weights are int64, expected an array of"),
     ({"weights": np.zeros(12, np.float16)}, TypeError, "weights are float16"),
     ({"weights": np.zeros(12, complex)}, TypeError, "weights are complex128"),
@@ -123,6 +125,33 @@ def test_what_would_overwrite_memory_is_refused(optimizer, change, error, messag
     vectors = {name: np.zeros(12) for name in optimizer.slots}
     with pytest.raises(error, match=message):
         optimizer.update(given["weights"], given["gradient"], vectors, 1)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
+@pytest.mark.parametrize("change, message", [
+    ({"step": 0}, "step = 0: expected a whole number of at least 1"),
+    ({"step": 1.5}, "step = 1.5: expected a whole number"),
+    ({"rate": None}, "rate = None: expected a finite number of at least 0"),
+    ({"rate": float("nan")}, "rate = nan: expected a finite number"),
+    ({"factor": -1}, "factor = -1: expected a finite number of at least 0"),
+    ({"factor": "1"}, "factor = '1': expected a finite number of at least 0"),
+])
+def test_numbers_that_cannot_be_change_nothing(optimizer, change, message):
+    weights, gradient = np.ones(3), np.ones(3)
+    vectors = {name: np.zeros(3) for name in optimizer.slots}
+    with pytest.raises(ValueError, match=message):
+        optimizer.update(weights, gradient, vectors, **{"step": 1} | change)
+    assert (weights == 1).all() and (gradient == 1).all()
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_what_cannot_be_written_is_refused(optimizer):
+    names = ["weights", "gradient", *optimizer.slots]
+    for frozen in names:
+        given = {name: np.zeros(3) for name in names}
+        given[frozen].flags.writeable = False
+        with pytest.raises(ValueError, match=f"{frozen} is read-only, and is written to"):
+            optimizer.update(given.pop("weights"), given.pop("gradient"), given, 1)
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIMIZERS if OPTIMIZERS[name].slots])
