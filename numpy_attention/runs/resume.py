@@ -7,12 +7,15 @@ from typing import Any, NoReturn, Protocol
 
 from numpy_attention.models.registry import settings_of
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
-from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
+from numpy_attention.runs.saved import CHECKPOINT, kind_in, known_of, training_from
 from numpy_attention.training import checkpoint
-from numpy_attention.training.settings import Training
+from numpy_attention.training.schema import Fields, check
+from numpy_attention.training.settings import Training, whole
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]
+# what is compared beside the configuration
+THREADS = Fields({"trainer": Fields({"threads": whole(1)})})
 
 
 class Resumable(Protocol):
@@ -37,14 +40,15 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     if not path.exists():
         return False
     about = checkpoint.load_about(path)
-    saved = about.get("about", {})
-    if saved.get("kind") != trained.KIND:
-        refuse(folder, f"{saved.get('kind', 'plain model')} there, {trained.KIND} now")
-    with understood(path, about):
-        before = flat(upgraded(saved), trained.TRAINING)
+    kind = kind_in(about)
+    if kind != trained.KIND:
+        refuse(folder, f"{kind} there, {trained.KIND} now")
+    with checkpoint.understood(path, about):
+        check(about, THREADS)
+        before = flat(known_of(about), trained.TRAINING)
     now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
     if threads is not None:
-        before["threads"] = about.get("trainer", {}).get("threads")
+        before["threads"] = about["trainer"]["threads"]
         now["threads"] = threads
     found = differences(before, now)
     if found:
@@ -66,7 +70,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
     model = rest.pop("name")
     known = settings_of(model) if model in TRANSLATORS | LANGUAGE_MODELS else {}
     settings = known | configuration["settings"]
-    how = dataclasses.asdict(training(**configuration["training"]))
+    how = dataclasses.asdict(training_from(training, configuration["training"]))
     corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
     return {"model": model, **rest, **settings, **how, **corpus}
 

@@ -48,8 +48,10 @@ class Values:
         return value
 
 
-def whole(low: int) -> Values:
-    return Values(int, f"a whole number of at least {low}", lambda value: value >= low)
+def whole(low: int, high: int = 10**9) -> Values:
+    """high: above what anybody means, and below what NumPy's whole numbers hold."""
+    expected = f"a whole number of at least {low}, at most {high:,}"
+    return Values(int, expected, lambda value: low <= value <= high)
 
 
 def choice(*names: str) -> Values:
@@ -59,6 +61,7 @@ def choice(*names: str) -> Values:
 FLAG = Values(bool, "True or False", lambda value: True)
 POSITIVE = Values(float, "a positive number", lambda value: 0 < value < math.inf)
 NORM = Values(float, "a positive number, or inf to clip nothing", lambda value: value > 0)
+SEEDS = Values(int, "a whole number of at least 0, below 2⁶⁴", lambda value: 0 <= value < 2**64)
 DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < math.inf)
 
 
@@ -105,7 +108,7 @@ class Training:
     save_steps: int | None = option(
         None, whole(1), "save after so many steps too, not only after epochs")
     min_count: int = option(1, whole(1), "rarer words become <unk>")
-    seed: int = option(0, whole(0), "of the initial values, the order, dropout")
+    seed: int = option(0, SEEDS, "of the initial values, the order, dropout")
 
     def __post_init__(self) -> None:
         for one in fields(self):

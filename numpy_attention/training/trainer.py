@@ -123,11 +123,11 @@ class Trainer:
 
     def steps_of(self, epochs: int) -> int:
         """How many steps so many epochs make, from the first on."""
-        return sum(len(self._order(epoch)) for epoch in range(epochs))
+        return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
-    def _order(self, epoch: int) -> Sequence[Any]:
-        """The places of an epoch's batches, shuffled by the run's seed."""
-        return self.train.order(np.random.default_rng([self.seed, epoch]))
+    def order(self, seed: int, epoch: int) -> Sequence[Any]:
+        """The places of an epoch's batches, shuffled by a run's seed."""
+        return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
@@ -146,7 +146,7 @@ class Trainer:
     def _run_epoch(self, pool: Threads, twins: Sequence[Model], interrupt: Interrupt,
                    minutes: float | None) -> None:
         """The batches of this epoch that are not behind it yet, until the time is over."""
-        order = self._order(self.epoch)
+        order = self.order(self.seed, self.epoch)
         with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress) as bar:
             while self.position < len(order):
                 start = time.perf_counter()
