@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+LONGEST = 120       # characters of a path in a message
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
 # what is no plain file, by the bits of its mode
 OTHERS = {
@@ -43,7 +44,7 @@ def told(path: str | Path, done: str) -> Iterator[None]:
             raise
         reason = os.strerror(error.errno)
         advice = ADVICE.get(error.errno, "look at it, or give another")
-        raise type(error)(f"{path} cannot be {done}: {reason}; {advice}") from None
+        raise type(error)(f"{brief(path)} cannot be {done}: {reason}; {advice}") from None
 
 
 def named(path: str | Path) -> Path:
@@ -53,8 +54,8 @@ def named(path: str | Path) -> Path:
             return Path(path)
     except UnicodeEncodeError:                      # half of a surrogate pair
         pass
-    raise ValueError(f"{str(path)!r} can be no file's name: it holds a NUL character, or what is "
-                     "no letter")
+    raise ValueError(f"{brief(ascii(str(path)))} can be no file's name: it holds a NUL character, "
+                     "or what is no letter")
 
 
 def existing_file(path: str | Path) -> Path:
@@ -68,12 +69,12 @@ def existing_file(path: str | Path) -> Path:
         mode = mode_of(path)
     if mode is None:
         raise FileNotFoundError(
-            f"{path} does not exist; check the spelling, or give an absolute path")
+            f"{brief(path)} does not exist; check the spelling, or give an absolute path")
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{path} is a folder; give the path of a file")
+        raise IsADirectoryError(f"{brief(path)} is a folder; give the path of a file")
     if not stat.S_ISREG(mode):
         kind = OTHERS.get(stat.S_IFMT(mode), "no file")
-        raise ValueError(f"{path} is {kind}; give the path of a plain file")
+        raise ValueError(f"{brief(path)} is {kind}; give the path of a plain file")
     return path
 
 
@@ -93,8 +94,19 @@ def make_folder(path: str | Path) -> Path:
         if mode is None:
             path.mkdir(parents=True, exist_ok=True)
     if mode is not None and not stat.S_ISDIR(mode):
-        raise NotADirectoryError(f"{path} is a file: give the path of a folder")
+        raise NotADirectoryError(f"{brief(path)} is a file: give the path of a folder")
     return path
+
+
+def brief(path: str | Path) -> str:
+    """A path as it stands in a message: its end, where it is long."""
+    text = str(path)
+    return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def mode_of(path: Path) -> int | None:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy_attention.models.registry import model_of, settings_of
 from numpy_attention.module import Array
 from numpy_attention.training.schema import (
-    PLAIN, SCALAR, TEXT, Fields, Kind, Maybe, NUMBER, Schema, check)
-from numpy_attention.training.settings import FLAG, Training, whole
+    NUMBER, PLAIN, SCALAR, TEXT, Fields, Kind, Maybe, Schema, check)
+from numpy_attention.training.settings import FLAG, SEEDS, Training, Values, whole
 
 CHECKPOINT = "checkpoint.npz"
 # settings of models that had another name before 0.2.0
@@ -40,7 +40,7 @@ CORPUS = Fields(others=SCALAR, optional={
     "characters": FLAG,
     "lowercase": FLAG,
     "tokenize": FLAG,
-    "held_out_seed": whole(0, 2**64 - 1),
+    "held_out_seed": SEEDS,
     "min_length": Maybe(whole(1)),
     "max_length": Maybe(whole(1)),
     "count": Maybe(whole(1)),
@@ -107,7 +107,7 @@ def kind_like(default: Any, most: int) -> Schema:
     if isinstance(default, bool):
         return FLAG
     if isinstance(default, int):
-        return Maybe(whole(0, most))
+        return Maybe(Values(int, f"a whole number from 0 to {most:,}", lambda n: 0 <= n <= most))
     if isinstance(default, float):
         return NUMBER
     return PLAIN if isinstance(default, (list, tuple)) else SCALAR

@@ -11,12 +11,13 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.module import Array
-from numpy_attention.paths import existing_file, make_folder, named, told
+from numpy_attention.paths import cut, existing_file, make_folder, named, told
 from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep
 
 FORMAT = 1
+REASON = 130        # characters of why a checkpoint is not understood
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
@@ -69,6 +70,7 @@ def versions(about: dict[str, Any]) -> str:
     wrote = about.get("version", "before 0.2.0")
     if not isinstance(wrote, str):
         wrote = shown(wrote)
+    wrote = cut(wrote, 20)
     return f"written by numpy_attention {wrote}, this is {__version__}"
 
 
@@ -81,8 +83,9 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
         raise ValueError(f"{path} describes a model that does not fit into the memory; "
                          f"{versions(about)}: use another copy, or train again") from None
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise ValueError(f"{path} is not understood ({error}); {versions(about)}: use the version "
-                         "that wrote it, or train anew in another folder") from None
+        reason = cut(str(error), REASON)
+        raise ValueError(f"{path} is not understood ({reason}); {versions(about)}: use that "
+                         "version, or train anew in another folder") from None
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from numpy_attention.names import AVERAGES
+from numpy_attention.paths import cut
 from numpy_attention.training.settings import FLAG, NORM, SEEDS, Values, choice, whole
 
 DEEPEST = 16        # lists and dicts within each other
-SHOWN = 60          # characters of a value in a message
+SHOWN = 30          # characters of a value in a message
 LARGEST = 1e300     # JSON has whole numbers that no float can hold
 
 
@@ -156,8 +157,7 @@ def _expect(holds: bool, value: Any, expected: str, where: str) -> None:
 
 def shown(value: Any) -> str:
     """A value of JSON as it stands there, cut to SHOWN characters."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN else text[:SHOWN] + "…"
+    return cut(json.dumps(value, ensure_ascii=False), SHOWN)
 
 
 def too_deep(value: Any, depth: int = 0) -> bool:

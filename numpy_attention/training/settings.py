@@ -48,10 +48,10 @@ class Values:
         return value
 
 
-def whole(low: int, high: int = 10**9) -> Values:
-    """high: above what anybody means, and below what NumPy's whole numbers hold."""
-    expected = f"a whole number of at least {low}, at most {high:,}"
-    return Values(int, expected, lambda value: low <= value <= high)
+def whole(low: int) -> Values:
+    """10⁹ is above what anybody means, and below what NumPy's whole numbers hold."""
+    expected = f"a whole number of at least {low}, at most 10⁹"
+    return Values(int, expected, lambda value: low <= value <= 10**9)
 
 
 def choice(*names: str) -> Values:
