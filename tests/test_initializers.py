@@ -50,3 +50,12 @@ def test_orthogonal_blocks(rng):
     assert not np.allclose(W[:, :6], W[:, 6:12])
     narrow = initializers.orthogonal(rng, (6, 4), np.float64)
     np.testing.assert_allclose(narrow.T @ narrow, np.eye(4), atol=1e-12)
+
+
+def test_orthogonal_blocks_have_the_sign_that_makes_them_unique():
+    """Q of A = QR with a positive diagonal of R: uniform over all rotations and reflections."""
+    A = np.random.default_rng(4).standard_normal((6, 6))
+    Q = initializers.orthogonal(np.random.default_rng(4), (6, 6), np.float64)
+    R = Q.T @ A
+    np.testing.assert_allclose(R, np.triu(R), atol=1e-12)
+    assert (np.diag(R) > 0.1).all() and (np.diag(np.linalg.qr(A)[1]) < 0).any()

@@ -14,10 +14,13 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import selected
 from numpy_attention.metrics import LengthBucket
 from numpy_attention.module import Array
+from numpy_attention.paths import make_folder
 from numpy_attention.recipes import RECIPES
 from numpy_attention.recipes.recipe import LanguageRecipe, Recipe
 from numpy_attention.runs.resume import check_same
+from numpy_attention.runs.saved import CHECKPOINT
 from numpy_attention.runs.translator import Translation, Translator
+from numpy_attention.training.lock import check_free
 from numpy_attention.training.settings import Training
 
 Found = Mapping[str, Sequence[Translation]]
@@ -42,8 +45,9 @@ def compare(options: Namespace) -> None:
     runs = [Path("runs") / run_name(recipe, options) for recipe in recipes]
     models = [recipe.create(train, options.seed) for recipe in recipes]
     for trained, run in zip(models, runs):
-        check_same(run, trained, options.threads)       # what cannot be resumed is said at once
-    folder.mkdir(parents=True, exist_ok=True)
+        check_free(run / CHECKPOINT)                    # what cannot be trained is said at once
+        check_same(run, trained, options.threads)
+    make_folder(folder)
     print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: "
           f"{budget_of(recipes[0].training)} each, seed {options.seed}; "
           f"measured on {len(pairs):,} pairs (test)", flush=True)

@@ -17,14 +17,16 @@ from typing import Any
 
 from numpy_attention import names
 from numpy_attention.cli.entry import Against, By, Group, Option, With, Without, flag, word
-from numpy_attention.cli.values import not_negative, picture, positive, share, share_kept, whole
+from numpy_attention.cli.values import (
+    not_negative, picture, positive, seed, share, share_kept, thread_count, whole)
 from numpy_attention.training.settings import Training, TranslatorTraining, WriterTraining
 
 Conditions = Sequence[With | Without | Against]
 
 RUN = word("run", "folder of a run that `train` made", "RUN")
-THREADS = Option("threads", "threads that share the work", whole(1), otherwise="chosen by its size")
-SEED = Option("seed", "of whatever is drawn at random", whole(0), 0)
+THREADS = Option("threads", "threads that share the work", thread_count,
+                 otherwise="chosen by its size")
+SEED = Option("seed", "of whatever is drawn at random", seed, 0)
 
 # ---- texts --------------------------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ def sampling(only: Conditions = ()) -> list[Option]:
         Option("top_k", "choose among the so many likeliest words", whole(1), only=only),
         Option("top_p", "choose among the likeliest words that together have this probability",
                share_kept, only=only),
-        Option("seed", "the same seed writes the same text", whole(0), 0, only=only),
+        Option("seed", "the same seed writes the same text", seed, 0, only=only),
     ]
 
 

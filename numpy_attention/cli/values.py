@@ -19,6 +19,8 @@ def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], Any
     return Values(float, expected, holds).read
 
 
+thread_count = settings.THREADS.read
+seed = settings.SEEDS.read
 positive = settings.POSITIVE.read
 not_negative = number("a number of at least 0", lambda value: 0 <= value < math.inf)
 share = number("a share, 0 or more and below 1", lambda value: 0 <= value < 1)

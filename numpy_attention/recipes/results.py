@@ -15,6 +15,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Protocol
 
+from numpy_attention.data.reading import read_lines
+from numpy_attention.paths import exists, make_folder, told
+
 FIELDS = {
     "recipe": str,
     "seed": int,
@@ -60,10 +63,10 @@ def check(line: Any) -> Line:
 def read_file(path: str | Path) -> list[Line]:
     """The lines of one file, checked. ValueError names file and line."""
     lines = []
-    for number, text in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+    for number, text in enumerate(read_lines(path), 1):
         try:
             lines.append(check(json.loads(text)))
-        except ValueError as error:                                 # JSONDecodeError is one too
+        except (ValueError, RecursionError) as error:               # JSONDecodeError is one too
             raise ValueError(
                 f"{path}, line {number}: {error}; correct or remove the line") from None
     return lines
@@ -81,8 +84,8 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     """
     path = Path(path)
     lines = [check(line) for line in lines]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    known = read_file(path) if path.exists() else []
+    make_folder(path.parent)
+    known = read_file(path) if exists(path) else []
     new = [line for line in lines if line not in known]
     if not new:
         return new
@@ -91,16 +94,17 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     if known and not path.read_bytes().endswith(b"\n"):
         raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
                          "look at it, end it")
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    try:
-        size = os.fstat(file).st_size
-        written = os.write(file, data)
-        if written != len(data):
-            os.ftruncate(file, size)
-            raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so none "
-                          "is kept: is the disk full?")
-    finally:
-        os.close(file)
+    with told(path, "written"):
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            size = os.fstat(file).st_size
+            written = os.write(file, data)
+            if written != len(data):
+                os.ftruncate(file, size)
+                raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so "
+                              "none is kept: is the disk full?")
+        finally:
+            os.close(file)
     return new
 
 

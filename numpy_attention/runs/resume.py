@@ -7,15 +7,16 @@ from typing import Any, NoReturn, Protocol
 
 from numpy_attention.models.registry import settings_of
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
+from numpy_attention.paths import exists
 from numpy_attention.runs.saved import CHECKPOINT, kind_in, known_of, training_from
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import Fields, check
-from numpy_attention.training.settings import Training, whole
+from numpy_attention.training.settings import THREADS, Training
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]
 # what is compared beside the configuration
-THREADS = Fields({"trainer": Fields({"threads": whole(1)})})
+BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 class Resumable(Protocol):
@@ -37,14 +38,14 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     that this one does not understand.
     """
     path = Path(folder) / CHECKPOINT
-    if not path.exists():
+    if not exists(path):
         return False
     about = checkpoint.load_about(path)
     kind = kind_in(about)
     if kind != trained.KIND:
         refuse(folder, f"{kind} there, {trained.KIND} now")
     with checkpoint.understood(path, about):
-        check(about, THREADS)
+        check(about, BESIDE)
         before = flat(known_of(about), trained.TRAINING)
     now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
     if threads is not None:

@@ -71,14 +71,16 @@ class Trained:
             threads: int | None = None, progress: bool = True) -> One:
         """Train, or resume where a checkpoint is; keep the best epoch's parameters, or the last's.
 
-        → self. ValueError: the folder holds a run with other settings.
+        → self. ValueError: the folder holds a run with other settings; BlockingIOError: another
+        training is at work there.
         """
-        if folder is not None:
-            check_same(folder, self, threads)
         trainer = self.trainer(train, valid, folder, threads, progress)
-        if trainer.resume() and progress:
-            print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs")
-        self.history = trainer.fit(self.training.epochs, self.training.minutes)
+        with trainer.alone():
+            if folder is not None:
+                check_same(folder, self, threads)
+            if trainer.resume() and progress:
+                print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs")
+            self.history = trainer.fit(self.training.epochs, self.training.minutes)
         self.threads = trainer.threads
         if self.training.keep == "best":
             trainer.use_best()

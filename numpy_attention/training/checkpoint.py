@@ -17,7 +17,8 @@ from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep
 
 FORMAT = 1
-REASON = 130        # characters of why a checkpoint is not understood
+PARTIAL = ".partial"            # how the name of a file ends that is being written
+REASON = 130                    # characters of why a checkpoint is not understood
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
@@ -28,7 +29,7 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
     """
     path = named(path)
     make_folder(path.parent)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
     with told(path, "written"):
@@ -40,6 +41,14 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def remove_partial(path: str | Path) -> None:
+    """Remove what processes that were killed have left of writing this checkpoint."""
+    path = Path(path)
+    for file in path.parent.iterdir():
+        if file.name.startswith(f"{path.name}.") and file.name.endswith(PARTIAL):
+            file.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import Any, Union
 
 from numpy_attention.names import AVERAGES
 from numpy_attention.paths import cut
-from numpy_attention.training.settings import FLAG, NORM, SEEDS, Values, choice, whole
+from numpy_attention.training.settings import FLAG, NORM, SEEDS, THREADS, Values, choice, whole
 
 DEEPEST = 16        # lists and dicts within each other
 SHOWN = 30          # characters of a value in a message
@@ -103,7 +103,7 @@ TRAINING = Fields({
     "state": TREE,
     "trainer": Fields({
         "seed": SEEDS,
-        "threads": whole(1),
+        "threads": THREADS,
         "average": choice(*AVERAGES),
         "clip": NORM,
         "epoch": whole(0),

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from numpy_attention.names import AVERAGES, KEPT, OPTIMIZERS, SCHEDULES, STATES
+from numpy_attention.names import AVERAGES, KEPT, MOST_THREADS, OPTIMIZERS, SCHEDULES, STATES
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ def choice(*names: str) -> Values:
 FLAG = Values(bool, "True or False", lambda value: True)
 POSITIVE = Values(float, "a positive number", lambda value: 0 < value < math.inf)
 NORM = Values(float, "a positive number, or inf to clip nothing", lambda value: value > 0)
+THREADS = Values(int, f"a whole number of at least 1, at most {MOST_THREADS:,}",
+                 lambda value: 1 <= value <= MOST_THREADS)
 SEEDS = Values(int, "a whole number of at least 0, below 2⁶⁴", lambda value: 0 <= value < 2**64)
 DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < math.inf)
 

@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Sequence
@@ -10,10 +12,11 @@ import numpy as np
 
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
-from numpy_attention.training import checkpoint, snapshot
+from numpy_attention.paths import exists
+from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import Evaluation, evaluate
-from numpy_attention.training.interrupt import Interrupt
+from numpy_attention.training.interrupt import Interrupt, Stopped
 from numpy_attention.training.progress import advance, bar_of, tell
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
@@ -90,6 +93,7 @@ class Trainer:
         self.best_loss = math.inf
         self.bad_epochs = 0                 # since then
         self.stopped = False                # by patience
+        self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
             self.threads = self._threads_that_pay()
 
@@ -107,18 +111,19 @@ class Trainer:
         Time that runs out ends the epoch where it is; with more minutes a resumed run goes on with
         the next one.
 
-        Ctrl-C ends the step, saves and raises KeyboardInterrupt. NonFiniteError: a loss or gradient
-        that is not finite.
+        Ctrl-C or SIGTERM ends the step, saves and raises Stopped, a KeyboardInterrupt.
+        NonFiniteError: a loss or gradient that is not finite; BlockingIOError: another training
+        writes to the same `path`.
         """
         assert self.threads is not None                 # where it was None a number was chosen
-        with Threads(self.threads) as pool, Interrupt() as interrupt:
+        with self.alone(), Threads(self.threads) as pool, Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(pool.count)]
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
                 self._run_epoch(pool, twins, interrupt, minutes)
                 self._end_epoch(pool)
                 self.save()
                 if interrupt.asked:
-                    self._save_and_leave()
+                    self._save_and_leave(interrupt.asked)
         return self.history
 
     def steps_of(self, epochs: int) -> int:
@@ -132,8 +137,8 @@ class Trainer:
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
-    def _save_and_leave(self) -> NoReturn:
-        """End the run as Ctrl-C does, with a KeyboardInterrupt that says where it stopped."""
+    def _save_and_leave(self, number: int) -> NoReturn:
+        """End the run as Ctrl-C does, with a Stopped of this signal that says where it stopped."""
         self.save()
         when = f"at the end of epoch {self.epoch}"
         if self.position:
@@ -141,7 +146,7 @@ class Trainer:
         where = "not saved: no path"
         if self.path is not None:
             where = f"saved to {self.path}; the same command resumes it"
-        raise KeyboardInterrupt(f"stopped {when} after {self.step} steps, {where}")
+        raise Stopped(f"stopped {when} after {self.step} steps, {where}", number)
 
     def _run_epoch(self, pool: Threads, twins: Sequence[Model], interrupt: Interrupt,
                    minutes: float | None) -> None:
@@ -162,7 +167,7 @@ class Trainer:
                 self.seconds += elapsed
                 advance(bar, self.epoch_loss, self.epoch_tokens, self.epoch_seconds)
                 if interrupt.asked:
-                    self._save_and_leave()
+                    self._save_and_leave(interrupt.asked)
                 if self.save_steps and self.step % self.save_steps == 0:
                     self.save()
                 if self._out_of_time(minutes):
@@ -248,17 +253,35 @@ class Trainer:
 
     # ---- checkpoints -----------------------------------------------------------------------------
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within it, no other training writes to `path`; what a killed one left half-written goes.
+
+        BlockingIOError: another one is at work there.
+        """
+        if self.path is None or self._alone:
+            yield
+            return
+        with lock.held(self.path):
+            checkpoint.remove_partial(self.path)
+            self._alone = True
+            try:
+                yield
+            finally:
+                self._alone = False
+
     def save(self) -> None:
-        """Write the checkpoint, if there is a path."""
+        """Write the checkpoint, if there is a path. BlockingIOError as `alone` has it."""
         if self.path is not None:
-            snapshot.write(self, self.path)
+            with self.alone():
+                snapshot.write(self, self.path)
 
     def resume(self) -> bool:
         """Go on from the checkpoint at `path` if there is one; → whether there was.
 
         ValueError: it is another model's or optimizer's, or was written with other settings.
         """
-        if self.path is None or not Path(self.path).exists():
+        if self.path is None or not exists(self.path):
             return False
         snapshot.read(self, self.path)
         return True

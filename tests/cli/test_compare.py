@@ -12,6 +12,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.recipes import RECIPES
 from numpy_attention.recipes.recipe import Recipe
 from numpy_attention.runs.translator import Translation, Translator, TranslatorTraining
+from numpy_attention.training.lock import held
 
 HOW = TranslatorTraining(epochs=2, batch_size=16, learning_rate=0.01)
 COPY = {"name": "copy", "count": 60, "max_length": 5, "min_length": 2}
@@ -80,6 +81,14 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
     (tmp_path / "file").write_text("")
     words = "tiny-additive tiny-dot --threads 1 --output file"
     assert "file" in told(capsys, "compare", *words.split())
+    assert not (tmp_path / "runs/tiny-additive-seed0").exists()
+
+
+def test_a_folder_where_another_training_is_at_work_is_refused(tmp_path, capsys):
+    """Before the first of them is trained."""
+    with held(tmp_path / "runs/tiny-fixed-seed0/checkpoint.npz"):
+        error = told(capsys, "compare", "tiny-additive", "tiny-fixed", "--threads", "1")
+    assert "another training is at work on runs/tiny-fixed-seed0/checkpoint.npz" in error
     assert not (tmp_path / "runs/tiny-additive-seed0").exists()
 
 

@@ -13,6 +13,7 @@ from numpy_attention.cli import shared
 from numpy_attention.cli.main import main
 from numpy_attention.data.selection import selected
 from numpy_attention.training import checkpoint
+from numpy_attention.training.lock import held
 from numpy_attention.training.settings import TranslatorTraining, WriterTraining
 from numpy_attention.training.trainer import Trainer
 
@@ -121,6 +122,15 @@ def test_a_run_that_is_a_file(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("")
     assert "a.txt is a file: name a folder with --run" in told(capsys, *COPY, "--run", "a.txt")
+
+
+def test_a_folder_where_another_training_is_at_work_is_refused(run, capsys):
+    before = open(f"{run}/checkpoint.npz", "rb").read()
+    with held(f"{run}/checkpoint.npz"):
+        error = told(capsys, *COPY, "--run", run, "--epochs", "3")
+        assert error.count("\n") == 1 and f"another training is at work on {run}" in error
+        assert main(["translate", run, "3 1 4"]) == 0           # reading it is allowed
+    assert open(f"{run}/checkpoint.npz", "rb").read() == before
 
 
 # ---- while it trains ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from numpy_attention.models.registry import build
 from numpy_attention.recipes import RECIPES, find_recipe, results
 from numpy_attention.recipes.recipe import LanguageRecipe, Recipe, run
 from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.training.lock import held
 from numpy_attention.training.trainer import Trainer
 
 TINY = Recipe(
@@ -65,6 +66,14 @@ def test_reproduce(tiny, capsys):
     assert main(["reproduce", "tiny", "--threads", "1", "--results", "elsewhere"]) == 0
     assert {line["seed"] for line in results.read(tiny / "elsewhere")} == {0}
     assert results.read_file(tiny / "results/tiny.jsonl") == lines
+
+
+def test_a_recipe_that_another_training_is_at_work_on_is_refused(tiny, capsys):
+    with held("runs/tiny-seed0/checkpoint.npz"):
+        assert main(["reproduce", "tiny", "--threads", "1"]) == 2
+    error = capsys.readouterr().err
+    assert "error: another training is at work on runs/tiny-seed0/checkpoint.npz" in error
+    assert not (tiny / "results").exists()
 
 
 def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):

@@ -11,7 +11,7 @@ from numpy_attention.runs import figures
 from numpy_attention.training.evaluation import Evaluation
 
 PAIRS = [
-    Pair(("a", "b"), ("x", "y", "z", "u"), {(0, 0), (1, 3)}, {(1, 1)}),
+    Pair(("a", "b"), ("x", "y", "z", "u"), {(0, 0), (1, 3)}, {(1, 2)}),
     Pair(("c",), ("x", "y", "z", "v")),
 ]
 RIGHT = [["x", "y", "z", "u"], ["x", "y", "z", "v"]]
@@ -32,12 +32,39 @@ def test_text_of_a_beam_and_of_greedy_search():
     assert found["bleu_greedy"] == metrics.bleu(HALF, [pair.target for pair in PAIRS]).score < 100
 
 
+def test_every_figure_of_a_text_is_of_its_own_translations_and_measure():
+    """Where all of them differ: none stands for another."""
+    pairs = [Pair(("a",), tuple("one, two three four five".split())),
+             Pair(("a",), tuple("six seven eight nine ten".split())),
+             Pair(("a",), tuple("what is it now ?".split()))]
+    references = [pair.target for pair in pairs]
+    beam = ["one, two three four six".split(), list(references[1]), list(references[2])]
+    greedy = ["one, two three four five".split(), "six seven eight nine".split(),
+              "what is that now ?".split()]
+    found = figures.of_text(beam, greedy, pairs)
+    assert found == {
+        "bleu_greedy": metrics.bleu(greedy, references).score,
+        "exact": 1 / 3,
+        "bleu": metrics.bleu(beam, references, "none").score,
+        "bleu_13a": metrics.bleu(beam, references, "13a").score,
+        "chrf": metrics.chrf(beam, references, word_order=0).score,
+    }
+    others = {
+        metrics.bleu(greedy, references, "13a").score,
+        metrics.chrf(greedy, references).score,
+        metrics.chrf(beam, references, word_order=2).score,
+        metrics.exact_match(map(tuple, beam), references),
+    }
+    assert len({*found.values(), *others}) == 9
+
+
 def test_pointing():
     weights = [np.full((5, 3), 0.1), np.ones((5, 2)) / 2]
     weights[0][0, 0] = 0.8              # the first link is found
     weights[0][3, 0] = 0.8              # the second is not, but its neighbour
+    weights[0][2, 1] = 0.8              # and one that is possible
     found = figures.of_pointing(weights, PAIRS)
     assert list(found) == ["pointing", "near", "diagonal", "aer"]
     assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 1.0)
-    links = metrics.links_from_weights(weights, PAIRS)
-    assert found["aer"] == metrics.alignment_error_rate(links, PAIRS) > 0
+    # 4 + 4 words point, 1 of them at a sure link, 2 at possible ones; 2 links are sure
+    assert found["aer"] == pytest.approx(1 - (1 + 2) / (8 + 2))

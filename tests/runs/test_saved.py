@@ -98,8 +98,8 @@ def nothing_of_the_training(about):
 
 @pytest.mark.parametrize("change, reason, resumes", [
     (unknown_training, "momentum", False), (training_out_of_range, "schedule 'cosine'", False),
-    (nothing_of_the_training, "it has no 'about.training'", False), (unknown_setting, "fertility", True),
-    (unknown_model, "model 'perceptron'", True),
+    (nothing_of_the_training, "it has no 'about.training'", False),
+    (unknown_setting, "fertility", True), (unknown_model, "model 'perceptron'", True),
 ])
 @pytest.mark.parametrize("version, named", [(None, "before 0.2.0"), ("9.1", "9.1")])
 def test_what_is_not_understood_names_both_versions(

@@ -7,22 +7,32 @@ import pytest
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
+from numpy_attention.models.registry import build
 from numpy_attention.runs.trained import kind_of, schedule_of
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.runs.writer import Writer, WriterTraining
 from numpy_attention.training import checkpoint
+from numpy_attention.training import trainer as training_loop
+from numpy_attention.training.evaluation import Evaluation
+from numpy_attention.training.lock import held
 from numpy_attention.training.optimizers import SGD, Adadelta
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import POSITIVE, Training, option
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
 OTHERS = [Pair(("dog", "cat"), ("chien", "chat")), Pair(("cat",), ("chat",))]
+TEXT = Text([[["a", "b"], ["c"]], [["b", "c", "a"]]])
 SIZES = dict(hidden=4, embedding=3, init="modern")
 
 
 def translator_of(pairs=PAIRS, settings=SIZES, **training):
     training = TranslatorTraining(**{"epochs": 1, "batch_size": 2} | training)
     return Translator.create(pairs, settings=settings, training=training)
+
+
+def writer_of(**training):
+    training = WriterTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
+    return Writer.create(TEXT, settings=dict(hidden=4, layers=1), training=training)
 
 
 @pytest.fixture
@@ -55,6 +65,18 @@ def test_what_leaves_the_steps_as_they_were_may_change(folder):
     assert len(again.history) == 3 and again.threads == 1
 
 
+def test_a_folder_where_another_training_is_at_work_is_refused(folder):
+    before = (folder / "checkpoint.npz").read_bytes()
+    more = translator_of(epochs=3)
+    with held(folder / "checkpoint.npz"):
+        with pytest.raises(BlockingIOError, match="another training is at work on .*checkpoint"):
+            more.fit(PAIRS, PAIRS, folder, 1, progress=False)
+        assert Translator.load(folder).history
+    assert (folder / "checkpoint.npz").read_bytes() == before and not more.history
+    more.fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert len(more.history) == 3
+
+
 def test_the_arrays_are_read_once(folder, monkeypatch):
     read = []
     load = checkpoint.load
@@ -78,6 +100,20 @@ def test_the_trainer_and_its_optimizer_take_what_they_name():
     assert (trainer.average, trainer.clip) == ("token", 2.0)
     assert (trainer.patience, trainer.save_steps) == (3, 4)
     assert trainer.schedule == Decay(1, 3.0)
+
+
+@pytest.mark.parametrize("make", [translator_of, lambda **how: writer_of(**how)])
+def test_initial_values_order_and_dropout_follow_the_seed_of_the_training(make):
+    vectors = set()
+    for seed in (0, 5):
+        made = make(seed=seed)
+        vocabularies = [getattr(made, name) for name in made.VOCABULARIES]
+        again = build(made.name, np.random.default_rng(seed), *vocabularies, **made.settings)
+        assert np.array_equal(made.model.vector, again.vector)
+        vectors.add(made.model.vector.tobytes())
+        trainer = made.trainer(PAIRS if make is translator_of else TEXT, threads=1)
+        assert trainer.seed == int(np.random.default_rng([seed, 1]).integers(2**63))
+    assert len(vectors) == 2
 
 
 @dataclass
@@ -121,6 +157,23 @@ def test_a_linear_schedule_ends_with_the_last_step(state, rng):
 
 
 # ---- what is kept ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep, kept", [("best", 2), ("last", 4)])
+def test_the_parameters_of_the_epoch_to_keep_are_used_and_loaded(
+        keep, kept, tmp_path, monkeypatch):
+    """Of four epochs the second is the best; all its parameters are 2."""
+    losses = iter([2.0, 1.0, 3.0, 1.5])
+
+    def evaluation(model, *rest):
+        loss = next(losses)
+        model.vector[:] = {2.0: 1, 1.0: 2, 3.0: 3, 1.5: 4}[loss]
+        return Evaluation(loss, 1)
+    monkeypatch.setattr(training_loop, "evaluate", evaluation)
+    trained = translator_of(epochs=4, keep=keep).fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    resumed = translator_of(epochs=4, keep=keep).fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    for one in (trained, resumed, Translator.load(tmp_path)):
+        assert (one.model.vector == kept).all() and len(one.history) == 4
 
 
 @pytest.mark.parametrize("flat", [False, True])

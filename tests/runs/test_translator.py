@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from numpy_attention import metrics
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.training import checkpoint
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.runs.translator import Translation, Translator, TranslatorTraining
 
 SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
 
@@ -30,6 +31,38 @@ def test_it_learns(trained):
     figures = trained[0].measure(reverse("test", 100), threads=2)
     assert figures["perplexity"] < 6 and figures["bleu_greedy"] > 15
     assert 0 <= figures["aer"] <= 1 and figures["near"] >= figures["pointing"]
+
+
+def test_what_a_beam_found_and_what_greedy_search_found_are_measured_each(trained, monkeypatch):
+    """BLEU, 13a and chrF of the beam's, BLEU and exact matches of the greedy ones."""
+    asked = []
+    long = [pair for pair in reverse("test", 30) if len(pair.target) > 3]
+
+    def made(self, sentences, beam=5, **rest):
+        asked.append(beam)
+        right = {tuple(pair.source): list(pair.target) for pair in long}
+        targets = [right[tuple(sentence)] for sentence in sentences]
+        # of a beam every second is right, of greedy search every third, and the rest almost
+        return [Translation(sentence, target if k % (2 if beam > 1 else 3) == 0 else
+                            target[:3] + ["?!"] + target[3:], -1.0, None)
+                for k, (sentence, target) in enumerate(zip(sentences, targets))]
+    monkeypatch.setattr(Translator, "translate", made)
+    for given, searches in ((None, [4, 1]), (made(None, [p.source for p in long], 4), [1])):
+        asked = []
+        found = trained[0].measure(long, 4, 1, given)
+        assert asked == searches
+        references = [pair.target for pair in long]
+        beam, greedy = ([one.target for one in made(None, [p.source for p in long], k)]
+                        for k in (4, 1))
+        assert found["bleu"] == metrics.bleu(beam, references).score
+        assert found["bleu_greedy"] == metrics.bleu(greedy, references).score
+        assert found["bleu_13a"] == metrics.bleu(beam, references, "13a").score
+        assert found["chrf"] == metrics.chrf(beam, references).score
+        assert found["exact"] == metrics.exact_match(map(tuple, greedy), references)
+        assert found["bleu_greedy"] < found["bleu"] and found["exact"] < 0.5
+    asked = []
+    found = trained[0].measure(long, 1, 1)
+    assert asked == [1] and found["bleu"] == found["bleu_greedy"]
 
 
 def test_loaded_is_the_same(trained):

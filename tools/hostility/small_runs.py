@@ -11,8 +11,8 @@ from numpy_attention.runs.translator import Translator
 from numpy_attention.runs.writer import Writer
 from numpy_attention.training.settings import TranslatorTraining, WriterTraining
 
-SOURCE = "the cat sees\na dog runs far\nthe dog sees\na cat runs\nthe bird sings\na bird sees\n" * 3
-TARGET = "el gato ve\nun perro corre lejos\nel perro ve\nun gato corre\nel ave canta\nun ave ve\n" * 3
+SOURCE = "the cat sees\na dog runs far\nthe dog sees\na cat runs\nthe bird sings\n" * 4
+TARGET = "el gato ve\nun perro corre lejos\nel perro ve\nun gato corre\nel ave canta\n" * 4
 SIZES = {"hidden": 8, "embedding": 6, "init": "modern"}
 SETTINGS = {
     "rnnsearch": SIZES,
