@@ -47,7 +47,8 @@ def checks_named(parts: Sequence[str]) -> list[str]:
     nowhere = [part for part in parts if not found[part]]
     if nowhere:
         raise ValueError(f"no gradient check is named {', '.join(nowhere)}: expected a name, or a "
-                         f"part of one, of {', '.join(CHECKS)}")
+                         f"part of one, of the {len(CHECKS)} that `numpy-attention gradcheck` "
+                         f"tells, such as {', '.join(list(CHECKS)[:3])}")
     return [name for name in CHECKS if any(name in names for names in found.values())]
 
 
@@ -131,7 +132,7 @@ def reproduce(options: Namespace) -> None:
             print(f"{recipe.name}  {recipe.description}")
         return
     if options.name is None:
-        raise ValueError(f"no recipe is named: expected one of {', '.join(RECIPES)}")
+        raise ValueError("no recipe is named: expected one of `numpy-attention reproduce --list`")
     recipe = find_recipe(options.name)
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"

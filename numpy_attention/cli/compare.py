@@ -90,8 +90,8 @@ def matching(pattern: str) -> list[str]:
     """The names of recipes that a pattern fits. ValueError: there is none."""
     names = [name for name in RECIPES if fnmatch(name, pattern)]
     if not names:
-        raise ValueError(f"no recipe is named {pattern!r}: expected a name, or a pattern such as "
-                         f"'clauses-*', of {', '.join(RECIPES)}")
+        raise ValueError(f"no recipe is named {pattern!r}: expected a name of `numpy-attention "
+                         "reproduce --list`, or a pattern such as 'clauses-*'")
     return names
 
 

@@ -18,6 +18,9 @@ from numpy_attention.cli.entry import Group, Option, flag_of, settled
 
 # the library's own errors, told in one line
 EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
+ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
+# the second is what Python says where there is none left even for an error
+NO_MEMORY = (MemoryError, SystemError)
 PIPE = 13       # SIGPIPE's number, which ends most programs whose reader has left
 
 
@@ -162,21 +165,30 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 128 + n after signal n.
     """
-    streams.prepare()
+    with streams.Signals() as signals:
+        return heeding(signals, arguments)
+
+
+def heeding(signals: streams.Signals, arguments: Sequence[str] | None) -> int:
+    """The exit status of a command, whatever it ends in."""
     known: list[Option] = []
     try:
-        with streams.stopped_by_signals():
-            code = run(arguments, known)
-            sys.stdout.flush()
-            return code
+        streams.prepare()
+        code = run(arguments, known)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt as stop:
+        signals.over()
         streams.say(f"numpy-attention: {str(stop) or 'interrupted'}")
         return 128 + getattr(stop, "number", signal.SIGINT)
     except BrokenPipeError:                         # the reader of our output has left: `… | head`
         return 128 + PIPE
-    except MemoryError as error:
+    except NO_MEMORY as error:
         reason = f" ({error})" if str(error) else ""
         return tell(f"not enough memory{reason}: choose smaller sizes, or a smaller batch_size",
+                    known)
+    except ImportError as error:
+        return tell(f"a library cannot be loaded ({error}): install it, or leave it more memory",
                     known)
     except EXPECTED as error:
         return tell(words_of(error), known)
@@ -220,7 +232,9 @@ def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.
 
 def tell(message: str, known: Sequence[Option]) -> int:
     """Print an error in one line; → 2."""
-    streams.say(f"numpy-attention: error: {' '.join(in_flags(message, known).split())}")
+    message = ENDLESS.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
+    line = " ".join(in_flags(message, known).split())
+    streams.say(f"numpy-attention: error: {line}")
     return 2
 
 

@@ -4,12 +4,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any
 
-# a polite end, as `kill` and `timeout` ask for it; the terminal is closed
-SIGNALS = ("SIGTERM", "SIGHUP")
+# Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def prepare() -> None:
@@ -43,24 +42,37 @@ def abandon_if_broken(stream: Any) -> None:
         os.close(nowhere)
 
 
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Within it, SIGNALS are a Stopped, as Ctrl-C is a KeyboardInterrupt: half-written files go.
+class Signals:
+    """While it is entered, the first of SIGNALS is a Stopped: what is half-written goes.
 
-    One that is ignored, as `nohup` does, stays so. Only the main thread gets signals.
+    Those that follow change nothing, so that all is tidied up and told. One that is ignored, as
+    `nohup` does, stays so. Only the main thread gets signals.
     """
-    kept: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in (getattr(signal, name) for name in SIGNALS if hasattr(signal, name)):
-            if signal.getsignal(number) == signal.SIG_DFL:
-                kept[number] = signal.signal(number, _stop)
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Any] = {}
+        self._over = False
+
+    def __enter__(self) -> "Signals":
+        if threading.current_thread() is threading.main_thread():
+            for number in (getattr(signal, name) for name in SIGNALS if hasattr(signal, name)):
+                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                    self._kept[number] = signal.signal(number, self._stop)
+        return self
+
+    def _stop(self, number: int, frame: Any) -> None:
+        if self._over:
+            return
+        self._over = True
+        from numpy_attention.training.interrupt import Stopped
+        name = signal.Signals(number).name
+        raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
+
+    def over(self) -> None:
+        """Whatever comes now comes too late."""
+        self._over = True
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        for number, handler in self._kept.items():
             signal.signal(number, handler)
-
-
-def _stop(number: int, frame: Any) -> NoReturn:
-    from numpy_attention.training.interrupt import Stopped
-    raise Stopped(f"ended by {signal.Signals(number).name}", number)

@@ -15,6 +15,7 @@ from numpy_attention.training.settings import THREADS, Training
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]
+TOLD = 4            # differences in a message
 # what is compared beside the configuration
 BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
 
@@ -53,7 +54,8 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
         now["threads"] = threads
     found = differences(before, now)
     if found:
-        refuse(folder, "; ".join(found))
+        more = f"; and {len(found) - TOLD} more" if len(found) > TOLD else ""
+        refuse(folder, "; ".join(found[:TOLD]) + more)
     return True
 
 
@@ -86,5 +88,5 @@ def differences(before: Configuration, now: Configuration) -> list[str]:
 
 
 def difference(name: str, before: Any, now: Any) -> str:
-    long = any(isinstance(value, list) or len(str(value)) > 200 for value in (before, now))
-    return f"other words in the {name}" if long else f"{name} {before} there, {now} now"
+    long = any(isinstance(value, list) or len(str(value)) > 60 for value in (before, now))
+    return f"another {name}" if long else f"{name} {before} there, {now} now"

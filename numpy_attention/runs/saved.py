@@ -10,7 +10,7 @@ from numpy_attention.models.registry import model_of, settings_of
 from numpy_attention.module import Array
 from numpy_attention.training.schema import (
     NUMBER, PLAIN, SCALAR, TEXT, Fields, Kind, Maybe, Schema, check)
-from numpy_attention.training.settings import FLAG, SEEDS, Training, Values, whole
+from numpy_attention.training.settings import FLAG, SEEDS, Training, whole
 
 CHECKPOINT = "checkpoint.npz"
 # settings of models that had another name before 0.2.0
@@ -107,7 +107,7 @@ def kind_like(default: Any, most: int) -> Schema:
     if isinstance(default, bool):
         return FLAG
     if isinstance(default, int):
-        return Maybe(Values(int, f"a whole number from 0 to {most:,}", lambda n: 0 <= n <= most))
+        return Maybe(whole(0, most))
     if isinstance(default, float):
         return NUMBER
     return PLAIN if isinstance(default, (list, tuple)) else SCALAR

@@ -18,7 +18,7 @@ from numpy_attention.training.schema import HEADER, check, shown, too_deep
 
 FORMAT = 1
 PARTIAL = ".partial"            # how the name of a file ends that is being written
-REASON = 130                    # characters of why a checkpoint is not understood
+REASON = 105                    # characters of why a checkpoint is not understood
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:

@@ -20,6 +20,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from numpy_attention.names import AVERAGES, KEPT, MOST_THREADS, OPTIMIZERS, SCHEDULES, STATES
+from numpy_attention.paths import cut
+
+SHOWN = 40                  # characters of a value in a message
+MOST_COUNTED = 10_000       # epochs of a linear schedule
 
 
 @dataclass(frozen=True)
@@ -44,14 +48,15 @@ class Values:
         except ValueError:
             value = None
         if value not in self:
-            raise ValueError(f"{text!r}: expected {self.expected}")
+            raise ValueError(f"{cut(repr(text), SHOWN)}: expected {self.expected}")
         return value
 
 
-def whole(low: int) -> Values:
+def whole(low: int, high: int = 10**9) -> Values:
     """10⁹ is above what anybody means, and below what NumPy's whole numbers hold."""
-    expected = f"a whole number of at least {low}, at most 10⁹"
-    return Values(int, expected, lambda value: low <= value <= 10**9)
+    most = "10⁹" if high == 10**9 else f"{high:,}"
+    return Values(int, f"a whole number of at least {low}, at most {most}",
+                  lambda value: low <= value <= high)
 
 
 def choice(*names: str) -> Values:
@@ -61,8 +66,7 @@ def choice(*names: str) -> Values:
 FLAG = Values(bool, "True or False", lambda value: True)
 POSITIVE = Values(float, "a positive number", lambda value: 0 < value < math.inf)
 NORM = Values(float, "a positive number, or inf to clip nothing", lambda value: value > 0)
-THREADS = Values(int, f"a whole number of at least 1, at most {MOST_THREADS:,}",
-                 lambda value: 1 <= value <= MOST_THREADS)
+THREADS = whole(1, MOST_THREADS)
 SEEDS = Values(int, "a whole number of at least 0, below 2⁶⁴", lambda value: 0 <= value < 2**64)
 DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < math.inf)
 
@@ -117,7 +121,11 @@ class Training:
             value = getattr(self, one.name)
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
-                raise ValueError(f"{one.name} {value!r}: expected {values.expected}")
+                raise ValueError(f"{one.name} {cut(repr(value), SHOWN)}: expected "
+                                 f"{values.expected}")
+        if self.schedule == "linear" and self.epochs > MOST_COUNTED:
+            raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of each "
+                             f"epoch before it begins, give at most {MOST_COUNTED:,}")
 
 
 @dataclass

@@ -55,7 +55,7 @@ def read(trainer: Any, path: str | Path) -> None:
                              "resume with the same settings, or choose another path")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     states = state_arrays(about["state"], arrays)
-    _check_arrays(path, trainer, arrays, len(states), bool(best))
+    _check_arrays(path, trainer, arrays, arrays_of(about["state"]), bool(best))
     _check_place(path, trainer, about["trainer"])
     # all is as it should be: now the trainer changes
     checkpoint.restore(trainer.model, arrays)
@@ -71,7 +71,7 @@ def read(trainer: Any, path: str | Path) -> None:
 def state_arrays(shape: Any, arrays: dict[str, Array]) -> list[Array]:
     """The arrays of a state of this shape that are among `arrays`, in order."""
     names = [f"state/{i}" for i in range(arrays_of(shape))]
-    return [arrays[name] for name in names if name in arrays]
+    return [arrays[name] for name in names if name in arrays]       # one missing is told later
 
 
 def arrays_of(shape: Any) -> int:

@@ -82,6 +82,14 @@ def test_a_damaged_file_is_named(text, message, tmp_path):
     assert (tmp_path / "r.jsonl").read_text() == text
 
 
+def test_what_is_no_file_of_figures(tmp_path):
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for name, message in (("deep", "line 1: .*; correct or remove"), ("pipe", "is a named pipe")):
+        with pytest.raises(ValueError, match=f"{name}.jsonl.*{message}"):
+            results.append(tmp_path / f"{name}.jsonl", [line()])
+
+
 def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):
     (tmp_path / "r.jsonl").write_text(json.dumps(LINE))
     with pytest.raises(ValueError, match="line end"):

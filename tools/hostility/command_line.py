@@ -6,11 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-from hostility.outcome import LONGEST, REFUSED, RIGHT, Outcome, judged, shortened
+from hostility.outcome import LONGEST, PACKAGE, REFUSED, RIGHT, Outcome, raised_at, shortened
 
 from numpy_attention.cli import main as cli
 
 ERROR = "numpy-attention: error: "
+# raised by whatever needs the memory, or the library: the command line says what to do
+SAID_AROUND = (MemoryError, SystemError, ImportError)
 
 
 def streams(text=b""):
@@ -70,10 +72,11 @@ def of_error(status, told, error):
         return Outcome("traceback", f"status {status}, not one line: {shortened(told)}")
     if len(lines[0]) > LONGEST + len(ERROR):
         return Outcome("traceback", f"a line of {len(lines[0])} characters: {shortened(lines[0])}")
-    verdict, text = judged(error)
-    if verdict != REFUSED:
-        return Outcome(verdict, text)
-    return Outcome(REFUSED, lines[0].removeprefix("numpy-attention: "))
+    where, line = raised_at(error)
+    own = Path(where.rpartition(":")[0]).is_relative_to(PACKAGE) and line.startswith("raise ")
+    if own or isinstance(error, SAID_AROUND):
+        return Outcome(REFUSED, lines[0].removeprefix("numpy-attention: "))
+    return Outcome("traceback", f"{type(error).__name__} at {where} ({line}): {shortened(told)}")
 
 
 def of_end(status, told):

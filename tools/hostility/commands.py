@@ -11,19 +11,22 @@ from hostility.outcome import LONGEST, PACKAGE, REFUSED, RIGHT, Attempt, Outcome
 from numpy_attention.cli.entry import flag_of
 from numpy_attention.cli.main import COMMANDS
 
-NUMBERS = ("", " ", "0", "-1", "1", "2", "3", "7", "0.5", "1.5", "-0", "nan", "inf", "-inf", "1e400",
-           "1e308", "1e-320", "99999999999999999999", "1000000000", "1000000001", "9" * 5000, "٣",
+NUMBERS = ("", " ", "0", "-1", "1", "2", "3", "7", "0.5", "1.5", "-0", "nan", "inf", "-inf",
+           "1e400", "1e308", "1e-320", "99999999999999999999", "1000000000", "1000000001",
+           "9" * 5000, "٣",
            "1_0", "0x10", "1e3", "+5", " 4 ", "½", "None", "True", "\0", "\ud800", "--", "-")
+FITTING = ("1", "2", "3", "5", "8", "0.5", "100", "1000000")
 WORDS = ("", "nix", "dot", "general", "multi-head", "local-p", "local-m", "combined", "ngram",
          "transformer", "luong", "copy", "bible-en", "ptb", "valid", "test", "linear", "article",
-         "sentence", "*", "'", "\n", "\0", "\ud800", "\u202eabc", "a" * 100_000, "%s", "{}", "../..",
-         "$HOME", "-x", "--help", "é", "שלום")
-SENTENCES = ("", " ", "the cat sees", "the", "a" * 100_000, "a " * 3000, "\0", "the \0 cat",
+         "sentence", "*", "'", "\n", "\0", "\ud800", "\u202eabc", "a" * 100_000, "%s", "{}",
+         "../..", "$HOME", "-x", "--help", "é", "שלום")
+SENTENCES = ("", " ", "the cat sees", "the", "a" * 100_000, "a " * 400, "\0", "the \0 cat",
              "\ud800", os.fsdecode(b"\xff\xfe"), "\u202eabc", "שלום עולם", "</s> <s> <unk> <pad>",
-             "cat\ncat", "\u2028", "e\u0301\u0301\u0301", "🐈" * 50, "<unk>", "$x_1$ \\frac", "\x1b[31m",
-             "-the cat", "'quoted'")
-INPUTS = (b"", b"\n", b"\n\n\n", b"the cat sees\n", b"the cat\n\na dog\n", b"\xff\xfe\n", b"the \0 cat\n",
-          b"the\xe2\x80\xa8cat\n", b"the\x0bcat\n", b"a " * 3000, b"the cat\r\nsees\r\n", b"\r",
+             "cat\ncat", "\u2028", "e\u0301\u0301\u0301", "🐈" * 50, "<unk>",
+             "$x_1$ \\frac", "\x1b[31m", "-the cat", "'quoted'")
+INPUTS = (b"", b"\n", b"\n\n\n", b"the cat sees\n", b"the cat\n\na dog\n", b"\xff\xfe\n",
+          b"the \0 cat\n", b"the\xe2\x80\xa8cat\n", b"the\x0bcat\n", b"a " * 400,
+          b"the cat\r\nsees\r\n", b"\r",
           b"".join(b"word%d cat\n" % n for n in range(1000)), b"\xed\xa0\x80\n")
 # what makes an attempt short, unless it is attacked
 SMALL = {"epochs": "1", "threads": "1", "hidden": "8", "embedding": "6", "layers": "1",
@@ -78,9 +81,9 @@ def value_of(rng, option, folder):
     if option.choices and rng.random() < 0.6:
         choices = list(option.choices)
         return choices[rng.integers(len(choices))]
-    values = WORDS if rng.random() < 0.2 else NUMBERS
+    values = (WORDS, NUMBERS, FITTING)[rng.choice(3, p=[0.15, 0.35, 0.5])]
     value = values[rng.integers(len(values))]
-    if option.name in AS_LONG_AS_ASKED and value == "1000000000":
+    if option.name in AS_LONG_AS_ASKED and value in ("1000000", "1000000000"):
         return "4"
     return value
 
@@ -179,7 +182,7 @@ def by_name(rng, folder):
     choice = rng.integers(4)
     if choice == 0:
         words, _ = hostile(rng, COMMANDS["gradcheck"].options, folder)
-        return ["gradcheck", name or "Linear", *words]
+        return ["gradcheck", name.strip() or "Linear", *words]
     if choice == 1:
         action = ("show", "fetch", "list", name)[rng.integers(4)]
         return ["corpora", action, *([] if action == "list" else [name])]
@@ -192,7 +195,7 @@ def by_name(rng, folder):
 
 def no_command(rng, folder):
     """Words in no order."""
-    known = [*COMMANDS, *WORDS, *NUMBERS, "--help", "lm", "translator"]
+    known = [*(name for name in COMMANDS if name != "gradcheck"), *WORDS, *NUMBERS, "--help", "lm", "translator"]
     return [known[rng.integers(len(known))] for _ in range(int(rng.integers(4)))]
 
 
@@ -203,17 +206,18 @@ ATTACKED = {"train": train, "train lm": train_lm, "translate": translate, "gener
 # ---- with streams that are broken, in a process of its own --------------------------------------
 
 STREAMS = ("< /dev/null", "<&-", ">&-", "2>&-", "<&- >&- 2>&-", "> /dev/full", "2> /dev/full",
-           "| true", "| head -c 1", "> /dev/null 2>&1", "< .", "< /dev/full")
+           "| true", "| head -c 1", "> /dev/null 2>&1", "< /dev/full")
 
 
 def with_streams(rng, folder):
     """A command of the shell whose streams are closed, full, or left by their reader."""
     small_runs.run("luong").put(folder / "run")
     small_runs.run("language-model").put(folder / "written")
-    commands = ("corpora list", "translate run 'the cat'", "translate run", "--help", "train --help",
-                "evaluate run --threads 1", "generate written --length 2000", "reproduce --list",
-                "translate run nix --beam 0", "train --corpus copy --pairs 30 --max-length 3 "
-                "--hidden 8 --epochs 1 --threads 1 --run out")
+    commands = ("corpora list", "translate run 'the cat'", "translate run", "--help",
+                "train --help", "evaluate run --threads 1", "generate written --length 2000",
+                "reproduce --list", "translate run nix --beam 0",
+                "train --corpus copy --pairs 30 --max-length 3 --hidden 8 --epochs 1 --threads 1 "
+                "--run out")
     command = commands[rng.integers(len(commands))]
     stream = STREAMS[rng.integers(len(STREAMS))]
     # its exit status, whatever stands behind a pipe
