@@ -8,7 +8,6 @@ replaces the earlier one in the tables; the file keeps both.
 """
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from statistics import mean, stdev
 from typing import Any, Protocol
 
 from numpy_attention.data.reading import read_lines
-from numpy_attention.paths import exists, make_folder, told
+from numpy_attention.paths import cut, exists, make_folder, told
 
 FIELDS = {
     "recipe": str,
@@ -28,6 +27,8 @@ FIELDS = {
     "minutes": float,
     "threads": int,
 }
+SHOWN = 40          # characters of a value in a message
+LARGEST = 1e300     # JSON has whole numbers that no float can hold
 START = "<!-- results -->"
 END = "<!-- /results -->"
 
@@ -47,16 +48,18 @@ def check(line: Any) -> Line:
     """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError."""
     if not isinstance(line, dict) or line.keys() != FIELDS.keys():
         given = ", ".join(map(str, line)) if isinstance(line, dict) else repr(line)
-        raise ValueError(f"a result has the fields {given}; expected exactly {', '.join(FIELDS)}")
+        raise ValueError(f"a result has the fields {cut(given, 3 * SHOWN)}; expected exactly "
+                         f"{', '.join(FIELDS)}")
     kind: Any
     for name, kind in FIELDS.items():
         value: Any = line[name]
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ValueError(f"the result's {name} is {value!r} ({type(value).__name__}); expected "
-                             f"{kind.__name__}")
-        if kind is not str and not math.isfinite(value):
-            raise ValueError(f"the result's {name} is {value}; expected a finite number")
+            raise ValueError(f"the result's {name} is {cut(repr(value), SHOWN)} "
+                             f"({type(value).__name__}); expected {kind.__name__}")
+        if kind is not str and not abs(value) < LARGEST:
+            raise ValueError(f"the result's {name} is {cut(str(value), SHOWN)}; expected a finite "
+                             "number")
     return line
 
 

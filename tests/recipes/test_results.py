@@ -28,7 +28,10 @@ def tool(*arguments):
 @pytest.mark.parametrize("changes, message", [
     ({"note": "x"}, "fields"), ({"seed": "0"}, "seed is '0'"), ({"seed": True}, "seed is True"),
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
-    ({"minutes": float("inf")}, "finite"), ({"parameters": 1.5}, "parameters is 1.5"),
+    ({"minutes": float("inf")}, "finite"),
+    ({"seed": 10**400}, "seed is 1000.*…; expected a finite"),
+    ({"recipe": ["x" * 999]}, "recipe is .'xxx.*… .list.; expected str"),
+    ({"parameters": 1.5}, "parameters is 1.5"),
 ])
 def test_malformed_lines_are_refused(changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
