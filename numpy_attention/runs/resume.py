@@ -83,7 +83,8 @@ def differences(before: Configuration, now: Configuration) -> list[str]:
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}
-    return [difference(name, before.get(name), now.get(name)) for name in sorted(fixed)
+    model_first = sorted(fixed, key=lambda name: (name != "model", name))
+    return [difference(name, before.get(name), now.get(name)) for name in model_first
             if before.get(name) != now.get(name)]
 
 

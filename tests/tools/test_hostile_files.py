@@ -60,6 +60,8 @@ def test_a_child_tells_what_it_ends_in():
     assert child.outcome(nothing, lambda: flat([1])).verdict == "traceback"
     dies = child.outcome(nothing, lambda: os.kill(os.getpid(), signal.SIGKILL))
     assert dies == ("crash", "the process died of SIGKILL")
+    verdict, text = child.outcome(nothing, os.abort)
+    assert verdict == "crash" and "SIGABRT" in text and "Fatal Python error: Aborted" in text
 
 
 def test_a_pickle_that_is_executed_is_told(tmp_path, rng, monkeypatch):

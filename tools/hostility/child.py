@@ -1,14 +1,16 @@
 """A forked child with less than its parent: fewer rights, a full disk, little memory."""
 
 import ctypes
+import faulthandler
 import json
 import os
 import resource
 import signal
 import subprocess
+import tempfile
 
 from hostility.engine import ending
-from hostility.outcome import Outcome, judged
+from hostility.outcome import Outcome, judged, shortened
 
 NOBODY = 65534
 CLONE_NEWNS = 0x20000       # of unshare: mounts of one's own
@@ -20,11 +22,14 @@ def outcome(prepare, run):
     SystemExit of prepare: this machine cannot do so, and nothing is tried.
     """
     reading, writing = os.pipe()
+    last_words = tempfile.TemporaryFile()
     number = os.fork()
     if number == 0:
         code = 1
         try:
             os.close(reading)
+            os.dup2(last_words.fileno(), 2)
+            faulthandler.enable(last_words)
             found = _tried(prepare, run)
             os.write(writing, json.dumps(found).encode())
             code = 0
@@ -34,8 +39,11 @@ def outcome(prepare, run):
     with open(reading, "rb") as file:
         data = file.read()
     _, status = os.waitpid(number, 0)
+    with last_words:
+        last_words.seek(0)
+        said = shortened(last_words.read().decode("utf-8", "replace"))
     if not data:
-        return Outcome("crash", ending(os.waitstatus_to_exitcode(status)))
+        return Outcome("crash", f"{ending(os.waitstatus_to_exitcode(status))} {said}".strip())
     return Outcome(*json.loads(data))
 
 
