@@ -63,6 +63,7 @@ READOUTS = ("previous", "current")
 RESETS = ("before", "after")
 UPDATES = ("old", "new")
 SPLITS = ("train", "valid", "test")
+MOST_THREADS = 1024     # more than any machine has, and than most have room for
 
 # settings of translators on the command line, unless given: for models far smaller than the papers'
 MODERN: dict[str, dict] = {

@@ -13,6 +13,7 @@ from numpy_attention.data import corpora, downloads
 from numpy_attention.data.pairs import Pair
 from numpy_attention.gradcheck import TOLERANCE, GradientError
 from numpy_attention.names import SPLITS
+from numpy_attention.paths import exists
 from numpy_attention.recipes import RECIPES, find_recipe, results
 from numpy_attention.recipes.recipe import Recipe, run
 
@@ -46,7 +47,8 @@ def checks_named(parts: Sequence[str]) -> list[str]:
     nowhere = [part for part in parts if not found[part]]
     if nowhere:
         raise ValueError(f"no gradient check is named {', '.join(nowhere)}: expected a name, or a "
-                         f"part of one, of {', '.join(CHECKS)}")
+                         f"part of one, of the {len(CHECKS)} that `numpy-attention gradcheck` "
+                         f"tells, such as {', '.join(list(CHECKS)[:3])}")
     return [name for name in CHECKS if any(name in names for names in found.values())]
 
 
@@ -130,11 +132,11 @@ def reproduce(options: Namespace) -> None:
             print(f"{recipe.name}  {recipe.description}")
         return
     if options.name is None:
-        raise ValueError(f"no recipe is named: expected one of {', '.join(RECIPES)}")
+        raise ValueError("no recipe is named: expected one of `numpy-attention reproduce --list`")
     recipe = find_recipe(options.name)
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"
-    if file.exists():
+    if exists(file):
         results.read_file(file)         # a damaged file is told now, not after the training
     print(f"{recipe.name}: {recipe.description}; trains in {folder}", flush=True)
     lines = run(recipe, options.seed, options.threads, folder)

@@ -14,6 +14,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import selected
 from numpy_attention.metrics import LengthBucket
 from numpy_attention.module import Array
+from numpy_attention.paths import make_folder
 from numpy_attention.recipes import RECIPES
 from numpy_attention.recipes.recipe import LanguageRecipe, Recipe
 from numpy_attention.runs.resume import check_same
@@ -46,7 +47,7 @@ def compare(options: Namespace) -> None:
     for trained, run in zip(models, runs):
         check_free(run / CHECKPOINT)                    # what cannot be trained is said at once
         check_same(run, trained, options.threads)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: "
           f"{budget_of(recipes[0].training)} each, seed {options.seed}; "
           f"measured on {len(pairs):,} pairs (test)", flush=True)
@@ -89,8 +90,8 @@ def matching(pattern: str) -> list[str]:
     """The names of recipes that a pattern fits. ValueError: there is none."""
     names = [name for name in RECIPES if fnmatch(name, pattern)]
     if not names:
-        raise ValueError(f"no recipe is named {pattern!r}: expected a name, or a pattern such as "
-                         f"'clauses-*', of {', '.join(RECIPES)}")
+        raise ValueError(f"no recipe is named {pattern!r}: expected a name of `numpy-attention "
+                         "reproduce --list`, or a pattern such as 'clauses-*'")
     return names
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +13,15 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from numpy_attention.cli import options as offered
+from numpy_attention.cli import streams
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
 
 # the library's own errors, told in one line
 EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
+ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
+# the second is what Python says where there is none left even for an error
+NO_MEMORY = (MemoryError, SystemError)
+PIPE = 13       # SIGPIPE's number, which ends most programs whose reader has left
 
 
 @dataclass(frozen=True)
@@ -157,28 +163,55 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 130 after Ctrl-C."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")    # a terminal that lacks a letter shows ? for it
+    """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 128 + n after signal n.
+    """
+    with streams.Signals() as signals:
+        return heeding(signals, arguments)
+
+
+def heeding(signals: streams.Signals, arguments: Sequence[str] | None) -> int:
+    """The exit status of a command, whatever it ends in."""
     known: list[Option] = []
     try:
-        command, options = parse(arguments)
-        known = command.options
-        code = worker(command, options)(options) or 0
+        streams.prepare()
+        code = run(arguments, known)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:
-        print(f"numpy-attention: {str(stop) or 'interrupted'}", file=sys.stderr)
-        return 130
+        signals.over()
+        streams.say(f"numpy-attention: {str(stop) or 'interrupted'}")
+        return 128 + getattr(stop, "number", signal.SIGINT)
     except BrokenPipeError:                         # the reader of our output has left: `… | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except MemoryError as error:
-        return tell(f"not enough memory ({error}): choose smaller sizes, or a smaller batch_size",
+        return 128 + PIPE
+    except NO_MEMORY as error:
+        reason = f" ({error})" if str(error) else ""
+        return tell(f"not enough memory{reason}: choose smaller sizes, or a smaller batch_size",
+                    known)
+    except ImportError as error:
+        return tell(f"a library cannot be loaded ({error}): install it, or leave it more memory",
                     known)
     except EXPECTED as error:
-        return tell(str(error) or type(error).__name__, known)
+        return tell(words_of(error), known)
+    finally:
+        streams.abandon_if_broken(sys.stdout)
+
+
+def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
+    """Do what a command line says; → its exit status. known gets the options of the command."""
+    try:
+        command, options = parse(arguments)
+    except SystemExit:                              # after --help
+        sys.stdout.flush()
+        raise
+    known += command.options
+    return worker(command, options)(options) or 0
+
+
+def words_of(error: Exception) -> str:
+    """What an error says; of one of the system's that names no file, what it was about."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
+    return str(error) or type(error).__name__
 
 
 def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.Namespace], Any]:
@@ -199,7 +232,9 @@ def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.
 
 def tell(message: str, known: Sequence[Option]) -> int:
     """Print an error in one line; → 2."""
-    print(f"numpy-attention: error: {' '.join(in_flags(message, known).split())}", file=sys.stderr)
+    message = ENDLESS.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
+    line = " ".join(in_flags(message, known).split())
+    streams.say(f"numpy-attention: error: {line}")
     return 2
 
 

@@ -17,14 +17,19 @@ from typing import Any
 
 from numpy_attention import names
 from numpy_attention.cli.entry import Against, By, Group, Option, With, Without, flag, word
-from numpy_attention.cli.values import not_negative, picture, positive, share, share_kept, whole
+from numpy_attention.cli.values import (
+    not_negative, picture, positive, seed, share, share_kept, thread_count, whole)
 from numpy_attention.training.settings import Training, TranslatorTraining, WriterTraining
 
 Conditions = Sequence[With | Without | Against]
 
 RUN = word("run", "folder of a run that `train` made", "RUN")
-THREADS = Option("threads", "threads that share the work", whole(1), otherwise="chosen by its size")
-SEED = Option("seed", "of whatever is drawn at random", whole(0), 0)
+THREADS = Option("threads", "threads that share the work", thread_count,
+                 otherwise="chosen by its size")
+SEED = Option("seed", "of whatever is drawn at random", seed, 0)
+
+# what a slip of the finger asks for would be built for hours
+MOST_LAYERS = 1000
 
 # ---- texts --------------------------------------------------------------------------------------
 
@@ -85,7 +90,7 @@ TRANSLATOR = (
            choices=names.TRANSLATORS),
     of_models("hidden", "size of the states", read=whole(2), called={"transformer": "size"}),
     of_models("embedding", "size of the word vectors", read=whole(1)),
-    of_models("layers", "of encoder and of decoder", read=whole(1)),
+    of_models("layers", "of encoder and of decoder", read=whole(1, MOST_LAYERS)),
     of_models("dropout", "share of values set to 0 in training", read=share),
     of_models("init", "initial values: the paper's, for its sizes, or Glorot's and orthogonal ones",
               choices=names.INITIAL_VALUES),
@@ -127,7 +132,7 @@ LANGUAGE_MODEL = (
            only=[Without("attention", UNATTENTIVE), Without("state", AT_ONCE)]),
     Option("order", "its N", whole(2), 4, only=[With("attention", ["ngram"])]),
     Option("cell", "the recurrent cell", default="lstm", choices=names.CELLS),
-    Option("layers", "cells on top of each other", whole(1), 1),
+    Option("layers", "cells on top of each other", whole(1, MOST_LAYERS), 1),
     Option("hidden", "size of a state", whole(1), only=[SIZED],
            otherwise="the embedding's, for each vector that attention makes of it"),
     Option("embedding", "size of the word vectors", whole(1), only=[SIZED],
@@ -214,11 +219,11 @@ def sampling(only: Conditions = ()) -> list[Option]:
         Option("top_k", "choose among the so many likeliest words", whole(1), only=only),
         Option("top_p", "choose among the likeliest words that together have this probability",
                share_kept, only=only),
-        Option("seed", "the same seed writes the same text", whole(0), 0, only=only),
+        Option("seed", "the same seed writes the same text", seed, 0, only=only),
     ]
 
 
-BEAM = Option("beam", "hypotheses kept in search; 1 is greedy", whole(1), 5)
+BEAM = Option("beam", "hypotheses kept in search; 1 is greedy", whole(1, 1000), 5)
 PICTURE = Option("heatmap", "save the attention weights as .png, .pdf or .svg", picture,
                  metavar="FILE")
 

@@ -14,6 +14,7 @@ from numpy_attention import names, plotting
 from numpy_attention.cli.entry import flag_of
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.selection import Selection
+from numpy_attention.paths import brief, exists, make_folder
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import CHECKPOINT
 from numpy_attention.training.lock import check_free
@@ -91,11 +92,11 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
     """The folder of --run, or runs/name, made if need be; says what trains, and where."""
     folder = Path(options.run or Path("runs") / name)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file: name a folder with --run")
+    if exists(folder) and not folder.is_dir():
+        raise ValueError(f"{brief(folder)} is a file: name a folder with --run")
     check_free(folder / CHECKPOINT)
     resumes = check_same(folder, trained, options.threads)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     where = "resumes the run in" if resumes else "saves to"
     print(*about, f"{where} {folder}", sep="\n", flush=True)
     return folder

@@ -191,10 +191,15 @@ def translations_of(translator: Translator, sentences: Sequence[Sentence],
 
 
 def lines_of_input() -> list[str]:
-    """The lines of the standard input."""
+    """The lines of the standard input; only a line end ends one. ValueError: it is no UTF-8."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence a line; end with Ctrl-D", file=sys.stderr)
-    return sys.stdin.read().splitlines()
+    try:
+        text = sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the standard input is not UTF-8 text (byte {error.start + 1}): convert "
+                         "it, for instance with: iconv -f ISO-8859-1 -t UTF-8") from None
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 # ---- evaluate -----------------------------------------------------------------------------------

@@ -5,13 +5,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from numpy_attention.paths import brief
 from numpy_attention.training import settings
 from numpy_attention.training.settings import Values
 
 
-def whole(low: int) -> Callable[[str], Any]:
-    """A reader of whole numbers of at least `low`."""
-    return settings.whole(low).read
+def whole(low: int, high: int = 10**9) -> Callable[[str], Any]:
+    """A reader of whole numbers of at least `low`, at most `high`."""
+    return settings.whole(low, high).read
 
 
 def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], Any]:
@@ -19,6 +20,8 @@ def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], Any
     return Values(float, expected, holds).read
 
 
+thread_count = settings.THREADS.read
+seed = settings.SEEDS.read
 positive = settings.POSITIVE.read
 not_negative = number("a number of at least 0", lambda value: 0 <= value < math.inf)
 share = number("a share, 0 or more and below 1", lambda value: 0 <= value < 1)
@@ -28,8 +31,8 @@ share_kept = number("a share, above 0 and at most 1", lambda value: 0 < value <=
 def picture(text: str) -> str:
     """The name of a picture that can be written: told before the work that it is to show."""
     if os.path.splitext(text)[1].lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"{text!r}: the name must end with .png, .pdf or .svg")
+        raise ValueError(f"{brief(text)!r}: the name must end with .png, .pdf or .svg")
     folder = os.path.dirname(text)
     if folder and not os.path.isdir(folder):
-        raise ValueError(f"{text!r}: there is no folder {folder}; make it first")
+        raise ValueError(f"{brief(text)!r}: there is no folder {brief(folder)}; make it first")
     return text

@@ -16,8 +16,10 @@ import numpy as np
 
 from numpy_attention.data.held_out import hold_out_end, hold_out_pairs
 from numpy_attention.data.pairs import Pair, limited
+from numpy_attention.data.reading import bytes_of
 from numpy_attention.data.running_text import Text, read
 from numpy_attention.data.text_form import TextForm
+from numpy_attention.paths import existing_file
 
 
 @dataclass(kw_only=True)
@@ -27,7 +29,8 @@ class OwnFiles:
     lowercase, tokenize: what is done to their text; tokenize cuts words and punctuation apart.
     digest: of the files when the run began, by which `load` sees whether they have changed.
     Without it they are new: their paths are made absolute, and the digest is taken.
-    FileNotFoundError: a missing file.
+    FileNotFoundError: a missing file; OSError, ValueError: what is no plain file, or cannot be
+    read.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
@@ -86,21 +89,16 @@ class OwnFiles:
         return Path(getattr(self, self.FILES[0]))
 
     def _paths(self) -> dict[str, Path]:
-        """{field: path} of the files there are. FileNotFoundError: one that is missing."""
+        """{field: path} of the files there are; errors as `existing_file` has them."""
         named = {name: getattr(self, name) for name in self.FILES}
-        paths = {name: Path(path) for name, path in named.items() if path is not None}
-        for path in paths.values():
-            if not path.is_file():
-                raise FileNotFoundError(
-                    f"{path.resolve()} does not exist, or is no file: check the spelling"
-                )
-        return paths
+        paths = {name: path for name, path in named.items() if path is not None}
+        return {name: existing_file(path) for name, path in paths.items()}
 
     def _digest_now(self) -> str:
         """The start of the sha256 of the files' bytes."""
         digest = hashlib.sha256()
         for path in self._paths().values():
-            digest.update(path.read_bytes() + b"\0")
+            digest.update(bytes_of(path) + b"\0")
         return digest.hexdigest()[:16]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from numpy_attention.data.pairs import Pair
+from numpy_attention.paths import existing_file, told
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
 
@@ -17,18 +18,12 @@ Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
 def read_lines(path: str | Path) -> list[str]:
     """The lines of a UTF-8 text file, plain or `.gz`, as a list of strings without their line ends.
 
-    Only a newline (with or without carriage return) ends a line. Raises FileNotFoundError,
-    IsADirectoryError, or ValueError with file and line number for text that is not UTF-8 or holds
+    Only a newline (with or without carriage return) ends a line. Errors as `existing_file` has
+    them, or ValueError with file and line number for text that is not UTF-8 or holds
     NUL characters, or for a damaged `.gz`.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the path of a text file")
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{path} does not exist; check the spelling, or give an absolute path"
-        )
-    data = path.read_bytes()
+    path = existing_file(path)
+    data = bytes_of(path)
     if path.suffix == ".gz":
         try:
             data = gzip.decompress(data)
@@ -56,6 +51,12 @@ def read_lines(path: str | Path) -> list[str]:
             )
         lines.append(line.removesuffix("\r"))
     return lines
+
+
+def bytes_of(path: Path) -> bytes:
+    """All that a file holds. OSError: it cannot be read."""
+    with told(path, "read"):
+        return path.read_bytes()
 
 
 def read_pairs(

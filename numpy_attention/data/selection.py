@@ -12,7 +12,7 @@ or the reader's own text (see `own_text`):
     {"text": "/…/novel.txt", …}                                       OwnText
 """
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
 from numpy_attention.data import running_text
@@ -52,14 +52,26 @@ def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
     of another, or unknown.
     """
     if "source" in saved:
-        return OwnPairs(**saved)
+        return _made(OwnPairs, saved)
     if "text" in saved:
-        return OwnText(**saved)
+        return _made(OwnText, saved)
     if "name" not in saved:
         return Unknown()
     if find_corpus(saved["name"], kind).kind == "text":
-        return NamedText(**saved)
+        return _made(NamedText, saved)
     return NamedPairs(saved)
+
+
+def _made(kind: Any, saved: dict[str, Any]) -> Any:
+    """A selection of this kind. ValueError: a field of it is missing, or one is unknown."""
+    known = fields(kind)
+    missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
+    unknown = sorted(saved.keys() - {one.name for one in known})
+    if missing or unknown:
+        raise ValueError(f"what a run learns from, {next(iter(saved))}, is described with "
+                         f"{', '.join(unknown) or 'nothing'} that is unknown and without "
+                         f"{', '.join(missing) or 'nothing'}: name a corpus, or give files")
+    return kind(**saved)
 
 
 @dataclass
@@ -69,6 +81,11 @@ class NamedPairs:
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
     arguments: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name in ("split", "rng"):
+            if name in self.arguments:
+                raise ValueError(f"{name} is no part of what a run learns from: leave it out")
 
     @property
     def label(self) -> str:

@@ -14,6 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from numpy_attention.paths import exists, named, told
+
 # Okabe & Ito (2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -44,13 +46,14 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
 
     It goes to a temporary file in the same folder, which then takes the name at once. A picture
     drawn anew from the same data makes the same bytes. ValueError: another suffix, or no figure;
-    FileNotFoundError: the folder is missing; IsADirectoryError: the path is one.
+    FileNotFoundError: the folder is missing; IsADirectoryError: the path is one; OSError: it cannot
+    be written.
     """
-    path = Path(path)
+    path = named(path)
     suffix = path.suffix.lower()
     if suffix not in UNDATED:
         raise ValueError(f"cannot save as {path.name!r}: the name must end with .png, .pdf or .svg")
-    if not path.parent.is_dir():
+    if not exists(path.parent) or not path.parent.is_dir():
         raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
                                 "make it first")
     if path.is_dir():
@@ -61,11 +64,12 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
         raise ValueError(f"save takes an Axes or a Figure, got {type(ax_or_figure).__name__}")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "numpy_attention"}):
+        same = matplotlib.rc_context({"svg.hashsalt": "numpy_attention"})
+        with told(path, "written"), warnings.catch_warnings(), same:
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
             figure.savefig(temporary, format=suffix[1:], dpi=150, bbox_inches="tight",
                            metadata=UNDATED[suffix])
-        os.replace(temporary, path)
+            os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
     return path

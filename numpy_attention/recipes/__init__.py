@@ -1,5 +1,8 @@
 """Recipes: experiments by name, each a small file that says what is trained, and to what end."""
 
+from difflib import get_close_matches
+
+from numpy_attention.paths import cut
 from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, mechanisms,
                                      multi30k, reverse, rnnsearch_bible, salton, zaremba)
 from numpy_attention.recipes.recipe import Recipe
@@ -22,5 +25,8 @@ RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
 def find_recipe(name: str) -> Recipe:
     """The Recipe of this name. ValueError: an unknown one."""
     if name not in RECIPES:
-        raise ValueError(f"unknown recipe {name!r}: expected one of {', '.join(RECIPES)}")
+        like = get_close_matches(name, RECIPES, 3, 0.3) or list(RECIPES)[:3]
+        raise ValueError(f"unknown recipe {cut(repr(name), 40)}: expected one of the "
+                         f"{len(RECIPES)} in numpy_attention.recipes.RECIPES, such as "
+                         f"{', '.join(like)}")
     return RECIPES[name]

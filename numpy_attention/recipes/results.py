@@ -8,12 +8,14 @@ replaces the earlier one in the tables; the file keeps both.
 """
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Protocol
+
+from numpy_attention.data.reading import read_lines
+from numpy_attention.paths import cut, exists, make_folder, told
 
 FIELDS = {
     "recipe": str,
@@ -25,6 +27,8 @@ FIELDS = {
     "minutes": float,
     "threads": int,
 }
+SHOWN = 40          # characters of a value in a message
+LARGEST = 1e300     # JSON has whole numbers that no float can hold
 START = "<!-- results -->"
 END = "<!-- /results -->"
 
@@ -44,26 +48,28 @@ def check(line: Any) -> Line:
     """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError."""
     if not isinstance(line, dict) or line.keys() != FIELDS.keys():
         given = ", ".join(map(str, line)) if isinstance(line, dict) else repr(line)
-        raise ValueError(f"a result has the fields {given}; expected exactly {', '.join(FIELDS)}")
+        raise ValueError(f"a result has the fields {cut(given, 3 * SHOWN)}; expected exactly "
+                         f"{', '.join(FIELDS)}")
     kind: Any
     for name, kind in FIELDS.items():
         value: Any = line[name]
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ValueError(f"the result's {name} is {value!r} ({type(value).__name__}); expected "
-                             f"{kind.__name__}")
-        if kind is not str and not math.isfinite(value):
-            raise ValueError(f"the result's {name} is {value}; expected a finite number")
+            raise ValueError(f"the result's {name} is {cut(repr(value), SHOWN)} "
+                             f"({type(value).__name__}); expected {kind.__name__}")
+        if kind is not str and not abs(value) < LARGEST:
+            raise ValueError(f"the result's {name} is {cut(str(value), SHOWN)}; expected a finite "
+                             "number")
     return line
 
 
 def read_file(path: str | Path) -> list[Line]:
     """The lines of one file, checked. ValueError names file and line."""
     lines = []
-    for number, text in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+    for number, text in enumerate(read_lines(path), 1):
         try:
             lines.append(check(json.loads(text)))
-        except ValueError as error:                                 # JSONDecodeError is one too
+        except (ValueError, RecursionError) as error:               # JSONDecodeError is one too
             raise ValueError(
                 f"{path}, line {number}: {error}; correct or remove the line") from None
     return lines
@@ -81,8 +87,8 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     """
     path = Path(path)
     lines = [check(line) for line in lines]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    known = read_file(path) if path.exists() else []
+    make_folder(path.parent)
+    known = read_file(path) if exists(path) else []
     new = [line for line in lines if line not in known]
     if not new:
         return new
@@ -91,16 +97,17 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     if known and not path.read_bytes().endswith(b"\n"):
         raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
                          "look at it, end it")
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    try:
-        size = os.fstat(file).st_size
-        written = os.write(file, data)
-        if written != len(data):
-            os.ftruncate(file, size)
-            raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so none "
-                          "is kept: is the disk full?")
-    finally:
-        os.close(file)
+    with told(path, "written"):
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            size = os.fstat(file).st_size
+            written = os.write(file, data)
+            if written != len(data):
+                os.ftruncate(file, size)
+                raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so "
+                              "none is kept: is the disk full?")
+        finally:
+            os.close(file)
     return new
 
 

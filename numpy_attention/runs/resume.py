@@ -7,12 +7,17 @@ from typing import Any, NoReturn, Protocol
 
 from numpy_attention.models.registry import settings_of
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
-from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
+from numpy_attention.paths import exists
+from numpy_attention.runs.saved import CHECKPOINT, kind_in, known_of, training_from
 from numpy_attention.training import checkpoint
-from numpy_attention.training.settings import Training
+from numpy_attention.training.schema import Fields, check
+from numpy_attention.training.settings import THREADS, Training
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]
+TOLD = 4            # differences in a message
+# what is compared beside the configuration
+BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 class Resumable(Protocol):
@@ -34,21 +39,23 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     that this one does not understand.
     """
     path = Path(folder) / CHECKPOINT
-    if not path.exists():
+    if not exists(path):
         return False
     about = checkpoint.load_about(path)
-    saved = about.get("about", {})
-    if saved.get("kind") != trained.KIND:
-        refuse(folder, f"{saved.get('kind', 'plain model')} there, {trained.KIND} now")
-    with understood(path, about):
-        before = flat(upgraded(saved), trained.TRAINING)
+    kind = kind_in(about)
+    if kind != trained.KIND:
+        refuse(folder, f"{kind} there, {trained.KIND} now")
+    with checkpoint.understood(path, about):
+        check(about, BESIDE)
+        before = flat(known_of(about), trained.TRAINING)
     now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
     if threads is not None:
-        before["threads"] = about.get("trainer", {}).get("threads")
+        before["threads"] = about["trainer"]["threads"]
         now["threads"] = threads
     found = differences(before, now)
     if found:
-        refuse(folder, "; ".join(found))
+        more = f"; and {len(found) - TOLD} more" if len(found) > TOLD else ""
+        refuse(folder, "; ".join(found[:TOLD]) + more)
     return True
 
 
@@ -66,7 +73,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
     model = rest.pop("name")
     known = settings_of(model) if model in TRANSLATORS | LANGUAGE_MODELS else {}
     settings = known | configuration["settings"]
-    how = dataclasses.asdict(training(**configuration["training"]))
+    how = dataclasses.asdict(training_from(training, configuration["training"]))
     corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
     return {"model": model, **rest, **settings, **how, **corpus}
 
@@ -76,10 +83,11 @@ def differences(before: Configuration, now: Configuration) -> list[str]:
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}
-    return [difference(name, before.get(name), now.get(name)) for name in sorted(fixed)
+    model_first = sorted(fixed, key=lambda name: (name != "model", name))
+    return [difference(name, before.get(name), now.get(name)) for name in model_first
             if before.get(name) != now.get(name)]
 
 
 def difference(name: str, before: Any, now: Any) -> str:
-    long = any(isinstance(value, list) or len(str(value)) > 200 for value in (before, now))
-    return f"other words in the {name}" if long else f"{name} {before} there, {now} now"
+    long = any(isinstance(value, list) or len(str(value)) > 60 for value in (before, now))
+    return f"another {name}" if long else f"{name} {before} there, {now} now"

@@ -13,9 +13,11 @@ from numpy_attention.models.registry import build
 from numpy_attention.module import Module
 from numpy_attention.names import OPTIMIZERS, asked_for, find
 from numpy_attention.runs.resume import check_same
-from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
+from numpy_attention.runs.saved import (
+    CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
 from numpy_attention.training import checkpoint
 from numpy_attention.training.protocols import Schedule
+from numpy_attention.training.schema import TRAINING, check
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
 from numpy_attention.training.trainer import Trainer
@@ -105,17 +107,18 @@ class Trained:
         """
         path = Path(folder) / CHECKPOINT
         arrays, about = checkpoint.load(path)
-        known = about.get("about", {})
-        if known.get("kind") != cls.KIND:
-            kind = known.get("kind", "plain model")
+        kind = kind_in(about)
+        if kind != cls.KIND:
             raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {kind}'s: name the "
                              f"folder of a {cls.KIND}'s run")
-        vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
-        with understood(path, about):
-            known = upgraded(known)
-            training = cls.TRAINING(**known["training"])
-            rng = np.random.default_rng(0)
-            model = build(known["name"], rng, *vocabularies.values(), **known["settings"])
+        with checkpoint.understood(path, about):
+            check(about, TRAINING)
+            known = known_of(about, cls.VOCABULARIES)
+            vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
+            training = training_from(cls.TRAINING, known["training"])
+            check_settings(known["name"], known["settings"], parameters_of(arrays))
+            model = build(known["name"], Limited(arrays), *vocabularies.values(),
+                          **known["settings"])
             best = training.keep == "best" and any(name.startswith("best/") for name in arrays)
             checkpoint.restore(model, arrays, "best" if best else "parameters")
         make: Callable[..., One] = cls
@@ -134,8 +137,7 @@ def kind_of(folder: str | Path) -> str:
 
     Errors as `checkpoint.load_about` has them.
     """
-    about = checkpoint.load_about(Path(folder) / CHECKPOINT)
-    return about.get("about", {}).get("kind", "plain model")
+    return kind_in(checkpoint.load_about(Path(folder) / CHECKPOINT))
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:

@@ -2,7 +2,8 @@
 
 import json
 import os
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +11,36 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.module import Array
+from numpy_attention.paths import cut, existing_file, make_folder, named, told
+from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
+from numpy_attention.training.schema import HEADER, check, shown, too_deep
 
 FORMAT = 1
 PARTIAL = ".partial"            # how the name of a file ends that is being written
+REASON = 105                    # characters of why a checkpoint is not understood
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
     """Write arrays by name and a dict that JSON can hold, atomically.
 
     They go to a file beside it, which is flushed, then renamed. The version is written with them.
+    OSError: the disk is full, say; it names the file.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = named(path)
+    make_folder(path.parent)
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
-    try:
-        with open(partial, "wb") as file:
-            np.savez(file, **contents)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with told(path, "written"):
+        try:
+            with open(partial, "wb") as file:
+                np.savez(file, **contents)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def remove_partial(path: str | Path) -> None:
@@ -47,10 +54,11 @@ def remove_partial(path: str | Path) -> None:
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """→ (arrays by name, about).
 
-    FileNotFoundError; ValueError: no whole checkpoint, or an array that is not finite.
+    FileNotFoundError; ValueError: no whole checkpoint, or an array that is not finite; OSError: it
+    cannot be read.
     """
     path = _existing(path)
-    arrays, about = _read(path, whole=True)
+    arrays, about = _read(path)
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
@@ -62,14 +70,31 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def load_about(path: str | Path) -> dict[str, Any]:
     """The dict alone, without reading the arrays. Errors as `load` has them, but for theirs."""
-    _, about = _read(_existing(path), whole=False)
+    _, about = _read(_existing(path), only="about")
     return about
 
 
 def versions(about: dict[str, Any]) -> str:
     """Which version wrote a checkpoint, and which this is, for a message."""
     wrote = about.get("version", "before 0.2.0")
+    if not isinstance(wrote, str):
+        wrote = shown(wrote)
+    wrote = cut(wrote, 20)
     return f"written by numpy_attention {wrote}, this is {__version__}"
+
+
+@contextmanager
+def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
+    """Within it, what cannot be made of a checkpoint is a ValueError that names both versions."""
+    try:
+        yield
+    except MemoryError:
+        raise ValueError(f"{path} describes a model that does not fit into the memory; "
+                         f"{versions(about)}: use another copy, or train again") from None
+    except (TypeError, ValueError, ArithmeticError) as error:
+        reason = cut(str(error), REASON)
+        raise ValueError(f"{path} is not understood ({reason}); {versions(about)}: use that "
+                         "version, or train anew in another folder") from None
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
@@ -85,45 +110,50 @@ def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") 
 
 
 def _existing(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"no checkpoint at {path}: train a model first, or name the folder of a run")
-    return path
-
-
-def _read(path: Path, whole: bool) -> tuple[dict[str, Array], dict[str, Any]]:
-    arrays = {}
     try:
-        with np.load(path, allow_pickle=False) as file:
-            about = json.loads(bytes(file["about"]))
-            if whole:
-                arrays = {name: file[name] for name in file.files if name != "about"}
-    except KeyError:
-        raise ValueError(
-            f"{path} is an .npz file, but no checkpoint: it has no 'about' entry") from None
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise ValueError(
-            f"{path} is truncated or corrupted ({error}): use another copy, or train again"
-        ) from None
-    except (ValueError, TypeError, AttributeError) as error:
-        reason = str(error)
-        if "pickle" in reason.lower():          # NumPy says so of any bytes that it does not know
-            reason = "it is damaged, no .npz file, or holds pickled objects, which are never loaded"
-        raise ValueError(f"{path} is no checkpoint: {reason}") from None
-    if not isinstance(about, dict):
-        raise ValueError(
-            f"{path} is no checkpoint: its 'about' entry is {about!r}, expected a dict")
+        return existing_file(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no checkpoint at {path}: train a model first, or name the folder "
+                                "of a run") from None
+
+
+def _read(path: Path, only: str | None = None) -> tuple[dict[str, Array], dict[str, Any]]:
+    arrays = archive.read(path, only)
+    if "about" not in arrays:
+        raise ValueError(f"{path} is an .npz file, but no checkpoint: it has no 'about' entry")
+    about = _about_of(path, arrays.pop("about"))
     if about.get("format") != FORMAT:
-        raise ValueError(f"{path} has checkpoint format {about.get('format')}, expected {FORMAT}; "
-                         f"{versions(about)}: load it with the version that wrote it")
+        raise ValueError(f"{path} has checkpoint format {shown(about.get('format'))}, expected "
+                         f"{FORMAT}; {versions(about)}: load it with the version that wrote it")
+    with understood(path, about):
+        check(about, HEADER)
     return arrays, about
+
+
+def _about_of(path: Path, text: Array) -> dict[str, Any]:
+    """The dict of a checkpoint's text. ValueError: it is none, or no text of JSON."""
+    try:
+        about = json.loads(bytes(text))
+        deep = too_deep(about)
+    except (ValueError, RecursionError):            # numbers of thousands of digits among others
+        raise ValueError(f"{path} is no checkpoint: its 'about' entry is no text of JSON, or is "
+                         "nested too deep; use another copy, or train again") from None
+    if deep:
+        raise ValueError(f"{path} is no checkpoint: its 'about' entry is nested too deep; use "
+                         "another copy, or train again")
+    if not isinstance(about, dict):
+        raise ValueError(f"{path} is no checkpoint: its entry 'about' is {shown(about)}, expected "
+                         "a dict")
+    return about
 
 
 def _cut(vector: Array, arrays: dict[str, Array], prefix: str = "parameters/") -> dict[str, Array]:
     """{best/dotted name: array} of a flat vector that lies as the parameters among arrays do."""
     own = {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in own.values()])
+    if not own or vector.shape != (ends[-1],):
+        raise ValueError(f"best has shape {vector.shape}, expected one number for each of the "
+                         f"{sum(ends[-1:]):,} parameters: use another copy, or train again")
     parts = np.split(vector, ends[:-1])
     return {f"best/{name}": part.reshape(array.shape)
             for (name, array), part in zip(own.items(), parts)}

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from numpy_attention.paths import exists, make_folder, told
+
 try:
     import fcntl
 except ImportError:                                     # Windows
@@ -36,7 +38,7 @@ def held(path: str | Path) -> Iterator[None]:
 
 def check_free(path: str | Path) -> None:
     """BlockingIOError: a training holds the lock of the file `path`."""
-    if _beside(path).exists():
+    if exists(_beside(path)):
         with held(path):
             pass
 
@@ -61,12 +63,9 @@ def _locked(file: Path, path: Path) -> int:
 
 
 def _opened(file: Path) -> int:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(file.parent)
+    with told(file, "written"):
         return os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise OSError(f"nothing can be written to {file.parent} ({error.strerror}): choose another "
-                      "folder") from None
 
 
 def _lock(number: int) -> None:

@@ -19,7 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from numpy_attention.names import AVERAGES, KEPT, OPTIMIZERS, SCHEDULES, STATES
+from numpy_attention.names import AVERAGES, KEPT, MOST_THREADS, OPTIMIZERS, SCHEDULES, STATES
+from numpy_attention.paths import cut
+
+SHOWN = 40                  # characters of a value in a message
+MOST_COUNTED = 10_000       # epochs of a linear schedule
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,15 @@ class Values:
         except ValueError:
             value = None
         if value not in self:
-            raise ValueError(f"{text!r}: expected {self.expected}")
+            raise ValueError(f"{cut(repr(text), SHOWN)}: expected {self.expected}")
         return value
 
 
-def whole(low: int) -> Values:
-    return Values(int, f"a whole number of at least {low}", lambda value: value >= low)
+def whole(low: int, high: int = 10**9) -> Values:
+    """10⁹ is above what anybody means, and below what NumPy's whole numbers hold."""
+    most = "10⁹" if high == 10**9 else f"{high:,}"
+    return Values(int, f"a whole number of at least {low}, at most {most}",
+                  lambda value: low <= value <= high)
 
 
 def choice(*names: str) -> Values:
@@ -59,6 +66,8 @@ def choice(*names: str) -> Values:
 FLAG = Values(bool, "True or False", lambda value: True)
 POSITIVE = Values(float, "a positive number", lambda value: 0 < value < math.inf)
 NORM = Values(float, "a positive number, or inf to clip nothing", lambda value: value > 0)
+THREADS = whole(1, MOST_THREADS)
+SEEDS = Values(int, "a whole number of at least 0, below 2⁶⁴", lambda value: 0 <= value < 2**64)
 DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < math.inf)
 
 
@@ -105,14 +114,18 @@ class Training:
     save_steps: int | None = option(
         None, whole(1), "save after so many steps too, not only after epochs")
     min_count: int = option(1, whole(1), "rarer words become <unk>")
-    seed: int = option(0, whole(0), "of the initial values, the order, dropout")
+    seed: int = option(0, SEEDS, "of the initial values, the order, dropout")
 
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
-                raise ValueError(f"{one.name} {value!r}: expected {values.expected}")
+                raise ValueError(f"{one.name} {cut(repr(value), SHOWN)}: expected "
+                                 f"{values.expected}")
+        if self.schedule == "linear" and self.epochs > MOST_COUNTED:
+            raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of each "
+                             f"epoch before it begins, give at most {MOST_COUNTED:,}")
 
 
 @dataclass

@@ -3,11 +3,13 @@
 import ctypes
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Callable
 
 from threadpoolctl import threadpool_limits
+
+from numpy_attention.names import MOST_THREADS
 
 # parameters of mallopt, as malloc.h numbers them
 M_TRIM_THRESHOLD = -1
@@ -21,12 +23,12 @@ class Threads:
 
     `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with
     one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
-    lock. ValueError: count below 1.
+    lock. ValueError: count below 1, or above MOST_THREADS; MemoryError: they cannot be started.
     """
 
     def __init__(self, count: int) -> None:
-        if count < 1:
-            raise ValueError(f"threads = {count}: expected at least 1")
+        if not 1 <= count <= MOST_THREADS:
+            raise ValueError(f"threads = {count}: expected at least 1, at most {MOST_THREADS:,}")
         self.count = count
 
     def __enter__(self) -> "Threads":
@@ -41,7 +43,7 @@ class Threads:
         self._limits.restore_original_limits()
 
     def map(self, f: Callable[[int], Any]) -> list[Any]:
-        others = [self._pool.submit(f, k) for k in range(1, self.count)]
+        others = self._started(f)
         try:
             first = f(0)
         finally:
@@ -51,6 +53,13 @@ class Threads:
             if error is not None:
                 raise error
         return [first] + [other.result() for other in others]
+
+    def _started(self, f: Callable[[int], Any]) -> list[Future]:
+        """f(1) … f(count − 1) at work."""
+        try:
+            return [self._pool.submit(f, k) for k in range(1, self.count)]
+        except RuntimeError:
+            raise MemoryError(f"{self.count} threads cannot be started") from None
 
 
 def available() -> int:

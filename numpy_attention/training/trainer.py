@@ -12,10 +12,11 @@ import numpy as np
 
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
+from numpy_attention.paths import exists
 from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import Evaluation, evaluate
-from numpy_attention.training.interrupt import Interrupt
+from numpy_attention.training.interrupt import Interrupt, Stopped
 from numpy_attention.training.progress import advance, bar_of, tell
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
@@ -110,8 +111,9 @@ class Trainer:
         Time that runs out ends the epoch where it is; with more minutes a resumed run goes on with
         the next one.
 
-        Ctrl-C ends the step, saves and raises KeyboardInterrupt. NonFiniteError: a loss or gradient
-        that is not finite; BlockingIOError: another training writes to the same `path`.
+        Ctrl-C or SIGTERM ends the step, saves and raises Stopped, a KeyboardInterrupt.
+        NonFiniteError: a loss or gradient that is not finite; BlockingIOError: another training
+        writes to the same `path`.
         """
         assert self.threads is not None                 # where it was None a number was chosen
         with self.alone(), Threads(self.threads) as pool, Interrupt() as interrupt:
@@ -121,22 +123,22 @@ class Trainer:
                 self._end_epoch(pool)
                 self.save()
                 if interrupt.asked:
-                    self._save_and_leave()
+                    self._save_and_leave(interrupt.asked)
         return self.history
 
     def steps_of(self, epochs: int) -> int:
         """How many steps so many epochs make, from the first on."""
-        return sum(len(self._order(epoch)) for epoch in range(epochs))
+        return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
-    def _order(self, epoch: int) -> Sequence[Any]:
-        """The places of an epoch's batches, shuffled by the run's seed."""
-        return self.train.order(np.random.default_rng([self.seed, epoch]))
+    def order(self, seed: int, epoch: int) -> Sequence[Any]:
+        """The places of an epoch's batches, shuffled by a run's seed."""
+        return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
-    def _save_and_leave(self) -> NoReturn:
-        """End the run as Ctrl-C does, with a KeyboardInterrupt that says where it stopped."""
+    def _save_and_leave(self, number: int) -> NoReturn:
+        """End the run as Ctrl-C does, with a Stopped of this signal that says where it stopped."""
         self.save()
         when = f"at the end of epoch {self.epoch}"
         if self.position:
@@ -144,12 +146,12 @@ class Trainer:
         where = "not saved: no path"
         if self.path is not None:
             where = f"saved to {self.path}; the same command resumes it"
-        raise KeyboardInterrupt(f"stopped {when} after {self.step} steps, {where}")
+        raise Stopped(f"stopped {when} after {self.step} steps, {where}", number)
 
     def _run_epoch(self, pool: Threads, twins: Sequence[Model], interrupt: Interrupt,
                    minutes: float | None) -> None:
         """The batches of this epoch that are not behind it yet, until the time is over."""
-        order = self._order(self.epoch)
+        order = self.order(self.seed, self.epoch)
         with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress) as bar:
             while self.position < len(order):
                 start = time.perf_counter()
@@ -165,7 +167,7 @@ class Trainer:
                 self.seconds += elapsed
                 advance(bar, self.epoch_loss, self.epoch_tokens, self.epoch_seconds)
                 if interrupt.asked:
-                    self._save_and_leave()
+                    self._save_and_leave(interrupt.asked)
                 if self.save_steps and self.step % self.save_steps == 0:
                     self.save()
                 if self._out_of_time(minutes):
@@ -280,7 +282,7 @@ class Trainer:
         ValueError: it is another model's or optimizer's, or was written with other settings;
         BlockingIOError as `alone` has it.
         """
-        if self.path is None or not Path(self.path).exists():
+        if self.path is None or not exists(self.path):
             return False
         with self.alone():
             snapshot.read(self, self.path)

@@ -142,6 +142,14 @@ REFUSED = [
     ("corpora fetch nix", "unknown"),
     ("reproduce", "no recipe is named"),
     ("reproduce nix", "unknown recipe 'nix'"),
+    (COPY + "--max-length 99999999999999999999", "at most 10⁹"),
+    (COPY + "--max-length 1000000000", "≤ 1,000"),
+    (COPY + "--layers 1000000", "at most 1,000"),
+    (COPY + "--threads 100000", "at most 1,024"),
+    (COPY + "--schedule linear --epochs 1000000000", "give at most 10,000"),
+    ("translate nowhere hello --beam 1000000", "at most 1,000"),
+    ("train --source /dev/zero --target b", "is a device"),
+    (COPY + "--learning-rate " + "a" * 100_000, "--learning-rate: 'aaaaa"),
 ]
 
 

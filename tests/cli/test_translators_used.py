@@ -96,6 +96,25 @@ def test_translate_reads_the_input(run, capsys, monkeypatch):
         assert "no sentence to translate" in told(capsys, "translate", run)
 
 
+def test_only_line_ends_end_a_line_of_the_input(run, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("3\u20281\n2\x0b4"))
+    assert main(["translate", run]) == 0
+    assert len(capsys.readouterr().out.split("\n")) == 3
+    broken = io.TextIOWrapper(io.BytesIO(b"3 1\n\xff"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", broken)
+    assert "the standard input is not UTF-8 text (byte 5)" in told(capsys, "translate", run)
+
+
+def test_a_thousand_lines_of_unknown_words(run, capsys, monkeypatch):
+    lines = "".join(f"word{n} 3\n" for n in range(1000))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    assert main(["translate", run, "--beam", "1"]) == 0
+    out, error = capsys.readouterr()
+    assert len(out.splitlines()) == 1000
+    assert error == ("numpy-attention: not in the run's vocabulary, read as <unk>: "
+                     + ", ".join(f"word{n}" for n in range(10)) + " and 990 more\n")
+
+
 def test_lines_stay_together(run, capsys, monkeypatch):
     """An empty line out for an empty line in; with --all an empty line between the sentences."""
     def made(sentence):

@@ -39,7 +39,7 @@ def test_pairs(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="has changed since .* or train anew in another folder$"):
         own.load("train")
     (tmp_path / "a").unlink()
-    with pytest.raises(FileNotFoundError, match="a does not exist, or is no file"):
+    with pytest.raises(FileNotFoundError, match="a does not exist"):
         own.load("train")
 
 

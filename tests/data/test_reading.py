@@ -1,9 +1,11 @@
 """Text files as they are read, and what is said of malformed ones."""
 
 import gzip
+import os
 
 import pytest
 
+from numpy_attention.data.own_text import OwnText
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import read_lines, read_pairs, read_tab_pairs, read_text
 from numpy_attention.data.text_form import TextForm, word_tokens
@@ -55,6 +57,18 @@ def test_missing_folder_and_damaged_files(tmp_path):
     for data in (whole[:-12], b"no gzip at all", whole[:20] + b"\xff\xff\xff" + whole[23:]):
         with pytest.raises(ValueError, match="is damaged or not gzip data"):
             read_lines(write(tmp_path / "a.gz", data))
+
+
+def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):
+    os.mkfifo(tmp_path / "pipe")                                # which nobody will ever write to
+    (tmp_path / "loop").symlink_to("loop")
+    for path, kind, message in ((tmp_path / "pipe", ValueError, "is a named pipe"),
+                                ("/dev/zero", ValueError, "is a device"),
+                                (tmp_path / "loop", OSError, "a link leads back to itself")):
+        with pytest.raises(kind, match=message):
+            read_lines(path)
+        with pytest.raises(kind, match=message):
+            OwnText(path)
 
 
 def test_tab_pairs_tolerate_an_attribution(tmp_path):

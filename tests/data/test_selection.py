@@ -104,6 +104,18 @@ def test_unknown_names_and_other_kinds_are_refused():
 # ---- a corpus is one entry -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("saved, message", [
+    ({"source": "a", "digest": "-"}, "from, source, .* without target: name a corpus"),
+    (PAIRS | {"fertility": 2}, "with fertility that is unknown"),
+    (TEXT | {"part": "x"}, "with part that is unknown"),
+    ({"name": "bible-en", "part": "x"}, "with part that is unknown"),
+    ({"name": "copy", "split": "test"}, "split is no part of what a run learns from"),
+])
+def test_a_dict_with_more_or_less_is_refused(saved, message):
+    with pytest.raises(ValueError, match=message):
+        selected(saved)
+
+
 def test_a_parallel_corpus_added_as_one_entry(monkeypatch):
     def read(split, loud=False):
         pairs = [Pair((split, str(k)), ("x",) * (1 + k)) for k in range(4)]

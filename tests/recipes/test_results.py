@@ -28,7 +28,10 @@ def tool(*arguments):
 @pytest.mark.parametrize("changes, message", [
     ({"note": "x"}, "fields"), ({"seed": "0"}, "seed is '0'"), ({"seed": True}, "seed is True"),
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
-    ({"minutes": float("inf")}, "finite"), ({"parameters": 1.5}, "parameters is 1.5"),
+    ({"minutes": float("inf")}, "finite"),
+    ({"seed": 10**400}, "seed is 1000.*…; expected a finite"),
+    ({"recipe": ["x" * 999]}, "recipe is .'xxx.*… .list.; expected str"),
+    ({"parameters": 1.5}, "parameters is 1.5"),
 ])
 def test_malformed_lines_are_refused(changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
@@ -80,6 +83,14 @@ def test_a_damaged_file_is_named(text, message, tmp_path):
     with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
         results.append(tmp_path / "r.jsonl", [line()])
     assert (tmp_path / "r.jsonl").read_text() == text
+
+
+def test_what_is_no_file_of_figures(tmp_path):
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for name, message in (("deep", "line 1: .*; correct or remove"), ("pipe", "is a named pipe")):
+        with pytest.raises(ValueError, match=f"{name}.jsonl.*{message}"):
+            results.append(tmp_path / f"{name}.jsonl", [line()])
 
 
 def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):

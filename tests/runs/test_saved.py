@@ -8,7 +8,7 @@ import pytest
 from numpy_attention import __version__
 from numpy_attention.data.pairs import Pair
 from numpy_attention.runs.resume import check_same
-from numpy_attention.runs.saved import upgraded
+from numpy_attention.runs.saved import Limited, upgraded
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
@@ -98,8 +98,8 @@ def nothing_of_the_training(about):
 
 @pytest.mark.parametrize("change, reason, resumes", [
     (unknown_training, "momentum", False), (training_out_of_range, "schedule 'cosine'", False),
-    (nothing_of_the_training, "it has no 'training'", False), (unknown_setting, "fertility", True),
-    (unknown_model, "model 'perceptron'", True),
+    (nothing_of_the_training, "it has no 'about.training'", False),
+    (unknown_setting, "fertility", True), (unknown_model, "model 'perceptron'", True),
 ])
 @pytest.mark.parametrize("version, named", [(None, "before 0.2.0"), ("9.1", "9.1")])
 def test_what_is_not_understood_names_both_versions(
@@ -115,6 +115,44 @@ def test_what_is_not_understood_names_both_versions(
     with pytest.raises(ValueError, match=other):
         translator_of().fit(PAIRS, PAIRS, folder, 1, progress=False)
     assert (folder / "checkpoint.npz").read_bytes() == before
+
+
+def without_a_target(about):
+    about["about"]["corpus"] = {"source": "a.txt", "tokenize": "yes"}
+
+
+def of_many_cells(about):
+    about["about"]["settings"]["hidden"] = 10**8
+
+
+def of_words(about):
+    about["about"]["settings"]["hidden"] = "four"
+
+
+def vocabulary_of_numbers(about):
+    about["about"]["source_vocabulary"][1] = 7
+
+
+@pytest.mark.parametrize("change, message", [
+    (without_a_target, "'about.corpus.tokenize' is \"yes\", expected True or False"),
+    (of_many_cells, "'about.settings.hidden' is 100000000, expected a whole number of at least 0"),
+    (of_words, "'about.settings.hidden' is \"four\", expected a whole number"),
+    (vocabulary_of_numbers, "'about.source_vocabulary' is .*, expected a list of words"),
+])
+def test_what_a_run_cannot_say(folder, change, message):
+    rewrite(folder, change, __version__)
+    with pytest.raises(ValueError, match=message) as told:
+        Translator.load(folder)
+    assert "\n" not in str(told.value)
+
+
+def test_a_model_larger_than_what_is_saved_is_not_built():
+    """Sizes below the number of parameters may still make a model of terabytes."""
+    rng = Limited({"parameters/W": np.zeros((100, 100)), "best/W": np.zeros((100, 100))})
+    assert rng.uniform(-1, 1, (200, 200)).shape == (200, 200)
+    assert rng.standard_normal(3).shape == (3,)
+    with pytest.raises(ValueError, match="a model far larger than the 10,000 parameters"):
+        rng.uniform(-1, 1, (10**6, 10**6))
 
 
 def test_another_format_names_both_versions(folder):

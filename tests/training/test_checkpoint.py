@@ -97,7 +97,7 @@ def test_not_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="no checkpoint"):
         checkpoint.load(tmp_path / "garbled.npz")
     np.savez(tmp_path / "listed.npz", about=np.frombuffer(b"[1]", np.uint8))
-    with pytest.raises(ValueError, match=r"no checkpoint: its 'about' entry is \[1\]"):
+    with pytest.raises(ValueError, match=r"its entry 'about' is \[1\], expected a dict"):
         checkpoint.load(tmp_path / "listed.npz")
 
 

@@ -5,17 +5,29 @@ import threading
 
 import pytest
 
-from numpy_attention.training.interrupt import Interrupt
+from numpy_attention.training.interrupt import SIGNALS, Interrupt, Stopped
 
 
-def test_the_first_is_a_wish_the_second_stops():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), Interrupt() as interrupt:
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_first_is_a_wish_the_second_stops(number):
+    before = signal.getsignal(number)
+    with pytest.raises(Stopped) as stopped, Interrupt() as interrupt:
         assert not interrupt.asked
-        signal.raise_signal(signal.SIGINT)
-        assert interrupt.asked
-        signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
+        signal.raise_signal(number)
+        assert interrupt.asked == number
+        signal.raise_signal(number)
+    assert signal.getsignal(number) is before
+    assert stopped.value.number == number and isinstance(stopped.value, KeyboardInterrupt)
+
+
+def test_what_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupt() as interrupt:
+            signal.raise_signal(signal.SIGHUP)
+            assert not interrupt.asked
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_outside_of_the_main_thread_nothing_is_changed():
@@ -29,4 +41,4 @@ def test_outside_of_the_main_thread_nothing_is_changed():
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert seen == [before, False] and signal.getsignal(signal.SIGINT) is before
+    assert seen == [before, 0] and signal.getsignal(signal.SIGINT) is before

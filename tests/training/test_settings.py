@@ -39,8 +39,8 @@ def test_read_from_text(values, text, value):
 
 
 @pytest.mark.parametrize("values, text, expected", [
-    (whole(5), "4", "a whole number of at least 5"),
-    (whole(5), "6.0", "a whole number of at least 5"),
+    (whole(5), "4", "a whole number of at least 5, at most 10⁹"),
+    (whole(5), "6.0", "a whole number of at least 5, at most 10⁹"),
     (POSITIVE, "nan", "a positive number"),
     (POSITIVE, "much", "a positive number"),
     (choice("a", "b"), "c", "one of a, b"),

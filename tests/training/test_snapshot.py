@@ -57,6 +57,53 @@ def test_another_optimizer_setting_or_model_is_refused_and_nothing_is_changed(tm
         assert standing(run) == before
 
 
+def changed(path, change):
+    """A checkpoint of a run of two epochs, its arrays and its text changed."""
+    trainer(path=path).fit(2)
+    arrays, about = checkpoint.load(path)
+    change(arrays, about)
+    checkpoint.save(path, arrays, about)
+
+
+def left_out(name):
+    return lambda arrays, about: arrays.pop(name)
+
+
+def put(name, array):
+    return lambda arrays, about: arrays.update({name: array})
+
+
+def said(**entries):
+    return lambda arrays, about: about["trainer"].update(entries)
+
+
+@pytest.mark.parametrize("change, message", [
+    (left_out("optimizer/m"), r"missing \['optimizer/m'\], unknown \[\]"),
+    (left_out("best/C"), r"missing \['best/C'\]"),
+    (put("state/0", np.zeros(2)), r"unknown \['state/0'\]"),
+    (put("optimizer/m", np.zeros(3, np.float32)), r"optimizer/m has shape and dtype \(3,"),
+    (put("parameters/C", np.zeros(3, np.int32)), r"parameters/C has shape and dtype \(3,\) int32"),
+    (said(epoch=3), "'trainer.epoch' is 3, expected 2, the epochs of its history"),
+    (said(position=10**6), "'trainer.position' is 1000000, expected at most 8, the batches"),
+    (said(position=1), "1 batches of 0 tokens"),
+    (said(seed="7"), "entry 'trainer.seed' is \"7\", expected a whole number"),
+    (said(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
+    (said(history=[{}]), r"it has no 'trainer.history\[0\].epoch'"),
+    (lambda arrays, about: about.pop("state"), "it has no 'state'"),
+    (lambda arrays, about: about.update(state=[0, None]), r"missing \['state/0'\]"),
+    (lambda arrays, about: about.update(best_loss="low"), "entry 'best_loss' is \"low\""),
+])
+def test_what_no_training_has_written_is_refused_and_nothing_is_changed(tmp_path, change, message):
+    path = tmp_path / "run.npz"
+    changed(path, change)
+    run = trainer(path=path)
+    before = standing(run)
+    with pytest.raises(ValueError, match=message) as error:
+        run.resume()
+    assert "run.npz" in str(error.value) and "\n" not in str(error.value)
+    assert standing(run) == before
+
+
 def test_the_caller_s_own_words_are_kept(tmp_path):
     trainer(path=tmp_path / "run.npz", about={"note": "ü"}).fit(1)
     assert checkpoint.load_about(tmp_path / "run.npz")["about"] == {"note": "ü"}

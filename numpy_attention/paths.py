@@ -1,0 +1,119 @@
+"""Files and folders that a reader names: what is wrong with one is told in a line that names it.
+
+The system's own words ("[Errno 40] …"), a pipe that nobody writes to and a device that never ends
+stay outside: an existing file is a plain file here.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LONGEST = 120       # characters of a path in a message
+NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
+# what is no plain file, by the bits of its mode
+OTHERS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+ADVICE = {
+    errno.EACCES: "ask for the right to it, or give another",
+    errno.ELOOP: "a link leads back to itself, give another",
+    errno.ENAMETOOLONG: "give a shorter one",
+    errno.ENOSPC: "make room, or give another place",
+    errno.EDQUOT: "make room, or give another place",
+    errno.EFBIG: "allow larger files, or give another place",
+    errno.EROFS: "give another place",
+}
+
+
+@contextmanager
+def told(path: str | Path, done: str) -> Iterator[None]:
+    """Within it, an OSError of the system says which path could not be `done` ("read"), and why.
+
+    ValueError: a name that no file can have.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:                     # ours, which says all
+            raise
+        reason = os.strerror(error.errno)
+        advice = ADVICE.get(error.errno, "look at it, or give another")
+        raise type(error)(f"{brief(path)} cannot be {done}: {reason}; {advice}") from None
+
+
+def named(path: str | Path) -> Path:
+    """→ the Path. ValueError: a name that no file can have, such as one with a NUL character."""
+    try:
+        if b"\0" not in os.fsencode(path):
+            return Path(path)
+    except UnicodeEncodeError:                      # half of a surrogate pair
+        pass
+    raise ValueError(f"{brief(ascii(str(path)))} can be no file's name: it holds a NUL character, "
+                     "or what is no letter")
+
+
+def existing_file(path: str | Path) -> Path:
+    """→ the Path of a plain file, or of a link to one.
+
+    FileNotFoundError; IsADirectoryError; ValueError: a pipe, a device, a socket, or a name that
+    cannot be; OSError: one that cannot be reached.
+    """
+    path = named(path)
+    with told(path, "read"):
+        mode = mode_of(path)
+    if mode is None:
+        raise FileNotFoundError(
+            f"{brief(path)} does not exist; check the spelling, or give an absolute path")
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{brief(path)} is a folder; give the path of a file")
+    if not stat.S_ISREG(mode):
+        kind = OTHERS.get(stat.S_IFMT(mode), "no file")
+        raise ValueError(f"{brief(path)} is {kind}; give the path of a plain file")
+    return path
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is anything of this name. OSError: that cannot be told, or it is a loop."""
+    path = named(path)
+    with told(path, "read"):
+        return mode_of(path) is not None
+
+
+def make_folder(path: str | Path) -> Path:
+    """→ the Path of a folder, made with those above it unless it is there. OSError: it cannot."""
+    path = named(path)
+    mode = None
+    with told(path, "made a folder"):
+        mode = mode_of(path)
+        if mode is None:
+            path.mkdir(parents=True, exist_ok=True)
+    if mode is not None and not stat.S_ISDIR(mode):
+        raise NotADirectoryError(f"{brief(path)} is a file: give the path of a folder")
+    return path
+
+
+def brief(path: str | Path) -> str:
+    """A path as it stands in a message: its end, where it is long."""
+    text = str(path)
+    return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def mode_of(path: Path) -> int | None:
+    """The mode of what a path leads to; None: nothing. OSError: as the system says it."""
+    try:
+        return os.stat(path).st_mode
+    except OSError as error:
+        if error.errno in NOT_THERE:
+            return None
+        raise

@@ -1,0 +1,96 @@
+"""The standard streams and signals of a command: closed, full, left by their reader; stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from numpy_attention.cli import catalogue, streams
+from numpy_attention.cli.main import main
+from numpy_attention.training.interrupt import Stopped
+
+ROOT = Path(__file__).resolve().parents[2]
+ERROR = "numpy-attention: error: "
+
+
+def shell(command):
+    """A command of the shell in which `cli` is ours; → exit status, what it told."""
+    script = f"cli() {{ {sys.executable} -m numpy_attention \"$@\"; }}; {command}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command, status, message", [
+    ("cli corpora list > /dev/full", 2, f"{ERROR}the output: No space left on device\n"),
+    ("cli corpora list >&-", 0, ""),
+    ("cli corpora list <&- >&- 2>&-", 0, ""),
+    ("cli nix 2> /dev/full", 2, ""),
+    ("cli nix 2>&-", 2, ""),
+    ("set -o pipefail; cli corpora list | true", 141, ""),
+])
+def test_streams_that_lead_nowhere(command, status, message):
+    assert shell(command) == (status, message)
+
+
+def test_a_closed_stream_gives_its_number_to_nobody(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    streams.prepare()
+    with sys.stdout as stream:
+        assert stream.name == os.devnull
+
+
+@pytest.mark.parametrize("name, status, said", [
+    ("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "ended by SIGTERM"),
+    ("SIGHUP", 129, "ended by SIGHUP")])
+def test_a_signal_ends_a_command_in_a_line(name, status, said, monkeypatch, capsys):
+    number = getattr(signal, name)
+    before = signal.getsignal(number)
+    tidied = []
+
+    def work(options):
+        try:
+            signal.raise_signal(number)
+        finally:
+            signal.raise_signal(number)             # impatience changes nothing
+            tidied.append(True)
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    assert main(["corpora", "list"]) == status and tidied
+    assert capsys.readouterr().err == f"numpy-attention: {said}\n"
+    assert signal.getsignal(number) is before
+
+
+def test_a_signal_that_is_ignored_stays_so(monkeypatch):
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr(catalogue, "list_corpora",
+                            lambda options: signal.raise_signal(signal.SIGHUP))
+        assert main(["corpora", "list"]) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_training_stopped_by_a_signal_has_its_status(monkeypatch, capsys):
+    def work(options):
+        raise Stopped("stopped after 3 steps, saved", signal.SIGTERM)
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    assert main(["corpora", "list"]) == 143
+    assert capsys.readouterr().err == "numpy-attention: stopped after 3 steps, saved\n"
+
+
+def test_a_library_that_cannot_be_loaded(monkeypatch, capsys):
+    def work(options):
+        raise ImportError("failed to map segment")
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    assert main(["corpora", "list"]) == 2
+    assert capsys.readouterr().err == (
+        f"{ERROR}a library cannot be loaded (failed to map segment): install it, or leave it more "
+        "memory\n")

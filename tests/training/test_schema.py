@@ -1,0 +1,55 @@
+"""The schema of a checkpoint's text: what it takes, and how it says what it does not."""
+
+import pytest
+
+from numpy_attention.training.schema import (
+    DURATION, HISTORY, NUMBER, PLAIN, SCALAR, TEXT, TREE, Every, Fields, Maybe, check, shown,
+    too_deep)
+from numpy_attention.training.settings import FLAG, whole
+
+LINE = {"epoch": 1, "seconds": 0.5, "train_perplexity": float("inf")}
+
+
+@pytest.mark.parametrize("value, schema", [
+    ("a", TEXT), (None, Maybe(TEXT)), ([1, 2], Every(whole(1))), (True, FLAG),
+    (10**20, NUMBER), (float("nan"), NUMBER), (0, DURATION),
+    ([None, "a", 1], PLAIN), (None, SCALAR), ([0, [None, 0]], TREE), (None, TREE),
+    ({"a": 1, "b": []}, Fields({"a": whole(1)})),
+    ({}, Fields(optional={"a": TEXT})),
+    ([LINE | {"valid_loss": 3.5}], HISTORY),
+])
+def test_what_is_as_it_says(value, schema):
+    check(value, schema)
+
+
+@pytest.mark.parametrize("value, schema, message", [
+    (1, TEXT, "its entry 'about' is 1, expected a text"),
+    ([1, "2"], Every(whole(1)), "its entry '[1]' is \"2\", expected a whole number of at least 1"),
+    ({}, Fields({"a": Fields({"b": TEXT})}), "it has no 'a'"),
+    ({"a": {}}, Fields({"a": Fields({"b": TEXT})}), "it has no 'a.b'"),
+    ({"a": {"b": None}}, Fields({"a": Fields({"b": TEXT})}), "its entry 'a.b' is null, expected"),
+    ([], Fields(), "is [], expected a dict"),
+    ({"a": 1}, Fields(optional={"a": TEXT}), "'a' is 1, expected a text"),
+    ({"a": 1}, Fields(others=TEXT), "'a' is 1, expected a text"),
+    (True, whole(0), "is true, expected a whole number"),
+    (10**400, NUMBER, "expected a number"), (float("nan"), DURATION, "is NaN, expected a finite"),
+    ([[1]], PLAIN, "or a list of these"), ([], SCALAR, "is [], expected a text, a number"),
+    ([1], TREE, "the shape of a state"), ([False], TREE, "the shape of a state"),
+    ([LINE, {}], HISTORY, "it has no '[1].epoch'"),
+    ([LINE | {"seconds": "2"}], HISTORY, "'[0].seconds' is \"2\", expected"),
+])
+def test_what_is_not(value, schema, message):
+    with pytest.raises(ValueError) as told:
+        check(value, schema)
+    assert message in str(told.value)
+
+
+def test_long_values_are_cut():
+    assert len(shown("x" * 5000)) < 80 and shown(["ü"]) == '["ü"]'
+
+
+def test_too_deep():
+    deep = []
+    for _ in range(15):
+        deep = [deep]
+    assert not too_deep(deep) and too_deep({"a": deep}) and not too_deep("text")
