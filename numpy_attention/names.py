@@ -58,6 +58,7 @@ SCHEDULES = ("constant", "decay", "linear", "warmup")
 AVERAGES = ("sentence", "token")
 KEPT = ("best", "last")
 STATES = ("carried", "sentence", "article")
+UNITS = ("words", "characters")
 INITIAL_VALUES = ("paper", "modern")
 READOUTS = ("previous", "current")
 RESETS = ("before", "after")
@@ -89,8 +90,9 @@ MODERN: dict[str, dict] = {
 
 def find(what, name, table):
     """What a table has for a name: its class, or None. ValueError: a name that it does not have."""
-    if name not in table:
-        raise ValueError(f"{what} {name!r}: expected one of {', '.join(table)}")
+    if not isinstance(name, str) or name not in table:
+        from numpy_attention.arguments import shown     # here: `--help` does not wait for it
+        raise ValueError(f"{what} {shown(name)}: expected one of {', '.join(table)}")
     place = table[name]
     if not isinstance(place, str):
         return place

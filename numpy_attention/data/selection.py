@@ -12,9 +12,11 @@ or the reader's own text (see `own_text`):
     {"text": "/…/novel.txt", …}                                       OwnText
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
+from numpy_attention.arguments import expect_kind, shown
 from numpy_attention.data import running_text
 from numpy_attention.data.corpora import find_corpus, load_parallel
 from numpy_attention.data.own_text import OwnPairs, OwnText
@@ -51,15 +53,32 @@ def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
     kind: "parallel" or "text", where a corpus by name must be of that kind. ValueError: it is
     of another, or unknown.
     """
+    expect_kind("saved", saved, dict, "the dict of a selection")
     if "source" in saved:
-        return OwnPairs(**saved)
+        return _made(OwnPairs, saved)
     if "text" in saved:
-        return OwnText(**saved)
+        return _made(OwnText, saved)
     if "name" not in saved:
         return Unknown()
     if find_corpus(saved["name"], kind).kind == "text":
-        return NamedText(**saved)
-    return NamedPairs(saved)
+        return _made(NamedText, saved)
+    return _made(NamedPairs, {"arguments": saved})
+
+
+def _made(make: Callable[..., Selection], saved: dict[str, Any]) -> Selection:
+    """What takes such arguments, made with them. ValueError: it has no such."""
+    known = [one.name for one in fields(make)]                          # type: ignore[arg-type]
+    strange = [name for name in saved if name not in known]
+    if strange:
+        raise ValueError(f"a selection with {', '.join(map(shown, strange))}: expected no more "
+                         f"than {', '.join(known)}")
+    required = [one.name for one in fields(make)                        # type: ignore[arg-type]
+                if one.default is MISSING and one.default_factory is MISSING]
+    missing = [name for name in required if name not in saved]
+    if missing:
+        raise ValueError(f"a selection without {', '.join(missing)}: expected "
+                         f"{', '.join(required)}")
+    return make(**saved)
 
 
 @dataclass
@@ -69,6 +88,12 @@ class NamedPairs:
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
     arguments: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name in self.arguments:
+            if not isinstance(name, str) or name in ("split", "rng"):
+                raise ValueError(f"a selection with {shown(name)}: expected arguments of "
+                                 "load_parallel, but split and rng")
 
     @property
     def label(self) -> str:

@@ -1,5 +1,8 @@
 """Recipes: experiments by name, each a small file that says what is trained, and to what end."""
 
+from difflib import get_close_matches
+
+from numpy_attention.arguments import shown
 from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, mechanisms,
                                      multi30k, reverse, rnnsearch_bible, salton, zaremba)
 from numpy_attention.recipes.recipe import Recipe
@@ -21,6 +24,8 @@ RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
 
 def find_recipe(name: str) -> Recipe:
     """The Recipe of this name. ValueError: an unknown one."""
-    if name not in RECIPES:
-        raise ValueError(f"unknown recipe {name!r}: expected one of {', '.join(RECIPES)}")
+    if not isinstance(name, str) or name not in RECIPES:
+        near = get_close_matches(str(name), RECIPES, 3, 0) or list(RECIPES)[:3]
+        raise ValueError(f"unknown recipe {shown(name)}: expected one of the {len(RECIPES)} in "
+                         f"numpy_attention.recipes.RECIPES, such as {', '.join(near)}")
     return RECIPES[name]

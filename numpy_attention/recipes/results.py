@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Protocol
 
+from numpy_attention.arguments import as_path, expect_kind, given, listed, shown
+
 FIELDS = {
     "recipe": str,
     "seed": int,
@@ -43,24 +45,30 @@ class Recorded(Protocol):
 def check(line: Any) -> Line:
     """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError."""
     if not isinstance(line, dict) or line.keys() != FIELDS.keys():
-        given = ", ".join(map(str, line)) if isinstance(line, dict) else repr(line)
-        raise ValueError(f"a result has the fields {given}; expected exactly {', '.join(FIELDS)}")
+        fields = shown(", ".join(map(str, line)) if isinstance(line, dict) else line)
+        raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
     kind: Any
     for name, kind in FIELDS.items():
         value: Any = line[name]
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ValueError(f"the result's {name} is {value!r} ({type(value).__name__}); expected "
-                             f"{kind.__name__}")
+            raise ValueError(f"the result's {name} is {given(value)}; expected {kind.__name__}")
         if kind is not str and not math.isfinite(value):
-            raise ValueError(f"the result's {name} is {value}; expected a finite number")
+            raise ValueError(f"the result's {name} is {shown(value)}; expected a finite number")
     return line
 
 
 def read_file(path: str | Path) -> list[Line]:
     """The lines of one file, checked. ValueError names file and line."""
+    path = as_path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist, or is no file: check the spelling")
+    try:
+        rows = path.read_text("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start + 1} is not UTF-8; results are") from None
     lines = []
-    for number, text in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+    for number, text in enumerate(rows, 1):
         try:
             lines.append(check(json.loads(text)))
         except ValueError as error:                                 # JSONDecodeError is one too
@@ -79,8 +87,11 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
     ValueError: a malformed line, given or in the file; OSError: the disk is full.
     """
-    path = Path(path)
-    lines = [check(line) for line in lines]
+    path = as_path(path)
+    lines = [check(line) for line in listed("lines", lines, "results")]
+    if path.is_dir() or not _can_stand_in(path.parent):
+        raise OSError(f"{path} cannot be written: it, or what should be its folder, is another "
+                      "kind of file")
     path.parent.mkdir(parents=True, exist_ok=True)
     known = read_file(path) if path.exists() else []
     new = [line for line in lines if line not in known]
@@ -104,12 +115,20 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     return new
 
 
+def _can_stand_in(folder: Path) -> bool:
+    """Whether a folder is there, or can be made."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir()
+
+
 def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None) -> str:
     """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
     standard deviation.
 
     recipes: by name; they order the rows, and their yardsticks are listed beneath.
     """
+    lines = [check(line) for line in listed("lines", lines, "results")]
     if not lines:
         return "No figures are recorded yet; `numpy-attention reproduce NAME` records them."
     recipes = recipes or {}
@@ -179,6 +198,8 @@ def _all_of(values: Iterable[int]) -> str:
 
 def put_tables(text: str, tables: str) -> str:
     """A document with the tables between its markers. ValueError: not each once, in order."""
+    expect_kind("text", text, str, "a text")
+    expect_kind("tables", tables, str, "a text")
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
         raise ValueError(

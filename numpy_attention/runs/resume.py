@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from numpy_attention.arguments import as_path, expect_methods
 from numpy_attention.models.registry import settings_of
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
 from numpy_attention.runs.saved import CHECKPOINT, understood, upgraded
@@ -33,7 +34,10 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     ValueError: it is a run of another kind, has other settings, and says which, or is of a version
     that this one does not understand.
     """
-    path = Path(folder) / CHECKPOINT
+    expect_methods("trained", trained, "a Translator or a Writer", "configuration")
+    path = as_path(folder, "folder") / CHECKPOINT
+    if path.parent.exists() and not path.parent.is_dir():
+        raise NotADirectoryError(f"{folder} is no folder, expected that of a run: choose another")
     if not path.exists():
         return False
     about = checkpoint.load_about(path)

@@ -112,7 +112,8 @@ class Training:
             value = getattr(self, one.name)
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
-                raise ValueError(f"{one.name} {value!r}: expected {values.expected}")
+                from numpy_attention.arguments import shown     # here, for it imports NumPy
+                raise ValueError(f"{one.name} {shown(value)}: expected {values.expected}")
 
 
 @dataclass

@@ -9,6 +9,10 @@ from typing import Any, Callable
 
 from threadpoolctl import threadpool_limits
 
+from numpy_attention.shapes import expect_whole
+
+MOST = 4096     # threads of a pool
+
 # parameters of mallopt, as malloc.h numbers them
 M_TRIM_THRESHOLD = -1
 M_TOP_PAD = -2
@@ -25,8 +29,7 @@ class Threads:
     """
 
     def __init__(self, count: int) -> None:
-        if count < 1:
-            raise ValueError(f"threads = {count}: expected at least 1")
+        expect_whole("threads", count, 1, MOST)
         self.count = count
 
     def __enter__(self) -> "Threads":

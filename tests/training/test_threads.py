@@ -77,7 +77,7 @@ def test_an_error_comes_through_when_no_thread_is_at_work_any_more(bad):
 
 
 def test_a_pool_of_none_is_refused():
-    with pytest.raises(ValueError, match="threads = 0: expected at least 1"):
+    with pytest.raises(ValueError, match="threads = 0: expected a whole number of at least 1"):
         Threads(0)
 
 
