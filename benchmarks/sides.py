@@ -101,6 +101,25 @@ def our_translator(size, rng):
         pre_norm=True, dropout=0.0, smoothing=0.0)
 
 
+class OneBatch:
+    """Batches of which there is one, always the same."""
+
+    def __init__(self, one):
+        self.one = one
+
+    def __len__(self):
+        return 1
+
+    def order(self, rng=None):
+        return [0]
+
+    def batch(self, place):
+        return self.one
+
+    def carried(self, place):
+        return False
+
+
 def ours(size, threads, built):
     from numpy_attention.training.optimizers import SGD, Adam
     from numpy_attention.training.threads import Threads
@@ -113,7 +132,7 @@ def ours(size, threads, built):
     optimizer = {"sgd": SGD, "adam": Adam}[name](rate)
     built()
     trainer = Trainer(
-        model, optimizer, [batch], rng=rng, clip=clip, threads=threads, progress=False)
+        model, optimizer, OneBatch(batch), rng=rng, clip=clip, threads=threads, progress=False)
     pool = Threads(threads).__enter__()
     twins = [model.zeros_like() for _ in range(threads)]
 

@@ -4,10 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from numpy_attention.arguments import expect_kind, expect_methods
+from numpy_attention.messages import shown
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least
 
 
 def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
@@ -26,8 +29,14 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
             named += f" with {type(reader).__name__}"
         raise ValueError(f"{named} has no attention weights: "
                          "expected a model with attention over its history")
+    expect_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
+                   "carried")
+    at_least(1, longest=longest)
     places = batches.order()
-    if not longest:
+    for place in places[:1]:
+        expect_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
+                    "model's batches give")
+    if longest is None:
         steps = max(len(batches.batch(place).inputs) for place in places)
         longest = reader.window or max(1, steps // 4)
     total = np.zeros(longest)
@@ -63,10 +72,12 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
 
     ValueError: a sequence that is padded, another `of`, or "c" of a cell that has none.
     """
+    expect_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
+    expect_kind("batch", batch, TextBatch, "a TextBatch")
     cell = model.cells.cells[-1]
     known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
-    if of not in known:
-        raise ValueError(f"of={of!r} of the cell {type(cell).__name__}: "
+    if not isinstance(of, str) or of not in known:
+        raise ValueError(f"of={shown(of)} of the cell {type(cell).__name__}: "
                          "expected 'h', or 'c' of an LSTM")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
         raise ValueError("a sequence of the batch is padded: "

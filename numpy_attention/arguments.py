@@ -5,29 +5,14 @@ what is of another kind, ValueError for what is of the kind and cannot be.
 """
 
 import math
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-LONGEST = 60        # characters of a value in a message
+from numpy_attention.messages import given, shown
+
 MOST = 160          # characters of a list of names
-
-
-def shown(value: Any) -> str:
-    """A value as messages show it: on one line, and not longer than one."""
-    try:
-        text = " ".join(repr(value).split())
-    except ValueError:                      # a whole number of thousands of digits
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST - 1]}…"
-
-
-def given(value: Any) -> str:
-    """A value and its kind: "7, of type int"."""
-    return "None" if value is None else f"{shown(value)}, of type {type(value).__name__}"
 
 
 # ---- single values -------------------------------------------------------------------------------
@@ -99,24 +84,6 @@ def encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def as_path(path: Any, name: str = "path") -> Path:
-    """A str or Path as a Path. TypeError: another kind; ValueError: no name of a file can be so."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{name} is {given(path)}: expected a str or a Path")
-    text = os.fspath(path)
-    if text == "":
-        raise ValueError(f"{name} is empty: expected the name of a file or folder")
-    if not isinstance(text, str):
-        raise TypeError(f"{name} is {given(path)}: expected a str or a Path")
-    try:
-        encoded = os.fsencode(text)
-    except UnicodeEncodeError:
-        encoded = b"\0"
-    if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {shown(text)}: no file can have this name, choose another")
-    return Path(text)
 
 
 # ---- lists ---------------------------------------------------------------------------------------

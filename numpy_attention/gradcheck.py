@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from numpy_attention.arguments import expect_function, expect_generator, expect_kind, expect_number
+from numpy_attention.messages import given
 from numpy_attention.module import Module
 
 EPSILON = 1e-4
@@ -69,8 +71,13 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     the inputs and the usual suspects; TypeError for anything that is not float64; ValueError for
     outputs that are not finite.
     """
-    forward = forward or target.forward
-    backward = backward or target.backward
+    expect_generator(rng)
+    expect_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
+    expect_epsilon(epsilon)
+    forward = getattr(target, "forward", None) if forward is None else forward
+    backward = getattr(target, "backward", None) if backward is None else backward
+    expect_function("forward", forward, "a function, or a target that has one")
+    expect_function("backward", backward, "a function, or a target that has one")
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
     title = title or type(target).__name__
@@ -83,7 +90,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
             raise TypeError(f"{name} is {array.dtype}, a gradient check needs float64: "
                             "use astype(np.float64)")
 
-    *outputs, cache = forward(*inputs)
+    *outputs, cache = _outputs_of(forward, inputs)
     upstream = [_random_like(output, rng) for output in outputs]
     grad = None if model is None else model.zeros_like()
     dinputs = backward(*upstream, cache, grad)
@@ -108,11 +115,21 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     return report
 
 
+def expect_epsilon(epsilon):
+    """Refuse a step that is no positive number. ValueError."""
+    expect_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
+
+
 def numeric_gradient(loss, array, epsilon=EPSILON):
     """∂loss/∂array by central differences.
 
-    loss() reads the array, which is changed in place and restored.
+    loss() reads the array, which is changed in place and restored. TypeError: no array of floats,
+    or a loss that is no number; ValueError: an array that is not contiguous.
     """
+    expect_function("loss", loss, "a function without arguments")
+    expect_epsilon(epsilon)
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+        raise TypeError(f"array is {given(array)}: expected an array of floats")
     numeric = np.empty_like(array)
     flat = array.reshape(-1)
     if array.size and not np.shares_memory(flat, array):
@@ -123,7 +140,7 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
         around = {}
         for step in (-2, -1, 1, 2):
             flat[i] = kept + step * epsilon
-            around[step] = loss()
+            around[step] = _number(loss())
         flat[i] = kept
         near = around[1] - around[-1]
         far = around[2] - around[-2]
@@ -142,8 +159,11 @@ def relative_errors(analytic, numeric, smallest=1e-9):
 def randomize(module, rng, scale=0.5):
     """Fill every parameter with N(0, scale²), biases too, so that no gradient is 0 by accident.
 
-    → the module
+    → the module. TypeError: no Module, or no Generator.
     """
+    expect_kind("module", module, Module, "a Module")
+    expect_generator(rng)
+    expect_number("scale", scale)
     for _, array in module.named_parameters():
         array[...] = scale * rng.standard_normal(array.shape)
     return module
@@ -246,6 +266,31 @@ def _float_arrays(value, name):
             yield from _float_arrays(item, f"{name}[{i}]")
     elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
         yield name, value
+
+
+def _outputs_of(forward, inputs):
+    """What forward gives. TypeError: not (output, …, cache), outputs being arrays, tuples, None."""
+    found = forward(*inputs)
+    if not isinstance(found, tuple) or len(found) < 2:
+        raise TypeError(f"forward gives {given(found)}: expected a tuple (output, …, cache)")
+    for output in found[:-1]:
+        if not _is_tree(output):
+            raise TypeError(f"forward gives {given(output)}: expected arrays of numbers, tuples of "
+                            "them, or None")
+    return found
+
+
+def _is_tree(value):
+    if isinstance(value, tuple):
+        return all(map(_is_tree, value))
+    return value is None or np.asarray(value).dtype.kind in "fiub"
+
+
+def _number(loss):
+    """A loss. TypeError: it is no number."""
+    if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":
+        raise TypeError(f"the loss is {given(loss)}: expected a number")
+    return loss
 
 
 def _input_gradients(inputs, dinputs):

@@ -7,7 +7,8 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_function, expect_generator, expect_number, shown
+from numpy_attention.arguments import expect_function, expect_generator, expect_number
+from numpy_attention.messages import shown
 from numpy_attention.names import INITIAL_VALUES
 from numpy_attention.shapes import at_least, expect_floating
 

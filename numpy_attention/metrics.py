@@ -16,11 +16,15 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, Sized
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
-from numpy_attention.data.pairs import Pair
+from numpy_attention.arguments import as_numbers, expect_name, expect_number, is_list, listed
+from numpy_attention.messages import given, shown
+from numpy_attention.data.pairs import Pair, as_set, expect_links, expect_pairs
 from numpy_attention.module import Array
+from numpy_attention.shapes import expect_whole
 
 Sentence = str | Sequence[str]          # a string, or its tokens
 Link = tuple[int, int]                  # source position, target position
+MOST_WORDS = 100                        # in an n-gram of chrF
 
 
 class Score(NamedTuple):
@@ -53,8 +57,8 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     comparable with others of the same signature. Where no sentence has four tokens BLEU is 0,
     however good they are.
     """
-    if tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"unknown tokeniser {tokenize!r} for BLEU: "
+    if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
+        raise ValueError(f"unknown tokeniser {shown(tokenize)} for BLEU: "
                          f"choose one of {', '.join(BLEU.TOKENIZERS)}")
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
@@ -68,6 +72,7 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
     Sentences are token lists (joined by spaces, which chrF does not count) or strings.
     """
+    expect_whole("word_order", word_order, 0, MOST_WORDS)
     hypotheses, references = _lists(hypotheses, references)
     return _score("chrF" + "+" * word_order, CHRF(word_order=word_order), hypotheses, references)
 
@@ -86,10 +91,13 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside of all
     buckets is refused, not dropped.
     """
-    hypotheses = list(hypotheses)
-    references = list(references)
-    lengths = list(lengths)
-    edges = list(edges)
+    hypotheses = listed("hypotheses", hypotheses, "sentences")
+    references = listed("references", references, "sentences")
+    lengths = listed("lengths", lengths, "numbers")
+    edges = listed("edges", edges, "numbers")
+    for name, values in (("lengths", lengths), ("edges", edges)):
+        for value in values:
+            expect_number(f"one of the {name}", value, finite=False)
     _same_count("hypotheses", hypotheses, "references", references)
     _same_count("hypotheses", hypotheses, "lengths", lengths)
     if len(edges) < 2 or not all(low < high for low, high in zip(edges, edges[1:])):
@@ -115,15 +123,19 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
 
     A sentence is a list of tokens or ids, or a string on both sides.
     """
-    hypotheses = list(hypotheses)
-    references = list(references)
+    hypotheses = listed("hypotheses", hypotheses, "sentences")
+    references = listed("references", references, "sentences")
     _same_count("hypotheses", hypotheses, "references", references)
     equal = 0
     for n, (hypothesis, reference) in enumerate(zip(hypotheses, references)):
+        for sentence in (hypothesis, reference):
+            if not isinstance(sentence, str) and not is_list(sentence):
+                raise TypeError(f"sentence {n} is {given(sentence)}: expected a string or a list "
+                                "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
             raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}: "
                              "give both as strings or both as token lists")
-        equal += tuple(hypothesis) == tuple(reference)
+        equal += list(hypothesis) == list(reference)
     return equal / len(hypotheses)
 
 
@@ -134,7 +146,7 @@ def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     leftmost is the largest. A row of zeros (a window off the end of the sentence) points nowhere
     and is wrong.
     """
-    pairs = list(pairs)
+    pairs = _pairs(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)
 
 
@@ -145,9 +157,8 @@ def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> floa
                          (0 where T = 1)
     rule="same":         word j points at source word j, or at the last one of a shorter source
     """
-    if rule not in ("proportional", "same"):
-        raise ValueError(f"rule must be 'proportional' or 'same', got {rule!r}")
-    pairs = list(pairs)
+    expect_name("rule", rule, ("proportional", "same"))
+    pairs = _pairs(pairs)
     positions = []
     for pair in pairs:
         S = len(pair.source)
@@ -165,9 +176,8 @@ def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int
 
     Linked are the target words with a sure link.
     """
-    if not distance >= 0:
-        raise ValueError(f"distance must be 0 or more, got {distance}")
-    pairs = list(pairs)
+    expect_number("distance", distance, 0, expected="0 or more")
+    pairs = _pairs(pairs)
     near = 0
     total = 0
     for positions, pair in zip(_largest(weights, pairs), pairs):
@@ -187,7 +197,7 @@ def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[
     A row of zeros has none.
     """
     return [{(i, j) for j, i in enumerate(positions) if i >= 0}
-            for positions in _largest(weights, list(pairs))]
+            for positions in _largest(weights, _pairs(pairs))]
 
 
 def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair]) -> float:
@@ -197,14 +207,16 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
 
     Both sums run over the whole corpus.
     """
-    found = [set(sentence) for sentence in links]
-    pairs = list(pairs)
+    found = [as_set(f"sentence {n}", sentence)
+             for n, sentence in enumerate(listed("links", links, "sets of links"))]
+    pairs = _pairs(pairs)
     _same_count("link sets", found, "pairs", pairs)
     hits = 0
     total = 0
     for n, (A, pair) in enumerate(zip(found, pairs)):
         sources = len(pair.source)
         targets = len(pair.target)
+        expect_links(A)
         for i, j in A:
             if not (0 <= i < sources and 0 <= j < targets):
                 raise ValueError(f"pair {n}: link ({i}, {j}) is outside of {sources} source and "
@@ -220,11 +232,11 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
 
     −1 for a row of zeros.
     """
-    weights = list(weights)
+    weights = listed("weights", weights, "matrices")
     _same_count("weight matrices", weights, "pairs", pairs)
     positions = []
     for n, (matrix, pair) in enumerate(zip(weights, pairs)):
-        matrix = np.asarray(matrix, dtype=float)
+        matrix = as_numbers(f"the weights of pair {n}", matrix)
         S = len(pair.source)
         T = len(pair.target)
         if not S or not T:
@@ -240,6 +252,13 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
         words = matrix[:T, :S]
         positions.append(np.where(words.any(1), words.argmax(1), -1).tolist())
     return positions
+
+
+def _pairs(pairs: Iterable[Pair]) -> list[Pair]:
+    """Pairs as a list. TypeError: they are none."""
+    pairs = listed("pairs", pairs, "Pairs")
+    expect_pairs(pairs)
+    return pairs
 
 
 def _share_of_sure_links(positions: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> float:
@@ -264,8 +283,8 @@ def _lists(hypotheses: Iterable[Sentence],
         if isinstance(sentences, str):
             raise ValueError(f"{name} must be a list of sentences, got one string: "
                              "put it in a list")
-    hypotheses = list(hypotheses)
-    references = list(references)
+    hypotheses = listed("hypotheses", hypotheses, "sentences")
+    references = listed("references", references, "sentences")
     _same_count("hypotheses", hypotheses, "references", references)
     return hypotheses, references
 
@@ -281,9 +300,9 @@ def _text(sentence: Sentence) -> str:
     """Tokens joined by spaces; white space inside of one, as in a character model's, becomes ␣."""
     if isinstance(sentence, str):
         return sentence
-    if not all(isinstance(token, str) for token in sentence):
+    if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):
         raise ValueError("a sentence must be a string or a list of str tokens, "
-                         f"got {sentence!r}: decode ids first")
+                         f"got {shown(sentence)}: decode ids first")
     return " ".join(re.sub(r"\s", "␣", token) for token in sentence)
 
 

@@ -2,11 +2,13 @@
 
 A new cell, score or model is a file of its own and one line in a table below: the command line
 offers it, the models build it, and the gradient checks, the laws and `compare` take it up. In place
-of "room.file:Class" a table may hold the class itself. Nothing of the package is imported here, so
-that `--help` costs nothing.
+of "room.file:Class" a table may hold the class itself. Nothing heavy is imported here, so that
+`--help` costs nothing.
 """
 
 from importlib import import_module
+
+from numpy_attention.messages import shown
 
 CELLS = {
     "rnn": "cells.rnn:RNN",
@@ -58,6 +60,7 @@ SCHEDULES = ("constant", "decay", "linear", "warmup")
 AVERAGES = ("sentence", "token")
 KEPT = ("best", "last")
 STATES = ("carried", "sentence", "article")
+UNITS = ("words", "characters")
 INITIAL_VALUES = ("paper", "modern")
 READOUTS = ("previous", "current")
 RESETS = ("before", "after")
@@ -90,8 +93,8 @@ MODERN: dict[str, dict] = {
 
 def find(what, name, table):
     """What a table has for a name: its class, or None. ValueError: a name that it does not have."""
-    if name not in table:
-        raise ValueError(f"{what} {name!r}: expected one of {', '.join(table)}")
+    if not isinstance(name, str) or name not in table:
+        raise ValueError(f"{what} {shown(name)}: expected one of {', '.join(table)}")
     place = table[name]
     if not isinstance(place, str):
         return place

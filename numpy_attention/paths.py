@@ -10,6 +10,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from numpy_attention.messages import given, shown
 
 LONGEST = 120       # characters of a path in a message
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
@@ -47,15 +50,22 @@ def told(path: str | Path, done: str) -> Iterator[None]:
         raise type(error)(f"{brief(path)} cannot be {done}: {reason}; {advice}") from None
 
 
-def named(path: str | Path) -> Path:
-    """→ the Path. ValueError: a name that no file can have, such as one with a NUL character."""
+def as_path(path: Any, name: str = "path") -> Path:
+    """A str or Path as a Path. TypeError: another kind; ValueError: no name of a file can be so."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{name} is {given(path)}: expected a str or a Path")
+    text = os.fspath(path)
+    if text == "":
+        raise ValueError(f"{name} is empty: expected the name of a file or folder")
+    if not isinstance(text, str):
+        raise TypeError(f"{name} is {given(path)}: expected a str or a Path")
     try:
-        if b"\0" not in os.fsencode(path):
-            return Path(path)
-    except UnicodeEncodeError:                      # half of a surrogate pair
-        pass
-    raise ValueError(f"{brief(ascii(str(path)))} can be no file's name: it holds a NUL character, "
-                     "or what is no letter")
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
+        raise ValueError(f"{name} {shown(text)}: no file can have this name, choose another")
+    return Path(text)
 
 
 def existing_file(path: str | Path) -> Path:
@@ -64,7 +74,7 @@ def existing_file(path: str | Path) -> Path:
     FileNotFoundError; IsADirectoryError; ValueError: a pipe, a device, a socket, or a name that
     cannot be; OSError: one that cannot be reached.
     """
-    path = named(path)
+    path = as_path(path)
     with told(path, "read"):
         mode = mode_of(path)
     if mode is None:
@@ -80,14 +90,14 @@ def existing_file(path: str | Path) -> Path:
 
 def exists(path: str | Path) -> bool:
     """Whether there is anything of this name. OSError: that cannot be told, or it is a loop."""
-    path = named(path)
+    path = as_path(path)
     with told(path, "read"):
         return mode_of(path) is not None
 
 
 def make_folder(path: str | Path) -> Path:
     """→ the Path of a folder, made with those above it unless it is there. OSError: it cannot."""
-    path = named(path)
+    path = as_path(path)
     mode = None
     with told(path, "made a folder"):
         mode = mode_of(path)
@@ -102,11 +112,6 @@ def brief(path: str | Path) -> str:
     """A path as it stands in a message: its end, where it is long."""
     text = str(path)
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
-
-
-def cut(text: str, most: int) -> str:
-    """A text of at most so many characters."""
-    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def mode_of(path: Path) -> int | None:

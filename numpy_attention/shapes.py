@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 
-from numpy_attention.arguments import shown
+from numpy_attention.messages import shown
 
 # in which a layer can be made: float32 trains, float64 checks gradients
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))

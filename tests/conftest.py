@@ -4,6 +4,12 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# few examples, the same at every run, and no clock
+settings.register_profile("short", derandomize=True, max_examples=25, deadline=None, database=None,
+                          suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.load_profile("short")
 
 
 @pytest.fixture

@@ -62,7 +62,8 @@ history = np.zeros((5, 2, 4), F)
 history_read = np.zeros((2, 5, 4), F)
 seen = causal(np.ones((2, 5), bool), 5)
 language_model = LanguageModel.create(rng, 9, 3)
-short = TextBatch(np.ones((3, 2), np.int64), np.ones((2, 2), np.int64), np.arange(2))
+short = TextBatch(np.ones((3, 2), np.int64), np.ones((3, 2), np.int64), np.arange(2))
+short.targets = short.targets[:2]       # as a batch of another class may have them
 
 
 class Wide(DotAttention):
@@ -304,7 +305,7 @@ BAD = {
     "batches: empty corpus": (lambda: PairBatches([], []), ValueError, "is the corpus empty"),
     "batches: size 0": (
         lambda: PairBatches([[4]], [[4]], batch_size=0),
-        ValueError, "batch_size 0"),
+        ValueError, "batch_size = 0"),
     "text: too short": (
         lambda: TextBatches([4, 5, 6], batch_size=20),
         ValueError, "too short for 20 streams"),

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numpy_attention import metrics
 from numpy_attention.data.pairs import Pair
@@ -294,3 +296,24 @@ def test_pairs_without_any_link_are_refused():
         metrics.pointing_accuracy([pointing_at([0], 2)], [UNLINKED])
     with pytest.raises(ValueError, match="no gold alignment"):
         metrics.near_pointing([pointing_at([0], 2)], [UNLINKED])
+
+
+@given(st.lists(st.lists(st.text("abcde", min_size=1, max_size=3), min_size=4, max_size=8),
+                min_size=1, max_size=5))
+def test_a_text_is_its_own_best_translation(sentences):
+    assert metrics.bleu(sentences, sentences).score == pytest.approx(100)
+    assert metrics.chrf(sentences, sentences).score == pytest.approx(100)
+    assert metrics.exact_match(sentences, sentences) == 1
+    by_length = metrics.bleu_by_length(sentences, sentences, map(len, sentences), (4, 6, 9))
+    assert sum(bucket.count for bucket in by_length) == len(sentences)
+
+
+LINKS = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1)
+
+
+@given(st.lists(LINKS, min_size=1, max_size=4))
+def test_gold_links_have_no_error_and_every_error_rate_is_a_share(sets):
+    pairs = [Pair(tuple("abcd"), tuple("xyz"), links) for links in sets]
+    assert metrics.alignment_error_rate([pair.sure for pair in pairs], pairs) == 0
+    assert metrics.alignment_error_rate([{(0, 0)}] * len(pairs), pairs) >= 0
+    assert 0 <= metrics.diagonal_pointing(pairs) <= 1

@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from numpy_attention.paths import (
-    LONGEST, brief, cut, existing_file, exists, make_folder, named, told)
+from numpy_attention.messages import cut
+from numpy_attention.paths import as_path, brief, existing_file, exists, LONGEST, make_folder, told
 
 
 @pytest.fixture
@@ -75,4 +75,4 @@ def test_long_paths_are_told_by_their_end():
 
 
 def test_names_of_bytes_that_are_no_letters_are_names():
-    assert named(os.fsdecode(b"\xff")).name == "\udcff"
+    assert as_path(os.fsdecode(b"\xff")).name == "\udcff"

@@ -218,7 +218,7 @@ def constants(node, place):
 
 
 def arguments(node, place):
-    """Neighbours exchanged, where their order counts; a keyword left to its default; min for max."""
+    """Neighbours exchanged where order counts; a keyword left to its default; min for max."""
     if not isinstance(node, ast.Call):
         return
     name = getattr(node.func, "id", getattr(node.func, "attr", ""))

@@ -1,14 +1,14 @@
-"""Checks the tests beside the gradients: changes one place at a time in the rooms that train, decode,
-measure and record, and sees whether a test fails.
+"""Checks the tests beside the gradients: changes one place at a time in the rooms that train,
+decode, measure and record, and sees whether a test fails.
 
-    python tools/mutate_rooms.py                            all of ROOMS (an hour and a half on one core)
-    python tools/mutate_rooms.py --only training/trainer.py     files or rooms of the package
-    python tools/mutate_rooms.py --sample 50 --seed 7           so many, drawn at random
-    python tools/mutate_rooms.py --workers 2 --resume FILE      in two processes; FILE keeps the outcomes
+    python tools/mutate_rooms.py                            all of ROOMS
+    python tools/mutate_rooms.py --only training runs/words.py      rooms or files of the package
+    python tools/mutate_rooms.py --sample 50 --seed 7       so many, drawn at random
+    python tools/mutate_rooms.py --workers 2 --resume FILE  in two processes; FILE keeps outcomes
 
-What may be changed is said in line_mutants.py. Only tests that run the changed line are tried, those
-of its own file first, the quickest next, until they make up SECONDS. Exit status 1 when a mutant
-survives that harmless.py does not explain, or when what stands there names nothing any more.
+What may be changed is said in line_mutants.py. Only tests that run the changed line are tried,
+those of its own file first, the quickest next, until they make up SECONDS. Exit status 1 when a
+mutant survives that harmless.py does not explain, or when what stands there names nothing any more.
 
 With --resume, a mutant caught is tried again only when its function has changed, one that survived
 when a test has. The table by room at the end is the one in docs/sharpness.md.

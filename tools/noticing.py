@@ -56,7 +56,10 @@ class Watch:
 
 
 def watched(tests):
-    """→ {"seconds": {test: seconds}, "lines": {file: {line: tests}}}. RuntimeError: a test fails."""
+    """→ {"seconds": {test: seconds}, "lines": {file: {line: tests}}}.
+
+    RuntimeError: a test fails.
+    """
     package = Path("numpy_attention").resolve()
     measured = coverage.Coverage(data_file=None, source=[str(package)], config_file=False)
     watch = Watch(measured)

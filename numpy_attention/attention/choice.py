@@ -4,11 +4,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags
 from numpy_attention.attention.local import SEVERAL_SUMS
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Module
 from numpy_attention.names import SCORES, WINDOWS, asked_for, find
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import at_least, expect_sizes
 
 NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
              "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
@@ -45,8 +46,9 @@ class AttentionChoice:
     def __post_init__(self):
         find("attention", self.attention, SCORES)
         find("window", self.window, WINDOWS)
-        at_least(1, width=self.width, alignment=self.alignment, longest=self.longest,
-                 heads=self.heads)
+        expect_sizes(width=self.width, longest=self.longest, heads=self.heads)
+        at_least(1, alignment=self.alignment)
+        expect_flags(backwards=self.backwards)
         if (self.attention, self.window) in REFUSED:
             why = REFUSED[self.attention, self.window]
             raise ValueError(f"{self.attention} with {self.window}: {why}")

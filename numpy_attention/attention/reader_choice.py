@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numpy_attention.arguments import expect_name
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.initializers import glorot
 from numpy_attention.names import READERS
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import at_least, expect_sizes
 
 # the papers' own forms: roles of a state, score, whether there is a bias
 FORMS = {
@@ -38,12 +39,11 @@ class ReaderChoice:
     order: int = 4
 
     def __post_init__(self):
-        if self.attention not in READERS:
-            raise ValueError(f"attention {self.attention!r}: expected one of {', '.join(READERS)}")
-        at_least(0, carried=self.carried)
+        expect_name("attention", self.attention, READERS)
+        expect_sizes(0, carried=self.carried)
         at_least(1, window=self.window)
+        expect_sizes(2, order=self.order)
         if self.attention == "ngram":
-            at_least(2, order=self.order)
             if self.window is not None:
                 raise ValueError(f"window = {self.window}: an N-gram model looks back order − 1 = "
                                  f"{self.order - 1} states, set order")

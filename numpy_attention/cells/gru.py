@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.arguments import shown
+from numpy_attention.messages import shown
 from numpy_attention.cells.cell import (Cell, StepGradients, Steps, expect_steps,
                                         expect_steps_gradient)
 from numpy_attention.initializers import expect_initial, glorot, orthogonal

@@ -22,8 +22,10 @@ import lzma
 import re
 from importlib import resources
 
+from numpy_attention.arguments import expect_name
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.splits import SPLITS
+from numpy_attention.shapes import at_least
 
 # part: least and largest number of tokens on either side
 LENGTHS = {"clauses": (3, 12), "verses": (1, 50)}
@@ -77,9 +79,8 @@ def load_bible_en_es(
     punctuation included, that both sides may have. Raises ValueError for an unknown part or split,
     impossible lengths, and for a damaged file (name and line).
     """
-    if part not in LENGTHS:
-        known = ", ".join(LENGTHS)
-        raise ValueError(f"part {part!r} of bible-en-es is unknown; choose one of {known}")
+    expect_name("part", part, LENGTHS)
+    at_least(1, min_length=min_length, max_length=max_length)
     low, high = LENGTHS[part]
     if min_length is not None:
         low = min_length
@@ -107,9 +108,7 @@ def load_bible_en(split: str = "train") -> list[list[list[str]]]:
 
 def file_name(corpus: str, split: str) -> str:
     """Name of the shipped file that holds a split of a corpus."""
-    if split not in SPLITS:
-        known = ", ".join(SPLITS)
-        raise ValueError(f"split {split!r} of {corpus} is unknown; choose one of {known}")
+    expect_name("split", split, SPLITS)
     return f"{corpus}.{split}.txt.xz"
 
 

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from numpy_attention.arguments import expect_name
+from numpy_attention.messages import shown
 from numpy_attention.data import bible, generators, public
 from numpy_attention.data.corpus import Corpus, GeneratedCorpus, ParallelCorpus, TextCorpus
 from numpy_attention.data.dates import dates
@@ -152,7 +154,9 @@ def find_corpus(name: str, kind: str | None = None) -> Corpus:
 
     ValueError: an unknown name, or another kind; lists those there are.
     """
-    corpus = CORPORA.get(name)
+    corpus = CORPORA.get(name) if isinstance(name, str) else None
+    if kind is not None:
+        expect_name("kind", kind, USED_BY)
     if corpus is None:
         wrong = "is unknown"
     elif kind not in (None, corpus.kind):
@@ -160,7 +164,7 @@ def find_corpus(name: str, kind: str | None = None) -> Corpus:
     else:
         return corpus
     known = ", ".join(one.name for one in CORPORA.values() if kind in (None, one.kind))
-    raise ValueError(f"corpus {name!r} {wrong}; choose one of {known}")
+    raise ValueError(f"corpus {shown(name)} {wrong}; choose one of {known}")
 
 
 def describe(name: str) -> str:

@@ -7,9 +7,12 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from numpy_attention.arguments import expect_generator
+from numpy_attention.messages import shown
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.splits import check_split, split_of
 from numpy_attention.data.text_form import TextForm
+from numpy_attention.shapes import at_least
 
 GENERATED_SIZES = {"train": 20_000, "valid": 1_000, "test": 1_000}
 AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
@@ -48,9 +51,9 @@ class Corpus:
         """One of its parts; None: itself. ValueError: it has no such part."""
         if name is None:
             return self
-        if name not in self.parts:
+        if not isinstance(name, str) or name not in self.parts:
             known = ", ".join(map(str, (None, *self.parts)))
-            raise ValueError(f"part = {name!r}; {self.name} has {known}")
+            raise ValueError(f"part = {shown(name)}; {self.name} has {known}")
         return replace(self, **self.parts[name])
 
 
@@ -95,15 +98,17 @@ class ParallelCorpus(Corpus):
         **options: Any,
     ) -> list[Pair]:
         """The pairs of a split, as `load_parallel` says."""
-        split = self.split_names.get(split, split)
+        if isinstance(split, str):
+            split = self.split_names.get(split, split)
         check_split(split)
+        if rng is not None:
+            expect_generator(rng)
         if options:
             raise ValueError(
                 f"{self.name} does not know the option(s) {', '.join(options)}; they belong to "
                 "generated corpora"
             )
-        if count is not None and count < 1:
-            raise ValueError(f"count = {count}; expected at least 1 pair")
+        at_least(1, count=count, min_length=min_length, max_length=max_length)
         lengths = (min_length, max_length) if self.reads_lengths else ()
         pairs = self.read(split, *lengths)
         return limited(pairs, f"{self.name} ({split})", min_length, max_length, count)

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags, expect_generator, expect_kind, expect_name
 from numpy_attention.data.generators import distinct
 from numpy_attention.data.pairs import Pair
+from numpy_attention.shapes import expect_whole
 
 MONTHS = (
     "January February March April May June "
@@ -66,6 +68,10 @@ def dates(
     Raises ValueError for years outside 1000 … 9999 or in the wrong order, or when there are fewer
     than `count` sources.
     """
+    expect_generator(rng)
+    expect_flags(sure_months=sure_months)
+    expect_whole("first_year", first_year, 1000, 9999)
+    expect_whole("last_year", last_year, 1000, 9999)
     if not 1000 <= first_year <= last_year <= 9999:
         raise ValueError(
             f"years {first_year} to {last_year}; expected 1000 ≤ first_year ≤ last_year ≤ 9999"
@@ -86,6 +92,8 @@ def dates(
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
     """The pair of a `datetime.date` written in one of `FORMATS`; links as `dates` says."""
+    expect_kind("date", date, datetime.date, "a datetime.date")
+    expect_name("layout", layout, FORMATS)
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

@@ -13,9 +13,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from numpy_attention.arguments import expect_function, expect_generator, expect_kind
 from numpy_attention.data.pairs import Pair
+from numpy_attention.shapes import expect_whole
 
 LONGEST = 1_000     # tokens of a made-up sequence
+LARGEST = 2**31 - 1     # tokens to choose from
+MOST = 10_000_000   # pairs at a time: more would not go into memory, or take hours
 
 
 def distinct(
@@ -28,15 +32,20 @@ def distinct(
     """`count` pairs with different sources from `draw(rng)`; `keep(pair)` may refuse some.
 
     Raises ValueError after `max_misses` draws in a row that bring nothing new: there are not so
-    many sources.
+    many sources. TypeError: rng is no Generator, or a draw no Pair.
     """
-    if count < 1:
-        raise ValueError(f"count = {count}; expected at least 1 pair")
+    expect_generator(rng)
+    expect_whole("count", count, 1, MOST)
+    expect_whole("max_misses", max_misses, 1)
+    expect_function("draw", draw, "a function that draws a Pair by a Generator")
+    if keep is not None:
+        expect_function("keep", keep, "a function that takes or leaves a Pair")
     pairs: list[Pair] = []
     seen = set()
     misses = 0
     while len(pairs) < count:
         pair = draw(rng)
+        expect_kind("what `draw` gives", pair, Pair, "a Pair")
         if pair.source not in seen and (keep is None or keep(pair)):
             seen.add(pair.source)
             pairs.append(pair)
@@ -99,10 +108,15 @@ def _sequences(
     keep: Callable[[Pair], bool] | None,
     pair_of: Callable[[tuple[str, ...]], Pair],
 ) -> list[Pair]:
-    if vocabulary_size < 1 or not 1 <= min_length <= max_length <= LONGEST:
+    expect_generator(rng)
+    expect_whole("count", count, 1, MOST)
+    expect_whole("vocabulary_size", vocabulary_size, 1, LARGEST)
+    expect_whole("min_length", min_length, 1)
+    expect_whole("max_length", max_length, 1)
+    if not min_length <= max_length <= LONGEST:
         raise ValueError(
-            f"vocabulary_size = {vocabulary_size}, lengths {min_length} to {max_length}; expected "
-            f"vocabulary_size ≥ 1 and 1 ≤ min_length ≤ max_length ≤ {LONGEST:,}"
+            f"lengths {min_length} to {max_length}; expected 1 ≤ min_length ≤ max_length ≤ "
+            f"{LONGEST:,}"
         )
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:

@@ -14,12 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags, expect_kind
+from numpy_attention.paths import as_path, existing_file
 from numpy_attention.data.held_out import hold_out_end, hold_out_pairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.reading import bytes_of
 from numpy_attention.data.running_text import Text, read
 from numpy_attention.data.text_form import TextForm
-from numpy_attention.paths import existing_file
+from numpy_attention.shapes import at_least, expect_whole
 
 
 @dataclass(kw_only=True)
@@ -42,6 +44,8 @@ class OwnFiles:
     digest: str = ""
 
     def __post_init__(self) -> None:
+        expect_flags(lowercase=self.lowercase, tokenize=self.tokenize)
+        expect_kind("digest", self.digest, str, "the text that a run keeps")
         if not self.digest:
             for name, path in self._paths().items():
                 setattr(self, name, str(path.resolve()))
@@ -91,7 +95,8 @@ class OwnFiles:
     def _paths(self) -> dict[str, Path]:
         """{field: path} of the files there are; errors as `existing_file` has them."""
         named = {name: getattr(self, name) for name in self.FILES}
-        paths = {name: path for name, path in named.items() if path is not None}
+        as_path(named[self.FILES[0]], self.FILES[0])
+        paths = {name: as_path(path, name) for name, path in named.items() if path is not None}
         return {name: existing_file(path) for name, path in paths.items()}
 
     def _digest_now(self) -> str:
@@ -122,6 +127,8 @@ class OwnPairs(OwnFiles):
     count: int | None = None
 
     def __post_init__(self) -> None:
+        expect_whole("held_out_seed", self.held_out_seed, 0)
+        at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError(
                 "a validation file is given for one side only: give valid_source and "
@@ -163,6 +170,7 @@ class OwnText(OwnFiles):
     characters: bool = False
 
     def __post_init__(self) -> None:
+        expect_flags(characters=self.characters)
         if self.characters and self.tokenize:
             raise ValueError(
                 "tokenize cuts text into words, and characters into letters: give one of them"

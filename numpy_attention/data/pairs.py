@@ -7,7 +7,15 @@ link is possible as well.
 """
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.arguments import expect_all, expect_kind, expect_list, expect_tokens, listed
+from numpy_attention.messages import given
+from numpy_attention.shapes import at_least
 
 
 @dataclass(frozen=True)
@@ -31,10 +39,15 @@ class Pair:
                 "a Pair takes sequences of tokens, not a string: split it first, for instance "
                 "text.split()"
             )
-        object.__setattr__(self, "source", tuple(self.source))
-        object.__setattr__(self, "target", tuple(self.target))
-        object.__setattr__(self, "sure", frozenset(self.sure))
-        object.__setattr__(self, "possible", self.sure.union(self.possible))
+        for name in ("source", "target"):
+            tokens = getattr(self, name)
+            expect_tokens(name, tokens)
+            object.__setattr__(self, name, tuple(tokens))
+        sure = as_set("sure", self.sure)
+        possible = sure.union(as_set("possible", self.possible))
+        expect_links(possible)
+        object.__setattr__(self, "sure", sure)
+        object.__setattr__(self, "possible", possible)
         for i, j in self.possible:
             if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
                 raise ValueError(
@@ -50,8 +63,37 @@ class Pair:
         return Pair(self.target, self.source, sure, possible)
 
 
+def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
+    """Links as a frozenset. TypeError: nothing that holds links."""
+    if isinstance(links, (set, frozenset)):
+        return frozenset(links)
+    pairs = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
+             for link in listed(name, links, "links")]
+    expect_links(pairs)
+    return frozenset(pairs)
+
+
+def expect_links(links: Collection[Any]) -> None:
+    """Refuse what are no pairs of whole numbers. TypeError."""
+    for link in links:
+        if type(link) is tuple and len(link) == 2 and type(link[0]) is type(link[1]) is int:
+            continue                            # the common case is cheap: corpora have many links
+        if not (isinstance(link, tuple) and len(link) == 2 and all(map(_is_whole, link))):
+            raise TypeError(f"a link is {given(link)}: expected (source position, target position)")
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+
+
+def expect_pairs(pairs: Any) -> None:
+    """Refuse what is no list of Pairs. TypeError."""
+    expect_list("pairs", pairs, "Pairs")
+    expect_all("pairs", pairs, Pair, "a Pair")
+
+
 def limited(
-    pairs: list[Pair],
+    pairs: Sequence[Pair],
     name: str,
     min_length: int | None = None,
     max_length: int | None = None,
@@ -61,6 +103,9 @@ def limited(
 
     None: no such limit. ValueError: none is left; it says of which corpus or file, `name`.
     """
+    expect_pairs(pairs)
+    expect_kind("name", name, str, "the name of a corpus or file")
+    at_least(1, min_length=min_length, max_length=max_length, count=count)
     low = min_length or 1
     high = max_length or math.inf
     kept = [

@@ -9,10 +9,12 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from numpy_attention.data.pairs import Pair
+from numpy_attention.arguments import expect_flags, expect_function, expect_tokens
 from numpy_attention.paths import existing_file, told
+from numpy_attention.data.pairs import Pair
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
+CUTTER = "a function that cuts a line into a list of tokens, such as str.split"
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -67,6 +69,7 @@ def read_pairs(
     tokens: what cuts a line. Raises ValueError for files of unequal length, an empty line, an empty
     file, or text that is not UTF-8.
     """
+    expect_function("tokens", tokens, CUTTER)
     sources = read_lines(source_path)
     targets = read_lines(target_path)
     if len(sources) != len(targets):
@@ -86,7 +89,7 @@ def read_pairs(
                 raise ValueError(
                     f"{path}, line {number}: empty; remove this line from both files, or fill it in"
                 )
-        pairs.append(Pair(tuple(tokens(source)), tuple(tokens(target))))
+        pairs.append(Pair(_cut(source, tokens), _cut(target, tokens)))
     return pairs
 
 
@@ -97,6 +100,8 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     Raises ValueError with file and line for a line without two or three columns or with an empty
     sentence, and for an empty file.
     """
+    expect_function("source_tokens", source_tokens, CUTTER)
+    expect_function("target_tokens", target_tokens, CUTTER)
     pairs = []
     for number, line in enumerate(read_lines(path), 1):
         columns = line.split("\t")
@@ -108,7 +113,7 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
         for side, text in zip(("source", "target"), columns):
             if not text.strip():
                 raise ValueError(f"{path}, line {number}: empty {side}; remove the line")
-        pairs.append(Pair(tuple(source_tokens(columns[0])), tuple(target_tokens(columns[1]))))
+        pairs.append(Pair(_cut(columns[0], source_tokens), _cut(columns[1], target_tokens)))
     if not pairs:
         raise ValueError(f"{path} is empty; it needs lines of the form source TAB target")
     return pairs
@@ -123,7 +128,16 @@ def read_text(
     end of a blank line as a token). Raises ValueError for a file without any token, or text that is
     not UTF-8.
     """
-    sentences = [tokens(line) for line in read_lines(path)]
+    expect_function("tokens", tokens, CUTTER)
+    expect_flags(blank_lines=blank_lines)
+    sentences = [list(_cut(line, tokens)) for line in read_lines(path)]
     if not any(sentences):
         raise ValueError(f"{path} holds no text; it needs one sentence a line")
     return [sentence for sentence in sentences if sentence or blank_lines]
+
+
+def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
+    """The tokens of a line. TypeError: what cuts it gives something else."""
+    cut = tokens(line)
+    expect_tokens("what `tokens` gives", cut)
+    return tuple(cut)

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from numpy_attention.arguments import (expect_flags, expect_kind, expect_list, expect_methods,
+                                       expect_name, expect_tokens)
 from numpy_attention.data.corpora import text_corpus
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.reading import read_lines, read_text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
-from numpy_attention.names import STATES
+from numpy_attention.names import STATES, UNITS
 
 Sentence = list[str]
 
@@ -19,12 +21,21 @@ class Text:
 
     Words: </s> ends every sentence. Characters: a sentence is a stretch of text with its own line
     ends; none is added. whole: the text came as articles, so that a state can be reset between
-    them.
+    them. TypeError: articles that are no lists of lists of tokens; ValueError: another unit.
     """
 
     articles: list[list[Sentence]]
     unit: str = "words"
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        expect_name("unit", self.unit, UNITS)
+        expect_flags(whole=self.whole)
+        expect_list("articles", self.articles, "articles, which are lists of sentences")
+        for n, article in enumerate(self.articles):
+            expect_list(f"article {n}", article, "sentences, which are lists of tokens")
+            for sentence in article:
+                expect_tokens(f"a sentence of article {n}", sentence)
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -40,6 +51,7 @@ class Text:
         They are articles, or sentences, blank ones left out. ValueError: another state, or a text
         that does not come so.
         """
+        expect_name("state", state, STATES[1:])
         if state == "article":
             if not self.whole:
                 raise ValueError(
@@ -47,14 +59,12 @@ class Text:
                     "of them, or a model whose state is 'carried' or of a 'sentence'"
                 )
             parts = self.articles
-        elif state == "sentence":
+        else:
             if self.unit == "characters":
                 raise ValueError(
                     "a text of characters has no sentences of its own: choose state 'carried'"
                 )
             parts = [[sentence] for sentence in self.sentences if sentence]
-        else:
-            raise ValueError(f"state {state!r}: expected one of {', '.join(STATES)}")
         return [[EOS] + self._ids(part, vocabulary) for part in parts]
 
     def as_characters(self) -> "Text":
@@ -67,6 +77,7 @@ class Text:
         return Text([[list(text)] for text in texts], "characters", self.whole)
 
     def _ids(self, sentences: list[Sentence], vocabulary: AnyVocabulary) -> list[int]:
+        expect_methods("vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         end = [EOS] if self.unit == "words" else []
         return [id for sentence in sentences for id in vocabulary.encode(sentence) + end]
 
@@ -83,6 +94,7 @@ def read(path: str | Path, form: TextForm) -> Text:
 
     ValueError: a file without text.
     """
+    expect_kind("form", form, TextForm, "a TextForm")
     if form.cut != "characters":
         return Text([read_text(path, form.tokens)])
     letters = form.tokens("".join(line + "\n" for line in read_lines(path)))

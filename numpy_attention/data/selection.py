@@ -15,6 +15,8 @@ or the reader's own text (see `own_text`):
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
+from numpy_attention.arguments import expect_kind
+from numpy_attention.messages import shown
 from numpy_attention.data import running_text
 from numpy_attention.data.corpora import find_corpus, load_parallel
 from numpy_attention.data.own_text import OwnPairs, OwnText
@@ -51,6 +53,7 @@ def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
     kind: "parallel" or "text", where a corpus by name must be of that kind. ValueError: it is
     of another, or unknown.
     """
+    expect_kind("saved", saved, dict, "the dict of a selection")
     if "source" in saved:
         return _made(OwnPairs, saved)
     if "text" in saved:
@@ -59,7 +62,7 @@ def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
         return Unknown()
     if find_corpus(saved["name"], kind).kind == "text":
         return _made(NamedText, saved)
-    return NamedPairs(saved)
+    return _made(NamedPairs, {"arguments": saved})
 
 
 def _made(kind: Any, saved: dict[str, Any]) -> Any:
@@ -83,9 +86,10 @@ class NamedPairs:
     arguments: dict[str, Any]
 
     def __post_init__(self) -> None:
-        for name in ("split", "rng"):
-            if name in self.arguments:
-                raise ValueError(f"{name} is no part of what a run learns from: leave it out")
+        for name in self.arguments:
+            if not isinstance(name, str) or name in ("split", "rng"):
+                raise ValueError(f"{shown(name)} is no part of what a run learns from: leave it "
+                                 "out")
 
     @property
     def label(self) -> str:

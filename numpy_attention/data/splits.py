@@ -8,13 +8,15 @@ in one split.
 import hashlib
 from collections.abc import Sequence
 
+from numpy_attention.arguments import expect_number, expect_tokens
+from numpy_attention.messages import shown
 from numpy_attention.names import SPLITS
 
 
 def check_split(split: str) -> None:
     """Raises ValueError unless `split` is "train", "valid" or "test"."""
-    if split not in SPLITS:
-        raise ValueError(f"split = {split!r}; expected one of {', '.join(SPLITS)}")
+    if not isinstance(split, str) or split not in SPLITS:
+        raise ValueError(f"split = {shown(split)}; expected one of {', '.join(SPLITS)}")
 
 
 def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
@@ -24,8 +26,10 @@ def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
     spaces; the first 8 bytes of their sha256 are u · 2⁶⁴, and u < held_out/2 means test,
     u < held_out valid, else train. So "go ." and "Go !" belong together.
     """
+    expect_tokens("tokens", tokens)
+    expect_number("held_out", held_out, 0, 1, "a share from 0 to 1")
     words = [token.lower() for token in tokens if any(map(str.isalnum, token))] or tokens
-    digest = hashlib.sha256(" ".join(words).encode("utf-8")).digest()
+    digest = hashlib.sha256(" ".join(words).encode("utf-8", "surrogatepass")).digest()
     u = int.from_bytes(digest[:8], "big") / 2**64
     if u < held_out / 2:
         return "test"

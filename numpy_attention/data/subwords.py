@@ -9,9 +9,13 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from numpy_attention.data.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from numpy_attention.arguments import encodable, expect_kind, expect_text, expect_tokens, listed
+from numpy_attention.data.vocabulary import (BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary,
+                                             expect_id)
+from numpy_attention.shapes import expect_whole
 
 START = "▁"     # begins the first piece of a word
+LARGEST = 2**31 - 1     # ids that sentencepiece can count
 
 
 class Subwords:
@@ -27,6 +31,9 @@ class Subwords:
         ValueError: sentencepiece is not installed, or this is nothing of its own.
         """
         library = _sentencepiece()
+        expect_kind("saved", saved, str, "the text that a vocabulary of subwords saved")
+        if not saved:
+            raise ValueError("a vocabulary of subwords that is empty: is the file damaged?")
         self._saved = saved
         self._pieces: dict[str, list[int]] = {}  # word → its ids, each cut once
         try:
@@ -45,8 +52,13 @@ class Subwords:
         `whose` text is said); sentencepiece is not installed.
         """
         library = _sentencepiece()
+        expect_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)
         file = io.BytesIO()
-        lines = [" ".join(words) for words in sentences]
+        lines = []
+        for n, words in enumerate(listed("sentences", sentences, "sentences")):
+            expect_tokens(f"sentence {n}", words)
+            lines.append(" ".join(words))
+            expect_text(f"sentence {n}", lines[-1])
         if not any(lines):
             raise ValueError("no words to cut into subwords: the text is empty")
         try:
@@ -66,7 +78,7 @@ class Subwords:
                 num_threads=1,
                 minloglevel=2,
             )
-        except (RuntimeError, OSError) as error:
+        except (RuntimeError, OSError, SystemError) as error:
             last = str(error).strip().split("\n")[-1]
             reason = last.split("] ")[-1].split(" Increase vocab_size")[0]
             raise ValueError(
@@ -89,7 +101,7 @@ class Subwords:
     __hash__ = None  # type: ignore[assignment]
 
     def __contains__(self, word: object) -> bool:
-        return UNK not in self._ids(str(word))
+        return isinstance(word, str) and UNK not in self._ids(word)
 
     def __repr__(self) -> str:
         special = len(SPECIAL_TOKENS)
@@ -98,23 +110,22 @@ class Subwords:
 
     def _ids(self, word: str) -> list[int]:
         if word not in self._pieces:
-            self._pieces[word] = self._model.encode(word) or [UNK]
+            self._pieces[word] = (self._model.encode(word) if encodable(word) else []) or [UNK]
         return self._pieces[word]
 
     def encode(self, words: Sequence[str]) -> list[int]:
         """Ids of all pieces of the words."""
+        expect_tokens("words", words)
         return [id for word in words for id in self._ids(word)]
 
     def places(self, words: Sequence[str]) -> list[int]:
         """For each piece of the words, which of them it belongs to."""
+        expect_tokens("words", words)
         return [n for n, word in enumerate(words) for _ in self._ids(word)]
 
     def token(self, id: int) -> str:
         """The piece of one id. ValueError: an id outside 0 … V − 1."""
-        if not 0 <= id < len(self):
-            raise ValueError(
-                f"id {id} is not in this vocabulary, whose ids go from 0 to {len(self) - 1}"
-            )
+        expect_id(id, self)
         return self._model.id_to_piece(int(id))
 
     def decode(self, ids: Iterable[int]) -> list[str]:
@@ -128,7 +139,8 @@ class Subwords:
         """
         words: list[str] = []
         places = []
-        for id in ids:
+        for id in listed("ids", ids, "ids"):
+            expect_id(id, self)
             if id == EOS:
                 break
             if id not in (PAD, BOS):
@@ -145,7 +157,10 @@ class Subwords:
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
         """The share of the words with a letter that this vocabulary does not know, from 0 to 1."""
-        words = [word for sentence in sentences for word in sentence]
+        words = []
+        for n, sentence in enumerate(listed("sentences", sentences, "sentences")):
+            expect_tokens(f"sentence {n}", sentence)
+            words += list(sentence)
         if not words:
             raise ValueError("no tokens to measure: the sentences are empty")
         return sum(word not in self for word in words) / len(words)

@@ -6,8 +6,14 @@ Ordinary tokens count from 4.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any
+
+import numpy as np
+
+from numpy_attention.arguments import expect_list, expect_tokens, listed
+from numpy_attention.messages import given
+from numpy_attention.shapes import at_least, expect_whole
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -28,7 +34,8 @@ class Vocabulary:
                 "Vocabulary takes a list of tokens, not one string; for characters write list(text)"
             )
         # str(…): a string of another class, such as NumPy's, becomes a plain one
-        self.tokens = [str(token) if isinstance(token, str) else token for token in tokens]
+        self.tokens = [str(token) if isinstance(token, str) else token
+                       for token in listed("tokens", tokens, "tokens")]
         if not self.tokens:
             raise ValueError(
                 "a vocabulary needs at least one token besides the special ones; got none"
@@ -37,8 +44,7 @@ class Vocabulary:
         for index, token in enumerate(self.tokens):
             if not isinstance(token, str):
                 raise TypeError(
-                    f"token {index} is {token!r} ({type(token).__name__}); a vocabulary holds "
-                    "strings"
+                    f"token {index} is {given(token)}; a vocabulary holds strings"
                 )
             if not token or "\0" in token:
                 raise ValueError(
@@ -66,18 +72,28 @@ class Vocabulary:
         Special tokens in the text (`<unk>` in the Penn Treebank) are not counted. Raises ValueError
         if nothing is left.
         """
+        at_least(0, max_size=max_size)
+        expect_whole("min_count", min_count, 1)
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
             raise ValueError(
                 f"max_size = {max_size} leaves no room beside the {len(SPECIAL_TOKENS)} special "
                 "tokens"
             )
         counts: Counter[str] = Counter()
-        for sentence in sentences:
-            counts.update(sentence)
+        for n, sentence in enumerate(listed("sentences", sentences, "sentences")):
+            try:
+                counts.update(_words(n, sentence))
+            except TypeError:                   # a list, or another token that no table can hold
+                expect_tokens(f"sentence {n}", sentence)
         for token in SPECIAL_TOKENS:
             counts.pop(token, None)
         if not counts:
             raise ValueError("no tokens to build a vocabulary from: the text is empty")
+        for token in counts:
+            if not isinstance(token, str):
+                raise TypeError(
+                    f"the text holds {given(token)}: expected tokens, which are strings"
+                )
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
             most = max(counts.values())
@@ -115,20 +131,19 @@ class Vocabulary:
         control: they get UNK too. A string is taken as its characters. Raises TypeError for a token
         that is not a string.
         """
-        ids = [self._ids.get(token, UNK) for token in tokens]
+        if not isinstance(tokens, str):
+            expect_list("tokens", tokens, "tokens")
+        try:
+            ids = [self._ids.get(token, UNK) for token in tokens]
+        except TypeError:                       # a list, or another token that no table can hold
+            ids = [UNK]
         if UNK in ids:
-            for token in tokens:
-                if not isinstance(token, str):
-                    kind = type(token).__name__
-                    raise TypeError(f"encode takes strings, got {token!r} ({kind})")
+            expect_tokens("tokens", list(tokens))
         return ids
 
     def token(self, id: int) -> str:
         """The token of one id. Raises ValueError for an id outside 0 … V − 1."""
-        if not 0 <= id < len(self):
-            raise ValueError(
-                f"id {id} is not in this vocabulary, whose ids go from 0 to {len(self) - 1}"
-            )
+        expect_id(id, self)
         if id < len(SPECIAL_TOKENS):
             return SPECIAL_TOKENS[id]
         return self.tokens[id - len(SPECIAL_TOKENS)]
@@ -140,7 +155,8 @@ class Vocabulary:
         vocabulary.
         """
         tokens = []
-        for id in ids:
+        for id in listed("ids", ids, "ids"):
+            expect_id(id, self)
             if id == EOS:
                 break
             if id != PAD and id != BOS:
@@ -155,6 +171,8 @@ class Vocabulary:
 
     def places(self, tokens: Sequence[str]) -> list[int]:
         """For each id of `encode(tokens)`, which of the tokens it belongs to."""
+        if not isinstance(tokens, str):
+            expect_tokens("tokens", tokens)
         return list(range(len(tokens)))
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
@@ -170,9 +188,25 @@ class Vocabulary:
         Raises ValueError when there is no token at all.
         """
         total = unknown = 0
-        for sentence in sentences:
-            total += len(sentence)
-            unknown += sum(token not in self._ids for token in sentence)
+        for n, sentence in enumerate(listed("sentences", sentences, "sentences")):
+            ids = self.encode(_words(n, sentence))
+            total += len(ids)
+            unknown += ids.count(UNK)
         if not total:
             raise ValueError("no tokens to measure: the sentences are empty")
         return unknown / total
+
+
+def expect_id(id: Any, vocabulary: Sized) -> None:
+    """Refuse what is no id of this vocabulary. TypeError: no whole number; ValueError: outside."""
+    if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
+        raise TypeError(f"an id is {given(id)}: expected a whole number")
+    if not 0 <= id < len(vocabulary):
+        raise ValueError(
+            f"id {id} is not in this vocabulary, whose ids go from 0 to {len(vocabulary) - 1}"
+        )
+
+
+def _words(n: int, sentence: Any) -> Any:
+    """Sentence n of a text: a string, which is its characters, or a list. TypeError: neither."""
+    return sentence if isinstance(sentence, str) else listed(f"sentence {n}", sentence, "tokens")

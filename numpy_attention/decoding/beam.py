@@ -5,9 +5,13 @@ from itertools import groupby
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
-from numpy_attention.decoding.hypothesis import Hypothesis, Prefix, forbid, longest
+from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_penalty, expect_sources,
+                                                 forbid, longest)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.module import Array
+from numpy_attention.shapes import expect_whole
+
+WIDEST = 10_000     # hypotheses that a beam may keep
 
 
 def beam_search(model: Translator, source: Array, source_mask: Array, beam: int = 5,
@@ -24,8 +28,9 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
     ValueError: an empty sentence, beam or max_length below 1; ArithmeticError: log p is not a
     number.
     """
-    if beam < 1:
-        raise ValueError(f"beam {beam}: expected at least 1")
+    expect_sources(model, source, source_mask)
+    expect_whole("beam", beam, 1, WIDEST)
+    expect_penalty(length_penalty)
     limit = longest(source_mask, max_length)                        # (B,)
     lengths = source_mask.sum(0)                                    # (B,)
     state = model.start(source, source_mask)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
-from numpy_attention.decoding.hypothesis import Hypothesis, Prefix, forbid, longest
+from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_sources, forbid,
+                                                 longest)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.module import Array
 
@@ -16,6 +17,7 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     more. <pad> and <s> are never chosen. Sentences that have ended leave the batch. ValueError: an
     empty sentence, max_length below 1; ArithmeticError: log p is not a number.
     """
+    expect_sources(model, source, source_mask)
     limit = longest(source_mask, max_length)                        # (B,)
     lengths = source_mask.sum(0)                                    # (B,)
     state = model.start(source, source_mask)

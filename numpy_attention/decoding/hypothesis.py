@@ -1,13 +1,14 @@
 """What decoding returns, and what every search checks first."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Sequence
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
+from numpy_attention.arguments import expect_methods, expect_number
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import at_least, expect_integers, expect_mask
 
 
 @dataclass
@@ -31,8 +32,10 @@ class Hypothesis:
     def score(self, length_penalty: float) -> float:
         """log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14).
 
-        The length is that with </s>. A length_penalty of 0 compares sums of log p.
+        The length is that with </s>. A length_penalty of 0 compares sums of log p. ValueError: it
+        is no number, or one whose power overflows.
         """
+        expect_penalty(length_penalty)
         return self.log_probability / ((5 + len(self.ids)) / 6) ** length_penalty
 
 
@@ -56,11 +59,27 @@ class Prefix(NamedTuple):
         return Hypothesis(self.ids, self.log_probability, np.array(self.weights))
 
 
+def expect_penalty(length_penalty: float) -> None:
+    """Refuse what is no exponent of a length. ValueError."""
+    expect_number("length_penalty", length_penalty, -100, 100, "a number from -100 to 100")
+
+
+def expect_sources(model: Any, source: Array, source_mask: Array) -> None:
+    """Refuse what is no translator, and sources that no batch holds.
+
+    TypeError: another kind of argument; ValueError: source and source_mask are not (S, B).
+    """
+    expect_methods("model", model, "a translator", "start", "next")
+    expect_integers("source", source, (None, None), "(S, B)")
+    expect_mask(source_mask, source.shape, "(S, B)", "source_mask")
+
+
 def longest(source_mask: Array, max_length: int | None) -> Array:
     """Steps to allow each sentence (B,): twice its source's length and 10 more, or max_length.
 
     ValueError: an empty sentence, or a max_length below 1.
     """
+    expect_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
     if (lengths < 1).any():
         raise ValueError("an empty source sentence, expected at least its </s>: "
@@ -69,7 +88,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
     if max_length is None:
         return limit
     at_least(1, max_length=max_length)
-    return np.minimum(max_length, limit)
+    return np.minimum(min(max_length, int(limit.max(initial=1))), limit)
 
 
 def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:

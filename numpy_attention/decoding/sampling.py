@@ -1,14 +1,17 @@
 """Sampling: a language model writes on, or a translator writes, drawing one token after another."""
 
-import math
 from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
+from numpy_attention.arguments import (as_integers, expect_flags, expect_generator, expect_kind,
+                                       expect_methods, expect_number)
+from numpy_attention.messages import given
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK
 from numpy_attention.decoding.hypothesis import forbid
 from numpy_attention.decoding.protocols import LanguageModel
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least, expect, expect_whole
 
 
 class Reading(NamedTuple):
@@ -29,6 +32,8 @@ class Choice(NamedTuple):
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
     """Walk a model through ids, of which the first is usually </s>. ValueError: no ids."""
+    expect_methods("model", model, "a language model", "next")
+    as_integers("ids", ids)
     if not len(ids):
         raise ValueError("no ids to read: expected at least one, usually </s>, "
                          "after which a text begins")
@@ -57,13 +62,19 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     TypeError: rng is no Generator. ValueError, at once: settings out of range. ArithmeticError: log
     p is not a number, or nothing is left to choose from.
     """
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng is {type(rng).__name__}: pass numpy.random.default_rng(seed)")
-    _check(length, sentences, temperature, top_k, top_p)
+    expect_methods("model", model, "a language model", "next")
+    expect_kind("start", start, Reading, "a Reading, as `read` gives")
+    expect_generator(rng)
+    expect_flags(reset=reset)
+    expect_whole("length", length, 1)
+    at_least(1, sentences=sentences)
+    never = _tokens_of(never, start)
+    _check(temperature, top_k, top_p)
 
     def choices() -> Iterator[Choice]:
         log_probs, seen, state = start
         weights = seen[-1]
+        chosen = EOS
         ended = 0
         for step in range(length):
             if step:
@@ -88,7 +99,17 @@ def _next(model: LanguageModel, id: int, state: Any) -> tuple[Array, Array | Non
 
 def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
            top_k: int | None = None, top_p: float | None = None) -> int:
-    """Draw one id from log p (V,), which need not add up to 1; −inf is never drawn."""
+    """Draw one id from log p (V,), which need not add up to 1; −inf is never drawn.
+
+    Errors as `sample` has them.
+    """
+    if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
+        raise TypeError(f"log_p is {given(log_p)}: expected an array of floats (V,)")
+    expect("log_p", log_p, (None,), "(V,)", "of one token alone")
+    expect_generator(rng)
+    _check(temperature, top_k, top_p)
+    if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
+        raise ArithmeticError("log_p has NaN in it, or nothing to choose from")
     if temperature == 0:
         return int(log_p.argmax())
     with np.errstate(over="ignore"):
@@ -103,13 +124,21 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     return int(ids[np.searchsorted(total, drawn, side="right")])
 
 
-def _check(length: int, sentences: int | None, temperature: float, top_k: int | None,
-           top_p: float | None) -> None:
-    for name, value in (("length", length), ("sentences", sentences), ("top_k", top_k)):
-        if value is not None and not value >= 1:
-            raise ValueError(f"{name} {value}: expected at least 1")
-    if not 0 <= temperature < math.inf:
-        raise ValueError(f"temperature {temperature}: expected a number of at least 0; "
-                         "0 takes the most probable token")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p {top_p}: expected a share above 0 and at most 1")
+def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
+    expect_number("temperature", temperature, 0,
+                  expected="a number of at least 0; 0 takes the most probable token")
+    at_least(1, top_k=top_k)
+    if top_p is not None:
+        expect_number("top_p", top_p, np.nextafter(0, 1), 1, "a share above 0 and at most 1")
+
+
+def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
+    """Ids that are never chosen, those of the vocabulary. ValueError: there are no such."""
+    ids = as_integers("never", never)
+    if not isinstance(start.log_probabilities, np.ndarray):
+        raise TypeError(f"start holds {given(start.log_probabilities)}: expected a Reading, as "
+                        "`read` gives")
+    V = len(start.log_probabilities)
+    if ids.size and not 0 <= ids.min() <= ids.max() < V:
+        raise ValueError(f"never holds {ids.min()} to {ids.max()}: expected ids from 0 to {V - 1}")
+    return ids.tolist()

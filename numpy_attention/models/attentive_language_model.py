@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags, expect_number
+from numpy_attention.messages import given
 from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
@@ -13,7 +15,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import LanguageModel, ReadCache, stack_of
 from numpy_attention.module import Module
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import at_least, expect_integers, expect_sizes
 
 
 class Cache(NamedTuple):
@@ -48,9 +50,16 @@ class AttentiveLanguageModel(LanguageModel):
 
         ValueError: an unknown name, sizes that do not fit.
         """
+        strange = [setting for setting in reading if setting not in ReaderChoice.__match_args__]
+        if strange:
+            raise ValueError(f"{', '.join(strange)}: expected settings of a reader, which are "
+                             f"{', '.join(ReaderChoice.__match_args__)}")
         choice = ReaderChoice(attention, **reading)
-        at_least(choice.roles, hidden=hidden)
-        at_least(1, layers=layers, embedding=embedding)
+        expect_sizes(choice.roles, hidden=hidden)
+        expect_sizes(vocabulary=vocabulary, layers=layers)
+        at_least(1, embedding=embedding)
+        expect_flags(tied=tied)
+        expect_number("forget_bias", forget_bias)
         size = hidden // choice.roles
         embedding = embedding or size
         outputs = embedding if tied else size
@@ -64,7 +73,7 @@ class AttentiveLanguageModel(LanguageModel):
 
     def forward(self, batch, state=None, rng=None):
         """→ y (T, B, K) after dropout, the state to carry on, cache."""
-        states, memory = state or (None, None)
+        states, memory = both(state)
         h, states, read = self.read(batch, states, rng)
         y, memory, _, reader = self.reader.forward(h, batch.inputs != PAD, memory)      # (T, B, K)
         y, dropped = self.dropout.forward(y, rng, position_names(len(y), batch.rows))
@@ -84,7 +93,7 @@ class AttentiveLanguageModel(LanguageModel):
 
         An N-gram has no weights: None.
         """
-        states, memory = state or (None, None)
+        states, memory = both(state)
         h, states, _ = self.read(batch, states)
         _, memory, weights, _ = self.reader.forward(h, batch.inputs != PAD, memory)
         return weights, (states, memory)
@@ -95,10 +104,21 @@ class AttentiveLanguageModel(LanguageModel):
         The weights are over the states remembered, oldest first: the last `reader.reach`, or as
         many as there are.
         """
-        states, memory = state or (None, None)
+        expect_integers("tokens", tokens, (None,), "(B,)")
+        states, memory = both(state)
         x, _ = self.embedding.forward(tokens[None])                                     # (1, B, E)
         h, states, _ = self.cells.forward(x, states)                                    # (1, B, H)
         known = np.ones((1, len(tokens)), bool)
         y, memory, weights, _ = self.reader.forward(h, known, memory, self.reader.reach)
         looked = None if weights is None else weights[0, :, :-1]
         return self.output.log_probabilities(y[0]), looked, (states, memory)
+
+
+def both(state):
+    """A carried state, or None, as (states of the cells, memory of the reader). TypeError."""
+    if state is None:
+        return None, None
+    if not isinstance(state, tuple) or len(state) != 2:
+        raise TypeError(f"state is {given(state)}: expected None, or what this model gave, the "
+                        "states of its cells and the memory of its reader")
+    return state

@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags
 from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.models.registry import build
+from numpy_attention.names import TRANSLATORS, find
+from numpy_attention.shapes import expect_sizes, expect_whole
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
@@ -20,6 +23,9 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 
     ValueError: a budget too small for n = 1.
     """
+    expect_whole("parameters", parameters, 1)
+    expect_sizes(vocabulary=vocabulary)
+    expect_flags(tied=tied)
     parts = 1
     name = "language-model"
     if attention is not None:
@@ -53,6 +59,10 @@ def translator_within_budget(parameters, source, target, name, **settings):
 
     ValueError: too small a budget.
     """
+    expect_whole("parameters", parameters, 1)
+    expect_sizes(source=source, target=target)
+    find("translator", name, TRANSLATORS)
+
     def sizes(n):
         if name == "transformer":
             return {"size": 8 * n}

@@ -5,15 +5,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags, expect_number
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
+from numpy_attention.models.teacher_forced import TEXT, expect_batch, expect_step
 from numpy_attention.module import Array, Module
 from numpy_attention.names import CELLS, asked_for, find
-from numpy_attention.shapes import at_least, expect, flat
+from numpy_attention.shapes import at_least, expect, expect_integers, expect_sizes, flat
 
 
 class ReadCache(NamedTuple):
@@ -57,7 +59,10 @@ class LanguageModel(Module):
 
         ValueError: an unknown cell, sizes below 1 or that do not fit.
         """
-        at_least(1, hidden=hidden, layers=layers, embedding=embedding)
+        expect_sizes(vocabulary=vocabulary, hidden=hidden, layers=layers)
+        at_least(1, embedding=embedding)
+        expect_flags(tied=tied)
+        expect_number("forget_bias", forget_bias)
         initial = uniform(init)
         sizes = [embedding or hidden] + [hidden] * layers
         cells = stack_of(cell, rng, sizes, dropout, initial, forget_bias, dtype)
@@ -69,6 +74,7 @@ class LanguageModel(Module):
 
     def read(self, batch, state=None, rng=None):
         """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
+        expect_batch(batch, TEXT)
         names = position_names(len(batch.inputs), batch.rows)
         x, ids = self.embedding.forward(batch.inputs)                           # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, names)
@@ -105,6 +111,8 @@ class LanguageModel(Module):
 
         grad += ∂(scale · loss)/∂parameters; the gradient stops at the batch's first step.
         """
+        expect_batch(batch, TEXT)
+        expect_step(self, scale, grad, rng)
         expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, cache = self.forward(batch, state, rng)
         words = np.flatnonzero(batch.targets != PAD)
@@ -117,6 +125,7 @@ class LanguageModel(Module):
 
     def loss(self, batch, state=None):
         """Σ −log p without dropout, and the state to carry on."""
+        expect_batch(batch, TEXT)
         expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
@@ -126,6 +135,7 @@ class LanguageModel(Module):
 
     def next(self, tokens, state=None):
         """tokens (B,) → log p (B, V) of the next, None (nothing to look at), the state."""
+        expect_integers("tokens", tokens, (None,), "(B,)")
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)
         return self.output.log_probabilities(h[0]), None, state

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags, expect_kind
 from numpy_attention.attention.choice import AttentionChoice, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
@@ -13,10 +14,11 @@ from numpy_attention.initializers import InitialValues, initial_values, uniform
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import Embedded, TeacherForced
+from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
+                                                   expect_vocabularies)
 from numpy_attention.module import Array, Module
 from numpy_attention.names import CELLS, find
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import expect_integers, expect_sizes, flat
 from numpy_attention.trees import tree_map
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))
@@ -100,7 +102,9 @@ class LuongTranslator(TeacherForced):
 
         ValueError: names or sizes that do not fit together.
         """
-        at_least(1, embedding=embedding, hidden=hidden, layers=layers)
+        expect_vocabularies(source_vocabulary, target_vocabulary)
+        expect_sizes(embedding=embedding, hidden=hidden, layers=layers)
+        expect_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
         kind = find("cell", cell, CELLS)
         if bidirectional and hidden % 2:
             raise ValueError(f"hidden = {hidden} cannot be shared by two directions: expected an "
@@ -168,6 +172,7 @@ class LuongTranslator(TeacherForced):
 
         → read_out (N, K) of the N target words that are no padding, weights (T, B, S), cache.
         """
+        expect_batch(batch, PAIRS)
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
         names = position_names(T, batch.rows)
@@ -248,6 +253,8 @@ class LuongTranslator(TeacherForced):
 
     def next(self, tokens, state):
         """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
+        expect_kind("state", state, DecoderState, "what this model's `start` gave")
+        expect_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self.decoder.begin(self.decoder.project(y), state.cells)
         if self.F is not None:

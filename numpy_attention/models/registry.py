@@ -2,6 +2,8 @@
 
 from inspect import Parameter, signature
 
+from numpy_attention.arguments import expect_methods, expect_name
+
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
 
 # parameters of `create` that are no settings of a run's configuration
@@ -19,10 +21,22 @@ def build(name, rng, *vocabularies, **settings):
     ValueError: an unknown name or setting.
     """
     model = model_of(name)
-    try:
-        return model.create(rng, *map(len, vocabularies), **settings)
-    except TypeError as error:
-        raise ValueError(f"{name} cannot be built with {settings}: {error}") from None
+    expect_settings(name, settings)
+    for vocabulary in vocabularies:
+        if not isinstance(vocabulary, range):
+            expect_methods("a vocabulary", vocabulary, "a Vocabulary, or a range", "encode",
+                           "places")
+    wanted = signature(model.create).parameters.keys() & {"vocabulary", "source_vocabulary",
+                                                          "target_vocabulary"}
+    if len(vocabularies) != len(wanted):
+        raise ValueError(f"{len(vocabularies)} vocabularies for a {name}: expected {len(wanted)}")
+    return model.create(rng, *map(len, vocabularies), **settings)
+
+
+def expect_settings(name, settings):
+    """Refuse settings that a model's `create` does not have. ValueError: says which it has."""
+    for setting in settings:
+        expect_name(f"a setting of {name}", setting, [*settings_of(name), "dtype"])
 
 
 def settings_of(name):

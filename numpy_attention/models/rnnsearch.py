@@ -5,6 +5,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags, expect_kind, expect_name
+from numpy_attention.messages import shown
 from numpy_attention.attention.choice import AttentionChoice, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
@@ -15,9 +17,11 @@ from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import Embedded, TeacherForced
+from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
+                                                   expect_vocabularies)
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.names import READOUTS, RESETS, UPDATES
+from numpy_attention.shapes import at_least, expect_integers, expect_sizes, flat
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
 
 # appendix B.1
@@ -95,8 +99,8 @@ class RNNSearch(TeacherForced):
     passes_on: ClassVar[type | None] = AttentionChoice
 
     def __post_init__(self):
-        if self.readout not in ("previous", "current"):
-            raise ValueError(f"readout={self.readout!r}: expected 'previous' (from s_i−1) or "
+        if not isinstance(self.readout, str) or self.readout not in READOUTS:
+            raise ValueError(f"readout={shown(self.readout)}: expected 'previous' (from s_i−1) or "
                              "'current' (from s_i)")
 
     @classmethod
@@ -116,7 +120,12 @@ class RNNSearch(TeacherForced):
 
         ValueError: sizes below 1, an unknown name.
         """
-        at_least(1, embedding=embedding, hidden=hidden, layers=layers, maxout=maxout)
+        expect_vocabularies(source_vocabulary, target_vocabulary)
+        expect_sizes(embedding=embedding, hidden=hidden, layers=layers)
+        at_least(1, maxout=maxout)
+        expect_flags(bidirectional=bidirectional)
+        expect_name("reset", reset, RESETS)
+        expect_name("update", update, UPDATES)
         values = initial_values(init, PAPER)
         annotation = (2 if bidirectional else 1) * hidden
         maxout = maxout or max(1, hidden // 2)
@@ -185,6 +194,7 @@ class RNNSearch(TeacherForced):
 
         → t (N, l) for the N target words that are no padding, weights (T, B, S), cache.
         """
+        expect_batch(batch, PAIRS)
         memory, s_0, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
         names = position_names(T, batch.rows)
@@ -266,6 +276,8 @@ class RNNSearch(TeacherForced):
 
     def next(self, tokens, state):
         """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
+        expect_kind("state", state, DecoderState, "what this model's `start` gave")
+        expect_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self._begin(y, state.states, None)
         context, weights, _ = self.attention.step(steps.hs[0], state.memory, state.i)   # (B, D)

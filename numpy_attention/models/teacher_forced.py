@@ -2,9 +2,10 @@
 
 from typing import ClassVar, NamedTuple
 
+from numpy_attention.arguments import expect_generator, expect_methods, expect_number
 from numpy_attention.layers.dropout import position_names
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_mask
+from numpy_attention.shapes import expect_integers, expect_mask, expect_sizes, expect_twin
 
 
 class Embedded(NamedTuple):
@@ -12,6 +13,29 @@ class Embedded(NamedTuple):
 
     ids: Array
     dropped: object
+
+
+# what a batch of sentence pairs has, and one of text
+PAIRS = ("source", "target_in", "target_out", "rows")
+TEXT = ("inputs", "targets", "rows")
+
+
+def expect_batch(batch, parts):
+    """Refuse what is no batch of this kind. TypeError."""
+    expect_methods("batch", batch, "a batch", *parts)
+
+
+def expect_vocabularies(source_vocabulary, target_vocabulary):
+    """Refuse what is no number of ids. ValueError."""
+    expect_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary)
+
+
+def expect_step(model, scale, grad, rng):
+    """What a training step asks of its arguments. TypeError, ValueError."""
+    expect_number("scale", scale)
+    expect_twin(grad, model)
+    if rng is not None:
+        expect_generator(rng)
 
 
 class TeacherForced(Module):
@@ -34,6 +58,7 @@ class TeacherForced(Module):
 
         grad += ∂(scale · loss)/∂parameters
         """
+        expect_step(self, scale, grad, rng)
         x, _, cache = self.forward(batch, rng)
         targets = batch.target_out[batch.target_mask]
         loss, dx = self.output.loss_and_grad(x, targets, scale, grad.output, self.smoothing)
@@ -57,6 +82,7 @@ class TeacherForced(Module):
 
         ValueError: an empty sentence.
         """
+        expect_integers("source", source, (None, None), "(S, B)")
         expect_mask(mask, source.shape, "(S, B)")
         if len(mask) == 0 or not mask[0].all():
             raise ValueError("a source sentence of the batch is empty, expected at least its </s>: "

@@ -5,16 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_flags, expect_kind, expect_number
 from numpy_attention.initializers import normal
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.output import Output
 from numpy_attention.layers.positional import positional_encoding
-from numpy_attention.models.teacher_forced import Embedded, TeacherForced
+from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
+                                                   expect_vocabularies)
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, flat
+from numpy_attention.shapes import at_least, expect_integers, expect_sizes, flat
 
 
 @dataclass
@@ -84,9 +86,11 @@ class Transformer(TeacherForced):
 
         ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1).
         """
-        at_least(1, size=size, layers=layers, heads=heads, inner=inner)
-        if not 0 <= smoothing < 1:
-            raise ValueError(f"smoothing = {smoothing}: expected a share in [0, 1)")
+        expect_vocabularies(source_vocabulary, target_vocabulary)
+        expect_sizes(size=size, layers=layers, heads=heads)
+        at_least(1, inner=inner)
+        expect_flags(tied=tied, pre_norm=pre_norm)
+        expect_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")
         positional_encoding(1, size)            # refuses an odd size before anything is drawn
         table = normal(size**-0.5)
         settings = {"size": size, "heads": heads, "inner": inner or 4 * size, "dropout": dropout,
@@ -155,6 +159,7 @@ class Transformer(TeacherForced):
 
         → read_out (N, D) of the N target words that are no padding, weights (T, B, S), cache.
         """
+        expect_batch(batch, PAIRS)
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
         names = position_names(T, batch.rows).T                                 # (B, T)
@@ -203,6 +208,8 @@ class Transformer(TeacherForced):
 
     def next(self, tokens, state):
         """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
+        expect_kind("state", state, DecoderState, "what this model's `start` gave")
+        expect_integers("tokens", tokens, (len(state.mask),), "(B,)", "one for each row")
         before = state.written[0]
         position = 0 if before is None else before.shape[1]
         y, _ = self._embed(self.target_embedding, tokens[None], start=position)         # (B, 1, D)

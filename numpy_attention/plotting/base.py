@@ -14,7 +14,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numpy_attention.paths import exists, named, told
+from numpy_attention.arguments import expect_kind, expect_text, listed
+from numpy_attention.messages import shown
+from numpy_attention.paths import as_path, exists, told
 
 # Okabe & Ito (2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
@@ -49,15 +51,18 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     FileNotFoundError: the folder is missing; IsADirectoryError: the path is one; OSError: it cannot
     be written.
     """
-    path = named(path)
+    path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in UNDATED:
-        raise ValueError(f"cannot save as {path.name!r}: the name must end with .png, .pdf or .svg")
+        raise ValueError(f"cannot save as {shown(path.name)}: the name must end with .png, .pdf or "
+                         ".svg")
     if not exists(path.parent) or not path.parent.is_dir():
         raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
                                 "make it first")
     if path.is_dir():
         raise IsADirectoryError(f"cannot save {path}: it is a folder")
+    if isinstance(ax_or_figure, type):
+        raise ValueError(f"save takes an Axes or a Figure, got the class {ax_or_figure.__name__}")
     figure = getattr(ax_or_figure, "figure", ax_or_figure)
     figure = getattr(figure, "figure", None) or figure                  # out of a subfigure
     if not hasattr(figure, "savefig"):
@@ -73,6 +78,19 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     finally:
         temporary.unlink(missing_ok=True)
     return path
+
+
+def expect_axes(ax: Any, title: Any = None) -> None:
+    """Refuse what is no Axes, and no title; None of either is one to come. TypeError."""
+    if ax is not None:
+        expect_kind("ax", ax, Axes, "Axes of matplotlib, such as figure.add_subplot() gives")
+    if title is not None:
+        expect_text("title", title)
+
+
+def tokens_of(name: str, tokens: Any) -> list[Any]:
+    """Tokens to be labels, as a list: anything has a text, and a string is its characters."""
+    return list(tokens) if isinstance(tokens, str) else listed(name, tokens, "tokens")
 
 
 def new_axes(width: float, height: float) -> Axes:

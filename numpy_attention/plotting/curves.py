@@ -1,14 +1,19 @@
 """Curves of training and of quality."""
 
 import math
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Iterable
 
 import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
-from numpy_attention.plotting.base import (COLOURS, MARKERS, curve_style, legend_as_written,
-                                           new_axes)
+from numpy_attention.arguments import expect_kind, expect_number, listed
+from numpy_attention.messages import given, shown
+from numpy_attention.plotting.base import (COLOURS, MARKERS, curve_style, expect_axes,
+                                           legend_as_written, new_axes)
+
+FARTHEST = 1e15         # an epoch
 
 if TYPE_CHECKING:
     from numpy_attention.metrics import LengthBucket
@@ -23,12 +28,16 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
     as what it is, the loss of smoothed labels. Other keys are not drawn. ValueError: no epoch, or
     no finite value.
     """
-    history = list(history)
+    expect_axes(ax)
+    history = listed("history", history, "dicts, one an epoch")
     if not history:
         raise ValueError("the history is empty: train for at least one epoch first")
     for n, line in enumerate(history):
+        expect_kind(f"line {n} of the history", line, Mapping, "a dict of an epoch")
         if "epoch" not in line:
-            raise ValueError(f"line {n} of the history has no 'epoch', only {sorted(line)}")
+            raise ValueError(f"line {n} of the history has no 'epoch', only "
+                             f"{shown(sorted(map(str, line)))}")
+        expect_number("epoch", line["epoch"], -FARTHEST, FARTHEST)
     epochs = [line["epoch"] for line in history]
     curves = {}
     for name in ("train", "valid"):
@@ -71,7 +80,9 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     systems: name → buckets of `metrics.bleu_by_length`, the same edges for all. A bucket without
     sentences leaves a gap. ValueError: no system, or one with other edges.
     """
-    drawn = {name: list(buckets) for name, buckets in systems.items()}
+    expect_axes(ax)
+    expect_kind("systems", systems, Mapping, "a dict of names and their buckets")
+    drawn = {str(name): _buckets(name, buckets) for name, buckets in systems.items()}
     if not drawn or not all(drawn.values()):
         raise ValueError("nothing to plot: give a dict with at least one name and its buckets")
     edges = {name: [(low, high) for low, high, _, _ in buckets] for name, buckets in drawn.items()}
@@ -107,6 +118,19 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     return ax
 
 
+def _buckets(name: Any, buckets: Any) -> list["LengthBucket"]:
+    """Buckets as a list. TypeError, ValueError: they are none."""
+    buckets = listed(f"{name!r:.40}", buckets, "buckets, as bleu_by_length gives")
+    for bucket in buckets:
+        if not isinstance(bucket, tuple) or len(bucket) != 4:
+            raise TypeError(f"{name!r:.40} holds {given(bucket)}: expected buckets, as "
+                            "bleu_by_length gives")
+        low, high, count, score = bucket
+        for number in (low, high, count, 0.0 if score is None else score):
+            expect_number("a number of a bucket", number, finite=False)
+    return buckets
+
+
 def _figure_width(ax: Axes) -> float:
     figure: Any = ax.figure
     return figure.get_figwidth()
@@ -116,6 +140,10 @@ def _perplexity(line: Mapping[str, Any], name: str) -> float:
     """NaN where there is none to draw."""
     value = line.get(f"{name}_perplexity")
     loss = line.get(f"{name}_loss")
+    for number in (value, loss):
+        if number is not None and (not isinstance(number, (int, float, np.floating, np.integer))
+                                   or isinstance(number, bool)):
+            raise TypeError(f"the history holds {given(number)}: expected numbers, or None")
     if value is None and loss is not None:
         value = math.exp(loss) if loss < 700 else math.inf
     if value is None or not (math.isfinite(value) and value > 0):

@@ -1,14 +1,17 @@
 """How far back: where attention lies, and how much of the gradient arrives."""
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from numpy_attention.arguments import as_numbers, expect_kind
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import as_written, curve_style, legend_as_written, new_axes
+from numpy_attention.plotting.base import (as_written, curve_style, expect_axes, legend_as_written,
+                                           new_axes)
 
 
 def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
@@ -19,6 +22,7 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     in length. The share is that of distances 1 to 5 in the sum of the curve. ValueError: a curve
     that is empty, not of one dimension, not within 0 to 1 (so for NaN, too), or 0 everywhere.
     """
+    expect_axes(ax, title)
     checked = _checked(curves, "mean weights")
     for name, weights in checked.items():
         if weights.max() > 1 + 1e-6:
@@ -49,6 +53,7 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     gap; the legend says from where on nothing else comes. ValueError: a curve that is empty, not of
     one dimension, negative or not finite, or nothing but gaps.
     """
+    expect_axes(ax, title)
     labelled = {}
     ends = []
     for name, norms in _checked(curves, "norms").items():
@@ -70,7 +75,8 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
 
 
 def _checked(curves: Mapping[str, ArrayLike], what: str) -> dict[str, Array]:
-    arrays = {name: np.asarray(values, dtype=float) for name, values in dict(curves).items()}
+    expect_kind("curves", curves, Mapping, f"a dict of names and their {what}")
+    arrays = {str(name): as_numbers(f"{name!r:.40}", values) for name, values in curves.items()}
     if not arrays:
         raise ValueError(f"nothing to plot: give a dict with at least one name and its {what}")
     for name, values in arrays.items():

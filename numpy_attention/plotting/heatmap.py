@@ -10,8 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
+from numpy_attention.arguments import as_numbers, expect_flags, expect_number
+from numpy_attention.data.pairs import as_set, expect_links
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import as_written, label_of, label_width, new_axes
+from numpy_attention.plotting.base import (as_written, expect_axes, label_of, label_width,
+                                           new_axes, tokens_of)
 
 LARGEST = 40    # inches a side: of a thousand tokens cells are small, and the file is not gigabytes
 LETTER = 0.09   # inches a narrow character of a label
@@ -41,20 +44,13 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
 
     ValueError: a shape that does not match the tokens, weights that are not finite, links outside.
     """
-    weights = np.asarray(weights, dtype=float)
-    source_tokens = list(source_tokens)
-    target_tokens = list(target_tokens)
+    expect_axes(ax, title)
+    expect_flags(bar=bar)
+    source_tokens = tokens_of("source_tokens", source_tokens)
+    target_tokens = tokens_of("target_tokens", target_tokens)
     S = len(source_tokens)
     T = len(target_tokens)
-    if not S or not T:
-        raise ValueError("a heatmap needs tokens on both sides, "
-                         f"got {S} source and {T} target tokens")
-    if weights.shape != (T, S):
-        raise ValueError(f"weights {weights.shape} do not match (target, source) tokens = "
-                         f"({T}, {S}): add '</s>' to the tokens, cut the weights, "
-                         "or transpose them")
-    if not np.isfinite(weights).all():
-        raise ValueError("weights hold NaN or infinity: check the model that computed them")
+    weights = check_heatmap(weights, source_tokens, target_tokens)
     check_vmax(vmax)
     sure = _links("gold", gold, S, T)
     merely_possible = _links("possible", possible, S, T) - sure
@@ -72,6 +68,24 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
     if bar and shown:
         legend_below(ax, shown)
     return ax
+
+
+def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
+                  target_tokens: Sequence[Any]) -> Array:
+    """The weights as an array of floats, if they belong to these tokens; else ValueError."""
+    weights = as_numbers("weights", weights)
+    S = len(source_tokens)
+    T = len(target_tokens)
+    if not S or not T:
+        raise ValueError("a heatmap needs tokens on both sides, "
+                         f"got {S} source and {T} target tokens")
+    if weights.shape != (T, S):
+        raise ValueError(f"weights {weights.shape} do not match (target, source) tokens = "
+                         f"({T}, {S}): add '</s>' to the tokens, cut the weights, "
+                         "or transpose them")
+    if not np.isfinite(weights).all():
+        raise ValueError("weights hold NaN or infinity: check the model that computed them")
+    return weights
 
 
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
@@ -119,8 +133,8 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
 
 
 def check_vmax(vmax: float | None) -> None:
-    if vmax is not None and not (math.isfinite(vmax) and vmax > 0):
-        raise ValueError(f"vmax must be positive, got {vmax}")
+    if vmax is not None:
+        expect_number("vmax", vmax, np.nextafter(0, 1), expected="a positive number")
 
 
 def legend_below(ax: Axes, patches: Sequence[Patch]) -> None:
@@ -129,12 +143,13 @@ def legend_below(ax: Axes, patches: Sequence[Patch]) -> None:
 
 
 def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]:
-    inside = {(int(i), int(j)) for i, j in links or ()}
+    inside = as_set(name, () if links is None else links)
+    expect_links(inside)
     for i, j in inside:
         if not (0 <= i < S and 0 <= j < T):
             raise ValueError(f"{name} link ({i}, {j}) is outside of {S} source and {T} target "
                              "tokens: links are (source position, target position) from 0")
-    return inside
+    return set(inside)
 
 
 def _outline(i: int, j: int, style: Any, name: str, width: float) -> Rectangle:

@@ -7,7 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
+from numpy_attention.arguments import as_numbers
 from numpy_attention.module import Array
+from numpy_attention.plotting.base import expect_axes, tokens_of
 from numpy_attention.plotting.heatmap import check_vmax, draw_cells, legend_below
 
 # what stands where there is nothing to look at
@@ -32,8 +34,9 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     its own. Scale and labels are `attention_heatmap`'s. ValueError: shapes that do not match,
     weights below 0 or infinite, a weight where nothing is visible, and NaN where something is.
     """
-    weights = np.asarray(weights, dtype=float)
-    tokens = list(tokens)
+    expect_axes(ax, title)
+    weights = as_numbers("weights", weights)
+    tokens = tokens_of("tokens", tokens)
     T = len(weights) if weights.ndim else 0
     S = len(tokens)
     if not S or not T:
@@ -45,7 +48,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     if predicted is None and T > S:
         raise ValueError(f"weights {weights.shape} have more rows than tokens: "
                          "give predicted, a label for each row")
-    rows = tokens[S - T:] if predicted is None else list(predicted)
+    rows = tokens[S - T:] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
         raise ValueError(f"{len(rows)} predicted tokens do not match weights {weights.shape}: "
                          "one token a row")

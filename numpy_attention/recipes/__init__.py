@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from numpy_attention.paths import cut
+from numpy_attention.messages import shown
 from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, mechanisms,
                                      multi30k, reverse, rnnsearch_bible, salton, zaremba)
 from numpy_attention.recipes.recipe import Recipe
@@ -24,9 +24,8 @@ RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
 
 def find_recipe(name: str) -> Recipe:
     """The Recipe of this name. ValueError: an unknown one."""
-    if name not in RECIPES:
-        like = get_close_matches(name, RECIPES, 3, 0.3) or list(RECIPES)[:3]
-        raise ValueError(f"unknown recipe {cut(repr(name), 40)}: expected one of the "
-                         f"{len(RECIPES)} in numpy_attention.recipes.RECIPES, such as "
-                         f"{', '.join(like)}")
+    if not isinstance(name, str) or name not in RECIPES:
+        like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
+        raise ValueError(f"unknown recipe {shown(name)}: expected one of the {len(RECIPES)} in "
+                         f"numpy_attention.recipes.RECIPES, such as {', '.join(like)}")
     return RECIPES[name]

@@ -14,8 +14,10 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Protocol
 
+from numpy_attention.arguments import expect_kind, listed
+from numpy_attention.messages import given, shown
+from numpy_attention.paths import as_path, exists, make_folder, told
 from numpy_attention.data.reading import read_lines
-from numpy_attention.paths import cut, exists, make_folder, told
 
 FIELDS = {
     "recipe": str,
@@ -47,19 +49,16 @@ class Recorded(Protocol):
 def check(line: Any) -> Line:
     """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError."""
     if not isinstance(line, dict) or line.keys() != FIELDS.keys():
-        given = ", ".join(map(str, line)) if isinstance(line, dict) else repr(line)
-        raise ValueError(f"a result has the fields {cut(given, 3 * SHOWN)}; expected exactly "
-                         f"{', '.join(FIELDS)}")
+        fields = shown(", ".join(map(str, line)) if isinstance(line, dict) else line)
+        raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
     kind: Any
     for name, kind in FIELDS.items():
         value: Any = line[name]
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ValueError(f"the result's {name} is {cut(repr(value), SHOWN)} "
-                             f"({type(value).__name__}); expected {kind.__name__}")
+            raise ValueError(f"the result's {name} is {given(value)}; expected {kind.__name__}")
         if kind is not str and not abs(value) < LARGEST:
-            raise ValueError(f"the result's {name} is {cut(str(value), SHOWN)}; expected a finite "
-                             "number")
+            raise ValueError(f"the result's {name} is {shown(value)}; expected a finite number")
     return line
 
 
@@ -85,8 +84,8 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
     ValueError: a malformed line, given or in the file; OSError: the disk is full.
     """
-    path = Path(path)
-    lines = [check(line) for line in lines]
+    path = as_path(path)
+    lines = [check(line) for line in listed("lines", lines, "results")]
     make_folder(path.parent)
     known = read_file(path) if exists(path) else []
     new = [line for line in lines if line not in known]
@@ -117,6 +116,7 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None)
 
     recipes: by name; they order the rows, and their yardsticks are listed beneath.
     """
+    lines = [check(line) for line in listed("lines", lines, "results")]
     if not lines:
         return "No figures are recorded yet; `numpy-attention reproduce NAME` records them."
     recipes = recipes or {}
@@ -186,6 +186,8 @@ def _all_of(values: Iterable[int]) -> str:
 
 def put_tables(text: str, tables: str) -> str:
     """A document with the tables between its markers. ValueError: not each once, in order."""
+    expect_kind("text", text, str, "a text")
+    expect_kind("tables", tables, str, "a text")
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
         raise ValueError(

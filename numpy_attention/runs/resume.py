@@ -5,9 +5,10 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from numpy_attention.arguments import expect_methods
+from numpy_attention.paths import as_path, exists
 from numpy_attention.models.registry import settings_of
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
-from numpy_attention.paths import exists
 from numpy_attention.runs.saved import CHECKPOINT, kind_in, known_of, training_from
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import Fields, check
@@ -38,7 +39,8 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     ValueError: it is a run of another kind, has other settings, and says which, or is of a version
     that this one does not understand.
     """
-    path = Path(folder) / CHECKPOINT
+    expect_methods("trained", trained, "a Translator or a Writer", "configuration")
+    path = as_path(folder, "folder") / CHECKPOINT
     if not exists(path):
         return False
     about = checkpoint.load_about(path)

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from numpy_attention.arguments import expect_kind, is_list
+from numpy_attention.paths import as_path
 from numpy_attention.data.protocols import Batches
 from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
@@ -55,10 +57,10 @@ class Trained:
             model=self.model,
             optimizer=optimizer(**asked_for(optimizer, **settings)),
             train=self.batches(train),
-            valid=self.batches(valid) if valid else None,
+            valid=None if valid is None or is_empty(valid) else self.batches(valid),
             rng=np.random.default_rng([how.seed, 1]),
             schedule=Constant(),        # until the steps can be counted
-            path=None if folder is None else Path(folder) / CHECKPOINT,
+            path=None if folder is None else as_path(folder, "folder") / CHECKPOINT,
             about=self.configuration(),
             threads=threads,
             progress=progress)
@@ -105,7 +107,7 @@ class Trained:
         FileNotFoundError: no run there; ValueError: its checkpoint is damaged, of another kind, or
         of a version that this one does not understand.
         """
-        path = Path(folder) / CHECKPOINT
+        path = as_path(folder, "folder") / CHECKPOINT
         arrays, about = checkpoint.load(path)
         kind = kind_in(about)
         if kind != cls.KIND:
@@ -132,12 +134,31 @@ class Trained:
             **vocabularies)
 
 
+def is_empty(data: Any) -> bool:
+    """Whether there is nothing in it: a list of no Pairs."""
+    return is_list(data) and not len(data)
+
+
+def parts_of(
+    settings: dict[str, Any] | None, training: Any, corpus: dict[str, Any] | None,
+    kind: type[Training],
+) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+    """What `create` is given, or its defaults. TypeError: no dicts, or another kind of training."""
+    for name, value in (("settings", settings), ("corpus", corpus)):
+        if value is not None:
+            expect_kind(name, value, dict, "a dict")
+    if training is None:
+        training = kind()
+    expect_kind("training", training, kind, f"a {kind.__name__}")
+    return settings or {}, training, corpus or {}
+
+
 def kind_of(folder: str | Path) -> str:
     """The kind of what was trained in a run's folder, "translator" or "writer".
 
     Errors as `checkpoint.load_about` has them.
     """
-    return kind_in(checkpoint.load_about(Path(folder) / CHECKPOINT))
+    return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:

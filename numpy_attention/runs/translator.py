@@ -7,20 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from numpy_attention.arguments import (expect_kind, expect_list, expect_methods, expect_tokens,
+                                       listed)
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
-from numpy_attention.data.pairs import Pair
+from numpy_attention.data.pairs import Pair, expect_pairs
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.subwords import Subwords
 from numpy_attention.data.vocabulary import BOS, PAD, UNK, Vocabulary
-from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.beam import WIDEST, beam_search
 from numpy_attention.decoding.greedy import greedy
-from numpy_attention.decoding.hypothesis import Hypothesis, longest
+from numpy_attention.decoding.hypothesis import Hypothesis, expect_penalty, longest
 from numpy_attention.decoding.sampling import Reading, sample
-from numpy_attention.models.registry import build
+from numpy_attention.models.registry import build, expect_settings
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least, expect_whole
 from numpy_attention.names import TRANSLATORS, find
 from numpy_attention.runs import figures
-from numpy_attention.runs.trained import Trained
+from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.runs.words import in_words, turned
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.settings import TranslatorTraining
@@ -52,6 +55,8 @@ class Translation:
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
     """The vocabularies of both sides, [source, target]: words, or pieces of words."""
+    expect_pairs(pairs)
+    expect_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
         "source": [pair.source for pair in pairs],
         "target": [pair.target for pair in pairs],
@@ -98,23 +103,33 @@ class Translator(Trained):
         and the target's, if `vocabularies_of` has built them already. ValueError: no pairs, an
         unknown name, settings that do not fit each other or the training.
         """
-        if not pairs:
+        expect_pairs(pairs)
+        if not len(pairs):
             raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length "
                              "limit drops every pair")
         find("translator", name, TRANSLATORS)
-        settings = settings or {}
-        training = training or TranslatorTraining()
+        settings, training, corpus = parts_of(settings, training, corpus, TranslatorTraining)
+        expect_settings(name, settings)
         backwards = bool(settings.get("backwards"))
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
                 f"local-m with backwards={backwards} and reverse_source={training.reverse_source}: "
                 "the window would run along from the wrong end, give both or neither")
-        source, target = vocabularies or vocabularies_of(pairs, training)
+        if vocabularies is None:
+            vocabularies = vocabularies_of(pairs, training)
+        expect_list("vocabularies", vocabularies, "two vocabularies")
+        if len(vocabularies) != 2:
+            raise ValueError(f"{len(vocabularies)} vocabularies: expected two, the source's and "
+                             "the target's")
+        for vocabulary in vocabularies:
+            expect_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
+        source, target = vocabularies
         model = build(name, np.random.default_rng(training.seed), source, target, **settings)
-        return cls(model, source, target, name, settings, training, corpus or {})
+        return cls(model, source, target, name, settings, training, corpus)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
         """PairBatches of Pairs in this translator's vocabularies."""
+        at_least(1, batch_size=batch_size)
         return PairBatches.encode(
             pairs, self.source_vocabulary, self.target_vocabulary,
             batch_size=batch_size or self.training.batch_size,
@@ -134,9 +149,11 @@ class Translator(Trained):
 
         Errors as `check_sentence` has them. ValueError: batch_size below 1.
         """
-        if batch_size < 1:
-            raise ValueError(f"batch_size {batch_size}: expected at least 1")
-        sentences = list(sentences)
+        expect_whole("beam", beam, 1, WIDEST)
+        expect_penalty(length_penalty)
+        expect_whole("batch_size", batch_size, 1)
+        expect_whole("threads", threads, 1)
+        sentences = listed("sentences", sentences, "sentences, which are lists of tokens")
         for n, sentence in enumerate(sentences, 1):
             check_sentence(sentence, f"sentence {n}")
         ids = [self.source_vocabulary.encode(sentence) for sentence in sentences]
@@ -215,6 +232,8 @@ class Translator(Trained):
         links pointing, near (within one position), diagonal (what pointing along it would give)
         and aer.
         """
+        expect_whole("beam", beam, 1, WIDEST)
+        at_least(1, threads=threads)
         threads = threads or available()
         result = figures.of_likelihood(evaluate(self.model, self.batches(pairs), threads), pairs)
         sources = [pair.source for pair in pairs]
@@ -270,8 +289,6 @@ class Translator(Trained):
 
 def check_sentence(sentence: Sentence, name: str) -> None:
     """A sentence is a list of tokens. TypeError: it is one string; ValueError: it is empty."""
-    if isinstance(sentence, str):
-        raise TypeError(f"{name} is the string {sentence!r}, expected a list of tokens: cut it "
-                        "with .split(), or with list() for a model of characters")
+    expect_tokens(name, sentence)
     if not len(sentence):
         raise ValueError(f"{name} is empty: expected at least one token")

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_kind, expect_tokens
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
-from numpy_attention.models.registry import build
+from numpy_attention.models.registry import build, expect_settings
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least
 from numpy_attention.names import LANGUAGE_MODELS, find
-from numpy_attention.runs.trained import Trained
+from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.settings import WriterTraining
 
@@ -65,17 +67,21 @@ class Writer(Trained):
         name, settings that do not fit each other.
         """
         find("language model", name, LANGUAGE_MODELS)
-        settings = settings or {}
-        training = replace(training or WriterTraining(), unit=text.unit)
+        expect_kind("text", text, Text, "a Text")
+        settings, training, corpus = parts_of(settings, training, corpus, WriterTraining)
+        expect_settings(name, settings)
+        training = replace(training, unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         model: Any = build(name, np.random.default_rng(training.seed), vocabulary, **settings)
         if training.frequencies:
             counts = np.bincount(text.stream(vocabulary), minlength=len(vocabulary)) + 0.5
             model.output.b[...] = np.log(counts / counts.sum())
-        return cls(model, vocabulary, name, settings, training, corpus or {})
+        return cls(model, vocabulary, name, settings, training, corpus)
 
     def batches(self, text: Text, streams: int | None = None) -> TextBatches | DocumentBatches:
         """What the model reads of a Text: a stream where the state is carried, else documents."""
+        expect_kind("text", text, Text, "a Text")
+        at_least(1, streams=streams)
         how = self.training
         streams = streams or how.batch_size
         if how.state == "carried":
@@ -146,9 +152,9 @@ class Writer(Trained):
         tokens, or a model without attention.
         """
         self.check_attention()
-        if not len(tokens):
-            raise ValueError("an empty sentence: expected at least one token")
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
+        if len(ids) == 1:
+            raise ValueError("an empty sentence: expected at least one token")
         weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))  # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
@@ -167,6 +173,7 @@ class Writer(Trained):
         if isinstance(tokens, str) and self.training.unit == "words":
             raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
                             f"{name}.split()")
+        expect_tokens(name, list(tokens) if isinstance(tokens, str) else tokens)
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:

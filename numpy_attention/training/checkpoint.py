@@ -11,7 +11,8 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.module import Array
-from numpy_attention.paths import cut, existing_file, make_folder, named, told
+from numpy_attention.messages import cut
+from numpy_attention.paths import as_path, existing_file, make_folder, told
 from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep
@@ -27,7 +28,7 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
     They go to a file beside it, which is flushed, then renamed. The version is written with them.
     OSError: the disk is full, say; it names the file.
     """
-    path = named(path)
+    path = as_path(path)
     make_folder(path.parent)
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     text = json.dumps({"format": FORMAT, "version": __version__, **about})

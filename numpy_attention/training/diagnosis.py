@@ -5,8 +5,10 @@ from typing import Any, Iterator
 
 import numpy as np
 
+from numpy_attention.arguments import expect_methods
 from numpy_attention.data.protocols import Batch
 from numpy_attention.module import Array
+from numpy_attention.shapes import expect_twin
 from numpy_attention.training.protocols import Model
 
 
@@ -19,6 +21,11 @@ def first_bad(model: Model, batch: Batch, grad: Model) -> str:
 
     Activations are those of the forward pass over the batch, in the order of its cache.
     """
+    expect_methods("model", model, "a model", "named_parameters")
+    expect_twin(grad, model)
+    if grad.size != model.size:
+        raise ValueError(f"grad has {grad.size:,} numbers, the model {model.size:,}: take "
+                         "model.zeros_like()")
     for name, array in model.named_parameters():
         if not np.isfinite(array).all():
             return f"parameter {name}"

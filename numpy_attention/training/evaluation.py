@@ -3,6 +3,10 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from numpy_attention.arguments import expect_kind, expect_methods
+from numpy_attention.messages import shown
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.training.protocols import Model, State
 from numpy_attention.training.shares import shared
@@ -19,9 +23,11 @@ class Evaluation:
     @property
     def mean(self) -> float:
         """Nats a token. Errors as perplexity has them."""
-        if not self.tokens > 0:
+        expect_kind("loss", self.loss, (int, float, np.floating), "a number")
+        whole = isinstance(self.tokens, (int, np.integer)) and not isinstance(self.tokens, bool)
+        if not (whole and self.tokens > 0):
             raise ValueError("perplexity needs a positive number of predicted tokens, "
-                             f"got {self.tokens}")
+                             f"got {shown(self.tokens)}")
         if not math.isfinite(self.loss):
             raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}: "
                                   "is the model trained?")
@@ -45,6 +51,8 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1) -> Eval
 
     threads: a number of them, or a pool that is open already.
     """
+    expect_methods("model", model, "a model", "loss")
+    expect_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
     if not isinstance(threads, Threads):
         with Threads(threads) as pool:
             return evaluate(model, batches, pool)

@@ -5,12 +5,22 @@ Steps count from 1, epochs from 0.
 
 from dataclasses import dataclass
 
+from numpy_attention.arguments import expect_number
+from numpy_attention.shapes import expect_whole
+
+
+def expect_time(step: int, epoch: int) -> None:
+    """Refuse what is no step, from 1, or no epoch, from 0. ValueError."""
+    expect_whole("step", step, 1)
+    expect_whole("epoch", epoch, 0)
+
 
 @dataclass(frozen=True)
 class Constant:
     """The whole learning rate, always."""
 
     def __call__(self, step: int, epoch: int) -> float:
+        expect_time(step, epoch)
         return 1.0
 
 
@@ -22,11 +32,11 @@ class Decay:
     divisor: float
 
     def __post_init__(self) -> None:
-        if self.full_epochs < 0 or self.divisor < 1:
-            raise ValueError(f"Decay(full_epochs={self.full_epochs}, divisor={self.divisor}): "
-                             "expected full_epochs of at least 0 and a divisor of at least 1")
+        expect_whole("full_epochs", self.full_epochs, 0)
+        expect_number("divisor", self.divisor, 1, expected="a number of at least 1")
 
     def __call__(self, step: int, epoch: int) -> float:
+        expect_time(step, epoch)
         return self.divisor ** -max(0, epoch + 1 - self.full_epochs)
 
 
@@ -38,11 +48,11 @@ class LinearDecay:
     last: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or not 0 <= self.last <= 1:
-            raise ValueError(f"LinearDecay(steps={self.steps}, last={self.last}): "
-                             "expected at least one step and a last share in [0, 1]")
+        expect_whole("steps", self.steps, 1)
+        expect_number("last", self.last, 0, 1, "a share in [0, 1]")
 
     def __call__(self, step: int, epoch: int) -> float:
+        expect_time(step, epoch)
         return max(self.last, 1 - (1 - self.last) * (step - 1) / self.steps)
 
 
@@ -56,8 +66,8 @@ class Warmup:
     steps: int
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise ValueError(f"Warmup(steps={self.steps}): expected at least one step")
+        expect_whole("steps", self.steps, 1)
 
     def __call__(self, step: int, epoch: int) -> float:
+        expect_time(step, epoch)
         return min(step / self.steps, (self.steps / step) ** 0.5)

@@ -20,9 +20,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from numpy_attention.names import AVERAGES, KEPT, MOST_THREADS, OPTIMIZERS, SCHEDULES, STATES
-from numpy_attention.paths import cut
+from numpy_attention.messages import shown
 
-SHOWN = 40                  # characters of a value in a message
 MOST_COUNTED = 10_000       # epochs of a linear schedule
 
 
@@ -48,7 +47,7 @@ class Values:
         except ValueError:
             value = None
         if value not in self:
-            raise ValueError(f"{cut(repr(text), SHOWN)}: expected {self.expected}")
+            raise ValueError(f"{shown(text)}: expected {self.expected}")
         return value
 
 
@@ -121,8 +120,7 @@ class Training:
             value = getattr(self, one.name)
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
-                raise ValueError(f"{one.name} {cut(repr(value), SHOWN)}: expected "
-                                 f"{values.expected}")
+                raise ValueError(f"{one.name} {shown(value)}: expected {values.expected}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
             raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of each "
                              f"epoch before it begins, give at most {MOST_COUNTED:,}")

@@ -10,6 +10,7 @@ from typing import Any, Callable
 from threadpoolctl import threadpool_limits
 
 from numpy_attention.names import MOST_THREADS
+from numpy_attention.shapes import expect_whole
 
 # parameters of mallopt, as malloc.h numbers them
 M_TRIM_THRESHOLD = -1
@@ -27,8 +28,7 @@ class Threads:
     """
 
     def __init__(self, count: int) -> None:
-        if not 1 <= count <= MOST_THREADS:
-            raise ValueError(f"threads = {count}: expected at least 1, at most {MOST_THREADS:,}")
+        expect_whole("threads", count, 1, MOST_THREADS)
         self.count = count
 
     def __enter__(self) -> "Threads":

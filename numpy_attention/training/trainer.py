@@ -1,5 +1,6 @@
 """The training loop."""
 
+import json
 import math
 import time
 from collections.abc import Iterator
@@ -10,9 +11,13 @@ from typing import Any, NoReturn, Sequence
 
 import numpy as np
 
+from numpy_attention.arguments import (expect_function, expect_generator, expect_kind,
+                                       expect_methods, expect_name, expect_number)
+from numpy_attention.paths import as_path, exists
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
-from numpy_attention.paths import exists
+from numpy_attention.names import AVERAGES
+from numpy_attention.shapes import at_least, expect_whole
 from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import Evaluation, evaluate
@@ -68,13 +73,10 @@ class Trainer:
     progress: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rng, np.random.Generator):
-            raise TypeError(f"rng is {type(self.rng).__name__}: "
-                            "pass numpy.random.default_rng(seed)")
-        if self.average not in ("sentence", "token"):
-            raise ValueError(f"average={self.average!r}: expected 'sentence' or 'token'")
-        if not self.clip > 0:
-            raise ValueError(f"clip={self.clip}: expected a positive norm; math.inf clips nothing")
+        self._check()
+        assert self.rng is not None
+        self.clip = float(self.clip)                # plain numbers, which a checkpoint can hold
+        self.threads = None if self.threads is None else int(self.threads)
         self.seed = int(self.rng.integers(2**63))
         # where the run stands: all that follows is in its checkpoint (`snapshot`)
         self.epoch = 0                      # whole epochs behind it
@@ -97,6 +99,31 @@ class Trainer:
         if self.threads is None:
             self.threads = self._threads_that_pay()
 
+    def _check(self) -> None:
+        """Refuse what cannot train before anything has been trained."""
+        expect_generator(self.rng)
+        expect_methods("model", self.model, "a model", "vector", "loss", "loss_and_grad")
+        expect_methods("optimizer", self.optimizer, "an optimizer", "slots", "update")
+        for name, batches in (("train", self.train), ("valid", self.valid)):
+            if batches is not None or name == "train":
+                expect_methods(name, batches, "batches, such as PairBatches", "order", "batch",
+                               "carried")
+        expect_function("schedule", self.schedule, "a function of step and epoch")
+        expect_name("average", self.average, AVERAGES)
+        expect_number("clip", self.clip, np.nextafter(0, 1), finite=False,
+                      expected="a positive norm; math.inf clips nothing")
+        at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
+        if self.path is not None:
+            if as_path(self.path).is_dir():
+                raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "
+                                        "file, such as checkpoint.npz in it")
+        expect_kind("about", self.about, dict, "a dict that JSON can hold")
+        try:
+            json.dumps(self.about)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(f"about cannot be kept in a checkpoint: {error}; expected a dict that "
+                            "JSON can hold") from None
+
     def _threads_that_pay(self) -> int:
         """All processors, or one where the steps are small."""
         places = self.train.order()         # those of the shortest sentences come first
@@ -115,6 +142,9 @@ class Trainer:
         NonFiniteError: a loss or gradient that is not finite; BlockingIOError: another training
         writes to the same `path`.
         """
+        expect_whole("epochs", epochs, 0)
+        if minutes is not None:
+            expect_number("minutes", minutes, 0, finite=False, expected="a number of at least 0")
         assert self.threads is not None                 # where it was None a number was chosen
         with self.alone(), Threads(self.threads) as pool, Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(pool.count)]
@@ -196,6 +226,7 @@ class Trainer:
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         rate = self.schedule(self.step, self.epoch)
+        expect_number("what the schedule gives", rate, 0, expected="a share of the learning rate")
         update(pool, self.optimizer, self.model.vector, twins[0].vector, self.vectors, self.step,
                rate, factor)
         return loss, batch.tokens

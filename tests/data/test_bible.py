@@ -93,11 +93,11 @@ def test_a_malformed_line_is_named(old, new, message):
 
 
 def test_unknown_parts_splits_and_lengths_are_refused():
-    with pytest.raises(ValueError, match="part 'words' .* clauses, verses"):
+    with pytest.raises(ValueError, match="part = 'words': .* clauses, verses"):
         bible.load_bible_en_es("words")
-    with pytest.raises(ValueError, match="split 'dev' .* train, valid, test"):
+    with pytest.raises(ValueError, match="split = 'dev': .* train, valid, test"):
         bible.load_bible_en_es(split="dev")
-    with pytest.raises(ValueError, match="split 'dev' .* train, valid, test"):
+    with pytest.raises(ValueError, match="split = 'dev': .* train, valid, test"):
         bible.load_bible_en("dev")
     with pytest.raises(ValueError, match="min_length <= max_length, got 13 and 12"):
         bible.load_bible_en_es(min_length=13)

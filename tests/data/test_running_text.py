@@ -29,7 +29,7 @@ def test_ids_by_hand():
     (Text([[["a"]]]), "article", "does not come as articles, as bible-en and wikitext-2 do"),
     (Text([[list("ab")]], "characters", True), "sentence",
      "no sentences of its own: choose state 'carried'"),
-    (TEXT, "carried", "expected one of"), (TEXT, "chapter", "state 'chapter'"),
+    (TEXT, "carried", "expected one of"), (TEXT, "chapter", "state = 'chapter'"),
 ])
 def test_refused(text, state, message):
     with pytest.raises(ValueError, match=message):

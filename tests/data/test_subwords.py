@@ -3,6 +3,8 @@
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numpy_attention.data.subwords import Subwords, restored
 from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS, UNK, Vocabulary
@@ -78,3 +80,19 @@ def test_refused(subwords, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     with pytest.raises(ValueError, match="pip install"):
         Subwords.build(TEXT, 30)
+
+
+@given(words=st.lists(st.text("thelowrnswiad", min_size=1, max_size=8), max_size=6))
+def test_pieces_joined_are_the_words(subwords, words):
+    ids = subwords.encode(words)
+    places = subwords.places(words)
+    assert subwords.decode(ids) == words
+    assert len(places) == len(ids) and places == sorted(places)
+    assert sorted(set(places)) == list(range(len(words)))
+    assert subwords.read(ids) == (words, places)
+
+
+def test_half_of_a_character_is_unknown(subwords):
+    assert subwords.encode(["\ud800"]) == [UNK]
+    with pytest.raises(ValueError, match="sentence 1 is .*lone surrogate"):
+        Subwords.build([["the"], ["\ud800"]], 9)

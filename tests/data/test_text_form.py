@@ -1,6 +1,8 @@
 """How raw text is cut, and put together again."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numpy_attention.data.text_form import TextForm, word_tokens
 
@@ -64,3 +66,14 @@ def test_elision_cuts_after_the_apostrophe():
         ["L'", "homme", "qu'", "il", "'", "a", "'", "vu", "aujourd'hui"]
     )
     assert word_tokens("l'homme") == ["l'homme"]
+
+
+@given(st.text(max_size=40), st.booleans())
+def test_what_is_cut_once_is_cut_the_same_again(text, lowercase):
+    """Tokens joined and cut anew are the same tokens, and none is empty or holds white space."""
+    form = TextForm("words", lowercase)
+    tokens = form.tokens(text)
+    assert form.tokens(form.text(tokens)) == tokens
+    assert all(token and not any(map(str.isspace, token)) for token in tokens)
+    letters = TextForm("characters", False)
+    assert letters.text(letters.tokens(text)) == text

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
@@ -68,7 +70,7 @@ def test_unknown_share():
         (["a", "</s>"], ValueError, "token 1, '</s>', is reserved"),
         ([""], ValueError, "token 0 is ''"),
         (["a\0"], ValueError, "NUL"),
-        (["a", 7], TypeError, r"token 1 is 7 \(int\)"),
+        (["a", 7], TypeError, "token 1 is 7, of type int"),
         ("abc", TypeError, r"list\(text\)"),
     ],
 )
@@ -85,9 +87,24 @@ def test_bad_requests():
     with pytest.raises(ValueError, match="max_size = 4 leaves no room"):
         Vocabulary.build(SENTENCES, max_size=4)
     vocabulary = Vocabulary(["a"])
-    with pytest.raises(TypeError, match="encode takes strings, got 7"):
+    with pytest.raises(TypeError, match="tokens holds 7, of type int: expected tokens"):
         vocabulary.encode(["a", 7])
     for id in (5, -1):
         message = f"id {id} is not in this vocabulary, whose ids go from 0 to 4"
         with pytest.raises(ValueError, match=message):
             vocabulary.decode([id])
+
+
+WORDS = st.text(min_size=1, max_size=5).filter(lambda word: "\0" not in word and word[0] != "<")
+
+
+@given(st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=5).filter(any))
+def test_what_a_vocabulary_knows_comes_back(sentences):
+    vocabulary = Vocabulary.build(sentences)
+    for sentence in sentences:
+        ids = vocabulary.encode(sentence)
+        assert all(4 <= id < len(vocabulary) for id in ids)
+        assert vocabulary.decode(ids) == sentence
+        assert vocabulary.read(ids) == (sentence, vocabulary.places(sentence))
+    assert vocabulary.unknown_share(sentences) == 0
+    assert Vocabulary(vocabulary.saved()) == vocabulary

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tables import Table, every_translation
 
 from numpy_attention.data.batching import pair_batch
@@ -74,7 +76,7 @@ def test_a_wider_beam_scores_no_worse_on_sums(model, batch):
 
 
 def test_refused(model, batch):
-    with pytest.raises(ValueError, match="beam 0"):
+    with pytest.raises(ValueError, match="beam = 0"):
         beam_search(model, batch.source, batch.source_mask, 0)
 
 
@@ -86,3 +88,17 @@ def test_the_largest_come_first_and_the_earlier_of_equals(count, rng):
     wanted = [(*place, totals[place]) for place in order if np.isfinite(totals[place])][:count]
     assert _largest(totals, count) == wanted
     assert _largest(np.full((2, 40), -1.0), 2) == [(0, 0, -1.0), (0, 1, -1.0)]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0.0, 0.6, 1.0, -1.0]))
+def test_the_order_of_a_beam_and_greedy_within_it(seed, beam, penalty):
+    table = Table(np.random.default_rng(seed), 2)
+    source = np.full((3, 2), 4)
+    found = beam_search(table, source, source > 0, beam, penalty, max_length=5)
+    narrow = beam_search(table, source, source > 0, 1, penalty, max_length=5)
+    for hypotheses, one, alone in zip(found, greedy(table, source, source > 0, 5), narrow):
+        scores = [hypothesis.score(penalty) for hypothesis in hypotheses]
+        assert scores == sorted(scores, reverse=True) and len(scores) == beam
+        assert len({tuple(hypothesis.ids) for hypothesis in hypotheses}) == beam
+        assert [hypothesis.ids for hypothesis in alone] == [one.ids]
+        assert alone[0].log_probability == pytest.approx(one.log_probability, abs=1e-12)

@@ -160,16 +160,16 @@ def test_models_give_the_log_p_of_teacher_forcing(create, rng):
 
 
 @pytest.mark.parametrize("settings, message", [
-    ({"temperature": -0.1}, "temperature -0.1: expected a number of at least 0"),
-    ({"temperature": float("nan")}, "temperature nan"),
-    ({"temperature": float("inf")}, "temperature inf"),
-    ({"top_k": 0}, "top_k 0: expected at least 1"),
-    ({"top_k": -3}, "top_k -3"),
-    ({"top_p": 0.0}, "top_p 0.0: expected a share above 0"),
-    ({"top_p": 1.1}, "top_p 1.1"),
-    ({"top_p": float("nan")}, "top_p nan"),
-    ({"length": 0}, "length 0"),
-    ({"sentences": 0}, "sentences 0"),
+    ({"temperature": -0.1}, "temperature = -0.1: expected a number of at least 0"),
+    ({"temperature": float("nan")}, "temperature = nan"),
+    ({"temperature": float("inf")}, "temperature = inf"),
+    ({"top_k": 0}, "top_k = 0: expected a whole number of at least 1"),
+    ({"top_k": -3}, "top_k = -3"),
+    ({"top_p": 0.0}, "top_p = 0.0: expected a share above 0"),
+    ({"top_p": 1.1}, "top_p = 1.1"),
+    ({"top_p": float("nan")}, "top_p = nan"),
+    ({"length": 0}, "length = 0"),
+    ({"sentences": 0}, "sentences = 0"),
 ])
 def test_settings_out_of_range_are_refused_before_the_first_step(table, rng, settings, message):
     start = read(table, [EOS])

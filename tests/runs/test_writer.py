@@ -187,7 +187,7 @@ def test_without_attention_there_is_nothing_to_show(rng):
 def test_refused(rng):
     with pytest.raises(ValueError, match="an empty sentence"):
         writer_of(settings=ATTENTIVE).attend([])
-    with pytest.raises(ValueError, match="temperature -1"):
+    with pytest.raises(ValueError, match="temperature = -1"):
         writer_of().generate(rng, temperature=-1)
     with pytest.raises(ValueError, match="language model 'rnnsearch': expected one of"):
         Writer.create(TEXT, "rnnsearch")

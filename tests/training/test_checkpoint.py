@@ -7,6 +7,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small import translator_model
 
 from numpy_attention import __version__
@@ -146,3 +148,20 @@ def test_arrays_are_stored_plainly(path):
     """Anyone can read the parameters with NumPy alone, by their dotted names."""
     with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
         assert np.array_equal(file["parameters/attention.v_a"], translator_model().attention.v_a)
+
+
+NAMES = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=6)
+ARRAYS = st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=5)
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(),
+                    lambda inner: st.lists(inner, max_size=3), max_leaves=5)
+
+
+@given(arrays=st.dictionaries(NAMES.map("parameters/".__add__), ARRAYS, max_size=4),
+       note=st.dictionaries(NAMES.map("my_".__add__), JSON, max_size=3))
+def test_what_was_saved_comes_back(tmp_path, arrays, note):
+    given = {name: np.array(values, np.float32) for name, values in arrays.items()}
+    checkpoint.save(tmp_path / "law.npz", given, note)
+    found, about = checkpoint.load(tmp_path / "law.npz")
+    assert found.keys() == given.keys() and about.items() >= note.items()
+    for name, array in given.items():
+        np.testing.assert_array_equal(found[name], array)

@@ -1,6 +1,8 @@
 """Schedules by hand, and what they refuse."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 
@@ -11,7 +13,7 @@ def test_constant():
 
 def test_decay_as_in_zarembas_small_model():
     decay = Decay(full_epochs=4, divisor=2)                     # full for 4 epochs, then halved
-    assert [decay(0, epoch) for epoch in range(7)] == [1, 1, 1, 1, 0.5, 0.25, 0.125]
+    assert [decay(1, epoch) for epoch in range(7)] == [1, 1, 1, 1, 0.5, 0.25, 0.125]
 
 
 def test_a_line_down():
@@ -34,12 +36,18 @@ def test_warmup_is_the_transformers_schedule():
 
 @pytest.mark.parametrize("make, words", [
     (lambda: Decay(2, 0.5), "divisor"),
-    (lambda: Decay(-1, 2), "full_epochs of at least 0"),
-    (lambda: LinearDecay(0), "at least one step"),
-    (lambda: LinearDecay(5, 1.5), r"a last share in \[0, 1\]"),
-    (lambda: Warmup(0), r"Warmup\(steps=0\): expected at least one step"),
-    (lambda: Warmup(-3), "at least one step"),
+    (lambda: Decay(-1, 2), "full_epochs = -1: expected a whole number of at least 0"),
+    (lambda: LinearDecay(0), "steps = 0: expected a whole number of at least 1"),
+    (lambda: LinearDecay(5, 1.5), r"last = 1.5: expected a share in \[0, 1\]"),
+    (lambda: Warmup(0), "steps = 0: expected a whole number of at least 1"),
+    (lambda: Warmup(-3), "steps = -3"),
 ])
 def test_bad_settings(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@given(st.integers(1, 500), st.integers(0, 50), st.integers(1, 300))
+def test_every_rate_is_a_share_of_the_whole(step, epoch, steps):
+    for schedule in (Constant(), Decay(epoch // 2, 1.5), LinearDecay(steps, 0.1), Warmup(steps)):
+        assert 0 <= schedule(step, epoch) <= 1

@@ -77,9 +77,9 @@ def test_an_error_comes_through_when_no_thread_is_at_work_any_more(bad):
 
 
 def test_a_pool_of_none_is_refused():
-    with pytest.raises(ValueError, match="threads = 1025: expected at least 1, at most 1,024"):
+    with pytest.raises(ValueError, match="threads = 1025: expected .*at least 1"):
         Threads(1025)
-    with pytest.raises(ValueError, match="threads = 0: expected at least 1"):
+    with pytest.raises(ValueError, match="threads = 0: expected a whole number of at least 1"):
         Threads(0)
 
 

@@ -239,7 +239,7 @@ def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
 @pytest.mark.parametrize("settings, error, words", [
     (dict(rng=5), TypeError, "default_rng"),
     (dict(rng=None), TypeError, "rng is NoneType"),
-    (dict(average="row"), ValueError, "'sentence' or 'token'"),
+    (dict(average="row"), ValueError, "expected one of sentence, token"),
     (dict(clip=0.0), ValueError, "positive"),
     (dict(clip=math.nan), ValueError, "positive"),
     (dict(threads=0), ValueError, "at least 1"),

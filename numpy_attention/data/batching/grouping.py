@@ -1,28 +1,61 @@
 """Sequences of different lengths side by side: which ones, padded with what, and who gets which."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
+from numpy_attention.arguments import as_integers, expect_generator, expect_list
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
+from numpy_attention.shapes import at_least, expect_whole
 
 
 def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Array:
     """Lists of ids as one time-major array (T, B), PAD at the end.
 
-    T is the length of the longest, or `length`.
+    T is the length of the longest, or `length`. TypeError: ids that are no integers; ValueError: no
+    sentence, one that is longer, or negative ids.
     """
-    if not length:
-        length = max(map(len, sentences))
-    ids = np.full((length, len(sentences)), PAD, np.int64)  # (T, B)
+    at_least(1, length=length)
+    expect_lists("sentences", sentences)
+    longest = max(map(len, sentences))
+    if length is not None and longest > length:
+        raise ValueError(f"length = {length}: the longest sentence has {longest} ids, expected at "
+                         "least as many")
+    ids = np.full((length or longest, len(sentences)), PAD, np.int64)  # (T, B)
     for b, sentence in enumerate(sentences):
-        given = np.asarray(sentence)
-        if len(given) and given.dtype.kind not in "iu":
-            raise TypeError(f"sentence {b} holds {given.dtype}, expected integers: encode tokens "
-                            "with a Vocabulary")
-        ids[:len(given), b] = given
+        ids[:len(sentence), b] = as_integers(f"sentence {b}", sentence)
+    if ids.size and ids.min() < 0:
+        raise ValueError(f"the id {ids.min()}: expected ids of at least 0, as a Vocabulary gives")
     return ids
+
+
+def expect_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
+    """Refuse what is no list of lists of ids (TypeError), or has none (ValueError)."""
+    expect_list(name, sentences, "lists of ids")
+    for n, sentence in enumerate(sentences):
+        expect_list(f"number {n} of the {name}", sentence, "ids")
+    if not len(sentences):
+        raise ValueError(f"no {name}: expected at least one")
+
+
+def expect_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
+    """Refuse lists with something else than whole numbers in them. TypeError."""
+    # kinds alone, for a text is long
+    for kind in set(map(type, chain.from_iterable(sentences))):
+        if not issubclass(kind, (int, np.integer)) or kind is bool:
+            raise TypeError(f"{name} hold something of type {kind.__name__}, expected integers: "
+                            "encode tokens with a Vocabulary")
+    if min(chain.from_iterable(sentences), default=0) < 0:
+        raise ValueError(f"{name} hold negative numbers: expected ids, as a Vocabulary gives")
+
+
+def expect_places(name: str, places: Sequence[int] | Array, count: int) -> None:
+    """Refuse what are no whole numbers (TypeError) from 0 to count − 1 (ValueError)."""
+    array = as_integers(name, places)
+    if array.size and not 0 <= array.min() <= array.max() < count:
+        raise ValueError(f"{name} hold {array.min()} to {array.max()}: expected 0 to {count - 1}")
 
 
 def grouped(
@@ -31,10 +64,17 @@ def grouped(
     """Indices of sequences in batches of similar length.
 
     Shuffled, sorted by length within blocks of `block` batches, and the batches shuffled again. rng
-    None: sorted by length altogether, the same each time.
+    None: sorted by length altogether, the same each time. TypeError: rng is no Generator;
+    ValueError: a batch_size or block below 1.
     """
+    lengths = as_integers("lengths", lengths)
+    if not len(lengths):
+        raise ValueError("no lengths: expected one for each sequence")
+    expect_whole("batch_size", batch_size, 1)
+    expect_whole("block", block, 1)
     if rng is None:
         return _cut(np.argsort(lengths, kind="stable"), batch_size)
+    expect_generator(rng)
     blocks = _cut(rng.permutation(len(lengths)), block * batch_size)
     sorted_blocks = [some[np.argsort(lengths[some], kind="stable")] for some in blocks]
     batches = _cut(np.concatenate(sorted_blocks), batch_size)
@@ -42,7 +82,9 @@ def grouped(
 
 
 def share_of(size: int, k: int, n: int) -> slice:
-    """The k-th of n nearly equal slices of so many rows, or numbers."""
+    """The k-th of n nearly equal slices of so many rows, or numbers. ValueError: no such."""
+    expect_whole("n", n, 1)
+    expect_whole("k", k, 0, n - 1)
     return slice(size * k // n, size * (k + 1) // n)
 
 

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.data.batching.grouping import grouped, padded, share_of
-from numpy_attention.data.pairs import Pair
+from numpy_attention.arguments import expect_flags, expect_list, expect_methods
+from numpy_attention.data.batching.grouping import (expect_ids_in, expect_lists, expect_places,
+                                                    grouped, padded, share_of)
+from numpy_attention.data.pairs import Pair, expect_pairs
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
+from numpy_attention.shapes import expect_integers, expect_whole
 
 
 @dataclass
@@ -24,6 +27,13 @@ class PairBatch:
     target_in: Array    # (T, B) ids
     target_out: Array   # (T, B) ids
     rows: Array         # (B,)   names of the sentences: their places in the whole batch
+
+    def __post_init__(self) -> None:
+        expect_integers("rows", self.rows, (None,), "(B,)")
+        B = len(self.rows)
+        expect_integers("source", self.source, (None, B), "(S, B)")
+        expect_integers("target_in", self.target_in, (None, B), "(T, B)")
+        expect_integers("target_out", self.target_out, self.target_in.shape, "(T, B)")
 
     @property
     def source_mask(self) -> Array:
@@ -55,6 +65,15 @@ class PairBatch:
         )
 
 
+def _as_many(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> bool:
+    """Whether there are as many of both, and some. TypeError: these are no lists of ids."""
+    for name, sentences in (("sources", sources), ("targets", targets)):
+        expect_list(name, sentences, "lists of ids")
+        if len(sentences):
+            expect_lists(name, sentences)
+    return 0 < len(sources) == len(targets)
+
+
 def pair_batch(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
@@ -62,10 +81,11 @@ def pair_batch(
 ) -> PairBatch:
     """A PairBatch of lists of ids (without </s>).
 
-    reverse_source: x_n … x_1 </s>, as Sutskever et al. 2014 read it. ValueError: an empty batch or
-    sentence.
+    reverse_source: x_n … x_1 </s>, as Sutskever et al. 2014 read it. TypeError: no lists of ids;
+    ValueError: an empty batch or sentence.
     """
-    if not sources or len(sources) != len(targets):
+    expect_flags(reverse_source=reverse_source)
+    if not _as_many(sources, targets):
         raise ValueError(
             f"a batch of {len(sources)} sources and {len(targets)} targets: expected as many, at "
             "least one"
@@ -100,14 +120,17 @@ class PairBatches:
     reverse_source: bool = False
 
     def __post_init__(self) -> None:
-        if not self.sources or len(self.sources) != len(self.targets):
+        expect_flags(reverse_source=self.reverse_source)
+        if not _as_many(self.sources, self.targets):
             raise ValueError(
                 f"{len(self.sources)} sources and {len(self.targets)} targets: expected as many of "
                 "both, and at least one pair; is the corpus empty, or did a length limit drop "
                 "every pair?"
             )
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size {self.batch_size}: expected at least 1")
+        expect_ids_in("sources", self.sources)
+        expect_ids_in("targets", self.targets)
+        expect_whole("batch_size", self.batch_size, 1)
+        expect_whole("block", self.block, 1)
 
     @classmethod
     def encode(
@@ -117,7 +140,10 @@ class PairBatches:
         target_vocabulary: AnyVocabulary,
         **settings: Any,
     ) -> "PairBatches":
-        """Encode Pairs of tokens with their vocabularies."""
+        """Encode Pairs of tokens with their vocabularies. TypeError: these are none."""
+        expect_pairs(pairs)
+        expect_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
+        expect_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")
         sources = [source_vocabulary.encode(pair.source) for pair in pairs]
         targets = [target_vocabulary.encode(pair.target) for pair in pairs]
         return cls(sources, targets, **settings)
@@ -132,7 +158,8 @@ class PairBatches:
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 
     def batch(self, indices: Sequence[int] | Array) -> PairBatch:
-        """The PairBatch of these pairs."""
+        """The PairBatch of these pairs. ValueError: places where there is none."""
+        expect_places("indices", indices, len(self.sources))
         sources = [self.sources[i] for i in indices]
         targets = [self.targets[i] for i in indices]
         return pair_batch(sources, targets, self.reverse_source)

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numpy_attention.arguments import as_integers, expect_generator
 from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
+from numpy_attention.shapes import expect_integers, expect_whole
 
 
 @dataclass
@@ -17,6 +19,11 @@ class TextBatch:
     inputs: Array       # (T, B) ids
     targets: Array      # (T, B) ids
     rows: Array         # (B,)   names of the streams
+
+    def __post_init__(self) -> None:
+        expect_integers("rows", self.rows, (None,), "(B,)")
+        expect_integers("inputs", self.inputs, (None, len(self.rows)), "(T, B)")
+        expect_integers("targets", self.targets, self.inputs.shape, "(T, B)")
 
     @property
     def size(self) -> int:
@@ -46,11 +53,12 @@ class TextBatches:
     """
 
     def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
-        ids = np.asarray(ids, np.int64)
-        if batch_size < 1 or steps < 1:
-            raise ValueError(
-                f"batch_size {batch_size}, steps {steps}: expected at least 1 of both"
-            )
+        ids = as_integers("ids", ids).astype(np.int64)
+        expect_whole("batch_size", batch_size, 1)
+        expect_whole("steps", steps, 1)
+        if len(ids) and ids.min() < 0:
+            raise ValueError(f"the id {ids.min()}: expected ids of at least 0, as a Vocabulary "
+                             "gives")
         if len(ids) < batch_size + 1:
             raise ValueError(
                 f"a text of {len(ids)} tokens is too short for {batch_size} streams: expected at "
@@ -72,10 +80,13 @@ class TextBatches:
 
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
         """Starts of the windows, in the order of the text: streams are not shuffled."""
+        if rng is not None:
+            expect_generator(rng)
         return list(range(0, len(self.inputs), self.steps))
 
     def batch(self, start: int) -> TextBatch:
-        """The TextBatch that begins at this step of every stream."""
+        """The TextBatch that begins at this step of every stream. ValueError: after the end."""
+        expect_whole("start", start, 0, len(self.inputs) - 1)
         window = slice(start, start + self.steps)
         return TextBatch(
             np.ascontiguousarray(self.inputs[window]),

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numpy_attention.data.batching import DocumentBatches
 from numpy_attention.data.vocabulary import PAD
@@ -65,11 +67,20 @@ def test_documents_of_similar_length_share_a_batch(rng):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (([[2, 4]], 0), "batch_size 0, steps None: expected at least 1 of both"),
-    (([[2, 4]], 1, 0), "steps 0"),
+    (([[2, 4]], 0), "batch_size = 0: expected a whole number of at least 1"),
+    (([[2, 4]], 1, 0), "steps = 0"),
     (([],), "0 documents"),
     (([[2, 4], [2]],), "2 documents, the shortest of 1 tokens: expected some, of at least 2"),
 ])
 def test_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         DocumentBatches(*arguments)
+
+
+@given(st.lists(st.lists(st.integers(4, 9), min_size=2, max_size=9), min_size=1, max_size=8),
+       st.integers(1, 4), st.none() | st.integers(1, 4))
+def test_every_token_but_the_first_is_predicted_once(documents, batch_size, steps):
+    data = DocumentBatches(documents, batch_size, steps)
+    predicted = [id for place in data.order() for id in data.batch(place).targets.ravel()]
+    assert sorted(id for id in predicted if id != PAD) == sorted(
+        id for document in documents for id in document[1:])

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from numpy_attention.data.batching.grouping import grouped, padded, share_of
 from numpy_attention.data.vocabulary import PAD
@@ -33,3 +35,13 @@ def test_shares_are_nearly_equal_and_follow_each_other(size, n):
     shares = [list(range(size))[share_of(size, k, n)] for k in range(n)]
     assert sum(shares, []) == list(range(size))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 4),
+       st.none() | st.integers(0, 9))
+def test_every_sequence_is_in_one_group(lengths, batch_size, block, seed):
+    rng = None if seed is None else np.random.default_rng(seed)
+    groups = grouped(np.array(lengths), batch_size, block, rng)
+    assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
+    assert max(map(len, groups)) <= batch_size
+    assert len(groups) == -(-len(lengths) // batch_size)

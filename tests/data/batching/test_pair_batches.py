@@ -92,7 +92,7 @@ def test_pairs_are_encoded():
 @pytest.mark.parametrize("arguments, message", [
     (([], []), "is the corpus empty"),
     (([[4]], []), "1 sources and 0 targets"),
-    (([[4]], [[4]], 0), "batch_size 0"),
+    (([[4]], [[4]], 0), "batch_size = 0"),
 ])
 def test_what_cannot_be_cut_into_batches_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):

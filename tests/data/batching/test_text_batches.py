@@ -36,5 +36,5 @@ def test_a_text_that_is_too_short_is_refused():
     message = "a text of 4 tokens is too short for 4 streams: expected at least 5"
     with pytest.raises(ValueError, match=message):
         TextBatches([4, 5, 6, 7], batch_size=4)
-    with pytest.raises(ValueError, match="batch_size 2, steps 0: expected at least 1 of both"):
+    with pytest.raises(ValueError, match="steps = 0: expected a whole number of at least 1"):
         TextBatches([4, 5, 6, 7], batch_size=2, steps=0)

@@ -1,0 +1,24 @@
+"""How messages show what was given: on one line, and no longer than one. Imports nothing heavy."""
+
+from typing import Any
+
+LONGEST = 60        # characters of a value
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: on one line, and not longer than one."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:                      # a whole number of thousands of digits
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST - 1]}…"
+
+
+def given(value: Any) -> str:
+    """A value and its kind: "7, of type int"."""
+    return "None" if value is None else f"{shown(value)}, of type {type(value).__name__}"
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters, and a sign where it is not all of it."""
+    return text if len(text) <= most else f"{text[:most]}…"
