@@ -1,5 +1,6 @@
 """The watch over memory tells what grows, and what a training and a translator hold does not."""
 
+import mmap
 import os
 
 import pytest
@@ -24,9 +25,9 @@ def test_what_grows_is_told(capsys):
 @on_linux
 def test_resident_memory_is_this_processs():
     before = resident()
-    block = bytearray(50 << 20)
-    block[::4096] = b"x" * len(block[::4096])
-    assert 45 < resident() - before < 60
+    with mmap.mmap(-1, 50 << 20) as block:              # the heap may have room for an array
+        block.write(b"x" * len(block))
+        assert resident() - before > 45
 
 
 def test_too_few_times_are_refused(monkeypatch, capsys):
