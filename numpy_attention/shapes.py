@@ -204,8 +204,8 @@ def expect_mask(mask, shape, axes, name="mask"):
 
 def expect_integers(name, array, shape, axes, advice="check the order of the axes"):
     """Refuse what is no array of integers (TypeError) or not of this shape (ValueError)."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
-        what = getattr(array, "dtype", type(array).__name__)
+    if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
+        what = array.dtype if type(array) is np.ndarray else type(array).__name__
         raise TypeError(f"{name} {axes} must be an integer array, given {what}: "
                         "encode tokens with a Vocabulary")
     expect(name, array, shape, axes, advice)

@@ -20,6 +20,7 @@ class Mask(NamedTuple):
 
     names: Array            # (N,)   of the rows
     key: np.uint32
+    D: int                  # of a row
 
 
 @dataclass(eq=False)
@@ -59,16 +60,16 @@ class Dropout(Module):
             return x, None
         if names is None:
             names = np.arange(x[..., 0].size)
-        mask = Mask(np.ravel(names), key)
+        mask = Mask(np.ravel(names), key, x.shape[-1])
         return self._masked(x, mask), mask
 
     def backward(self, dy, cache, grad=None):
-        """∂L/∂y (…, D) → dx (…, D). ValueError: another number of rows than x has."""
+        """∂L/∂y (…, D) → dx (…, D). ValueError: not of as many rows and columns as x has."""
         expect_real("dy", dy)
         if cache is None:
             return dy.copy()
         expect_made("cache", cache, Mask, "forward")
-        expect("dy", flat(dy), (len(cache.names), None), "(rows, D)", "as many rows as x has")
+        expect("dy", flat(dy), (len(cache.names), cache.D), "(rows, D)", "as many rows as x has")
         # y = m ∘ x / (1 − rate)
         return self._masked(dy, cache)
 
@@ -89,4 +90,4 @@ def position_names(T, rows):
     """
     expect_sizes(0, T=T)
     expect_integers("rows", rows, (None,), "(B,)")
-    return rows[None] * 65536 + np.arange(T)[:, None]           # (T, B)
+    return rows.astype(np.int64)[None] * 65536 + np.arange(T)[:, None]           # (T, B)

@@ -44,3 +44,21 @@ def test_bad_rates_are_refused():
     for rate in (-0.1, 1.0, 1.5, float("nan")):
         with pytest.raises(ValueError, match="share of values set to 0"):
             Dropout(rate)
+
+
+def test_what_is_not_as_large_as_x(rng):
+    x = np.ones((5, 3, 8))
+    y, cache = Dropout(0.5).forward(x, rng)
+    for dy in (y[..., :7], y[:4], y[..., :0]):
+        with pytest.raises(ValueError, match=r"dy \(rows, D\) has shape"):
+            Dropout(0.5).backward(dy, cache)
+
+
+def test_names_of_any_integers(rng):
+    names = position_names(3, np.arange(2, dtype=np.uint8))
+    assert names.tolist() == [[0, 65536], [1, 65537], [2, 65538]]
+    for wrong in (names.astype(">i8"), names.astype(float), names.tolist()):
+        with pytest.raises(TypeError, match="names x.shape.* must be an integer array, given"):
+            Dropout(0.5).forward(np.ones((3, 2, 4)), rng, wrong)
+    with pytest.raises(TypeError, match="rows .* must be an integer array, given list"):
+        position_names(3, [0, 1])

@@ -96,6 +96,14 @@ def test_an_attempt_that_cannot_be_made_is_no_finding():
         engine.run({"calls": bad}, [3], 0)
 
 
+def test_making_an_attempt_may_take_longer():
+    def slowly(rng, folder):
+        time.sleep(0.4)
+        return Attempt("slowly", right)
+    (result,) = engine.run({"calls": slowly}, [0], 0, seconds=0.2)
+    assert result.verdict == RIGHT
+
+
 def test_memory_is_limited():
     def greedy():
         np.ones(2 * engine.ROOM, np.uint8)

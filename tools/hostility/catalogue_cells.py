@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from hostility.catalogue_layers import create, draw
-from hostility.right_calls import Call, array, integers, optional, whole
+from hostility.right_calls import Call, alike, array, integers, optional, whole
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.rnn import RNN
@@ -110,6 +110,11 @@ def by_steps(rng, z, cell, title):
             cell.step_backward(t, dy, state, made, dsteps)
         return made, dsteps
 
+    def first_alike(grad):
+        """All that the product of the first layer's input looks at."""
+        return (type(grad) is type(cell) and grad is not cell
+                and len(grad.cells) == len(cell.cells) and alike(grad.cells[0], cell.cells[0]))
+
     dy = draw(rng, z.B, cell.hidden_size)
     one, done = finished()
     place = lambda value: whole(0)(value) and value < z.T
@@ -136,7 +141,8 @@ def by_steps(rng, z, cell, title):
         Call(f"{title}.end_backward", end_backward,
              {"steps": one, "dsteps": done, "grad": cell.zeros_like()}),
         Call(f"{title}.project_backward", project_backward,
-             {"da": draw(rng, z.T, z.B, cell.gates_size), "xs": xs, "grad": cell.zeros_like()}),
+             {"da": draw(rng, z.T, z.B, cell.gates_size), "xs": xs, "grad": cell.zeros_like()},
+             {"grad": first_alike} if isinstance(cell, Stacked) else {}),
     ]
 
 

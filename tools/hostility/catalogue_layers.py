@@ -92,7 +92,8 @@ def dropout(rng, z):
 
     return [
         Call("Dropout.forward", forward, {"x": x, "rng": np.random.default_rng(0), "names": names},
-             {"rng": optional(generator), "names": optional(integers(z.T, z.B))}, {"x": True}),
+             {"x": either(z.T, z.B, None), "rng": optional(generator),
+              "names": optional(integers(z.T, z.B))}, {"x": True}),
         Call("Dropout.backward", layer.backward, {"dy": np.ones_like(y), "cache": cache},
              {"cache": lambda value: value is None or alike(value, cache), "dy": either(*y.shape)},
              {"dy": True}),

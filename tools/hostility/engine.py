@@ -28,6 +28,7 @@ from hostility.outcome import PACKAGE, Outcome, judged
 # a kind's number is its place
 KINDS = ("calls", "uses", "commands", "files", "signals", "low_memory")
 SECONDS = 30
+MAKING = 10     # times as long may it take to make one, which may compile what it calls
 # of memory that an attempt may take beyond what the process has
 ROOM = 4 << 30
 
@@ -146,7 +147,8 @@ class Worker:
     def begin(self, job, seconds):
         self.job = job
         self.what = "an attempt that was not made yet"
-        self.deadline = time.monotonic() + seconds
+        self.seconds = seconds
+        self.deadline = time.monotonic() + MAKING * seconds
         self.pipe.send(job)
 
     def news(self):
@@ -163,6 +165,7 @@ class Worker:
             if isinstance(message, Outcome):
                 return self._result(message)
             self.what = message
+            self.deadline = time.monotonic() + self.seconds
         if time.monotonic() > self.deadline:
             self.end()
             return self._result(Outcome("hang", "it was ended when its time was over"))
