@@ -4,7 +4,7 @@ import os
 import signal
 
 import pytest
-from hostility import child, checkpoints, command_line, commands, files, low_memory, signals
+from hostility import child, checkpoints, command_line, commands, files, signals
 from hostility.engine import run
 from hostility.outcome import REFUSED, RIGHT, Outcome
 
@@ -89,6 +89,7 @@ def test_how_a_signal_may_end_a_command(status, told, sent, verdict, tmp_path):
 
 
 def test_a_few_of_each():
-    kinds = {"commands": commands, "files": files, "signals": signals, "low_memory": low_memory}
+    """Without low memory, whose end depends on where the system has put what."""
+    kinds = {"commands": commands, "files": files, "signals": signals}
     found = run({name: kind.attempt for name, kind in kinds.items()}, range(6), seed=7, seconds=120)
     assert [one for one in found if one.verdict not in (RIGHT, REFUSED)] == []
