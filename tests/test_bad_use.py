@@ -176,7 +176,10 @@ BAD = {
         lambda: LanguageModel.create(RNG, 8, cell=["gru"]), ValueError, r"cell \['gru'\]"),
     "model: another setting": (
         lambda: build("luong", RNG, range(8), range(8), depth=3), ValueError,
-        "a setting of luong = 'depth'"),
+        "depth: expected settings of an attention"),
+    "model: another setting, of a model that passes none on": (
+        lambda: build("transformer", RNG, range(8), range(8), depth=3), ValueError,
+        "a setting of transformer = 'depth': expected one of size, layers"),
     "model: one vocabulary": (
         lambda: build("luong", RNG, range(8)), ValueError, "1 vocabularies for a luong"),
     "budget: NaN": (

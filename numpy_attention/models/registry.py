@@ -3,7 +3,6 @@
 from inspect import Parameter, signature
 
 from numpy_attention.arguments import expect_methods, expect_name
-
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
 
 # parameters of `create` that are no settings of a run's configuration
@@ -26,17 +25,24 @@ def build(name, rng, *vocabularies, **settings):
         if not isinstance(vocabulary, range):
             expect_methods("a vocabulary", vocabulary, "a Vocabulary, or a range", "encode",
                            "places")
-    wanted = signature(model.create).parameters.keys() & {"vocabulary", "source_vocabulary",
-                                                          "target_vocabulary"}
-    if len(vocabularies) != len(wanted):
-        raise ValueError(f"{len(vocabularies)} vocabularies for a {name}: expected {len(wanted)}")
+    wanted = 2 if name in TRANSLATORS else 1
+    if len(vocabularies) != wanted:
+        raise ValueError(f"{len(vocabularies)} vocabularies for a {name}: expected {wanted}")
     return model.create(rng, *map(len, vocabularies), **settings)
 
 
 def expect_settings(name, settings):
-    """Refuse settings that a model's `create` does not have. ValueError: says which it has."""
+    """Refuse settings that a model's `create` does not have. ValueError: says which it has.
+
+    One that takes any (**) looks at them itself.
+    """
+    known = [*settings_of(name), "dtype"]
+    parameters = signature(model_of(name).create).parameters
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        known += [setting for setting in settings
+                  if isinstance(setting, str) and setting not in NO_SETTINGS]
     for setting in settings:
-        expect_name(f"a setting of {name}", setting, [*settings_of(name), "dtype"])
+        expect_name(f"a setting of {name}", setting, known)
 
 
 def settings_of(name):
