@@ -88,8 +88,8 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"{shown(name)} is no part of what a run learns from: leave it "
-                                 "out")
+                raise ValueError(f"an argument {shown(name)} is no part of what a run learns "
+                                 "from: leave it out")
 
     @property
     def label(self) -> str:

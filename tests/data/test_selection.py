@@ -109,7 +109,7 @@ def test_unknown_names_and_other_kinds_are_refused():
     (PAIRS | {"fertility": 2}, "with fertility that is unknown"),
     (TEXT | {"part": "x"}, "with part that is unknown"),
     ({"name": "bible-en", "part": "x"}, "with part that is unknown"),
-    ({"name": "copy", "split": "test"}, "split is no part of what a run learns from"),
+    ({"name": "copy", "split": "test"}, "'split' is no part of what a run learns from"),
 ])
 def test_a_dict_with_more_or_less_is_refused(saved, message):
     with pytest.raises(ValueError, match=message):

@@ -193,10 +193,11 @@ def test_sixty_tokens_unless_told(table, rng):
     assert len(list(sample(table, read(table, [EOS]), rng))) == 60
 
 
-class Draws:
+class Draws(np.random.Generator):
     """A generator that draws one number, again and again."""
 
     def __init__(self, number):
+        super().__init__(np.random.PCG64(0))
         self.number = number
 
     def random(self):
