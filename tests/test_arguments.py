@@ -10,18 +10,6 @@ from numpy_attention import arguments as a
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("value, text", [
-    (7, "7"), ("a\nb", r"'a\nb'"), (np.zeros((2, 2)), "array([[0., 0.], [0., 0.]])"),
-    ("x" * 100, "'" + "x" * 58 + "…"), ("\ud800", r"'\ud800'"),
-])
-def test_a_value_is_shown_on_one_short_line(value, text):
-    assert a.shown(value) == text and len(text) <= a.LONGEST
-
-
-def test_a_number_of_thousands_of_digits_is_shown_by_its_kind():
-    assert a.shown(10**5000) == "a int"
-
-
 REFUSED = {
     "None of a kind": (lambda: a.expect_kind("text", None, str, "a text"),
                        TypeError, "^text is None: expected a text$"),
@@ -46,11 +34,6 @@ REFUSED = {
     "one of many names": (lambda: a.expect_name("name", "x", [f"name{i}" for i in range(90)]),
                           ValueError, r"name0, name1, .*, … \(90 in all\)$"),
     "half of a character": (lambda: a.expect_text("title", "\ud800"), ValueError, "surrogate"),
-    "bytes for a path": (lambda: a.as_path(b"x"), TypeError, "^path is b'x', of type bytes"),
-    "no path": (lambda: a.as_path(""), ValueError, "path is empty"),
-    "NUL in a path": (lambda: a.as_path("a\0b"), ValueError, "no file can have this name"),
-    "a long name": (lambda: a.as_path("x" * 300), ValueError, "no file can have this name"),
-    "a surrogate in a path": (lambda: a.as_path("\ud800"), ValueError, "no file can"),
     "a string for a list": (lambda: a.expect_list("ids", "ab", "ids"), TypeError, "list of ids$"),
     "a set for a list": (lambda: a.listed("tokens", {"a"}, "tokens"), TypeError, "list of tokens"),
     "a dict for a list": (lambda: a.listed("tokens", {"a": 1}, "tokens"), TypeError, "list of"),
@@ -92,7 +75,6 @@ def test_what_is_right_passes():
     a.expect_list("ids", range(3), "ids")
     a.expect_tokens("prompt", np.array(["a", "b"]))
     a.expect_all("pairs", ["a"], str, "a word")
-    assert a.as_path("x/y") == a.as_path(Path("x/y")) == Path("x/y")
     assert a.listed("tokens", (c for c in "ab"), "tokens") == ["a", "b"]
     assert a.as_integers("ids", []).shape == (0,)
     np.testing.assert_array_equal(a.as_integers("ids", (4, 5)), [4, 5])

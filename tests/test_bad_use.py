@@ -151,7 +151,8 @@ BAD = {
         lambda: OwnPairs("a", "b", held_out_seed=-1), ValueError, "held_out_seed = -1"),
     "selection: a list": (lambda: selection.selected(["copy"]), TypeError, "saved is"),
     "selection: another key": (
-        lambda: selection.selected({"text": "x", "shape": 3}), ValueError, "with 'shape'"),
+        lambda: selection.selected({"text": "x", "shape": 3}),
+        ValueError, "with shape that is unknown"),
     "selection: half": (
         lambda: selection.selected({"source": "x"}), ValueError, "without target"),
     "corpus: a list": (lambda: corpora.find_corpus(["copy"]), ValueError, "is unknown"),

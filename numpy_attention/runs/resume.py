@@ -41,6 +41,8 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     """
     expect_methods("trained", trained, "a Translator or a Writer", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
+    if exists(path.parent) and not path.parent.is_dir():
+        raise NotADirectoryError(f"{folder} is no folder, expected that of a run: choose another")
     if not exists(path):
         return False
     about = checkpoint.load_about(path)

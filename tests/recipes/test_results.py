@@ -30,7 +30,7 @@ def tool(*arguments):
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
     ({"minutes": float("inf")}, "finite"),
     ({"seed": 10**400}, "seed is 1000.*…; expected a finite"),
-    ({"recipe": ["x" * 999]}, "recipe is .'xxx.*… .list.; expected str"),
+    ({"recipe": ["x" * 999]}, "recipe is .'xxx.*…, of type list; expected str"),
     ({"parameters": 1.5}, "parameters is 1.5"),
 ])
 def test_malformed_lines_are_refused(changes, message, tmp_path):
