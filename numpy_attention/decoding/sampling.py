@@ -71,7 +71,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
                 log_probs, weights, state = _next(model, chosen, before)
             log_p = np.array(log_probs, np.float64)
             forbid(log_p, [PAD, BOS, *never])
-            chosen = choose(log_p, rng, temperature, top_k, top_p)
+            chosen: int = choose(log_p, rng, temperature, top_k, top_p)
             yield Choice(chosen, float(log_p[chosen]), weights)
             ended += chosen == EOS
             if ended == sentences:
