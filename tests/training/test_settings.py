@@ -134,7 +134,7 @@ def test_defaults_stay_what_they_are(kind, defaults):
 
 
 def test_which_options_belong_to_a_choice_and_which_to_python_alone():
-    options = {one.name: one.metadata for kind in KINDS for one in fields(kind)}
+    options = {one.name: one.metadata for kind in KINDS for one in fields(kind())}
     assert {name: about["of"] for name, about in options.items() if about["of"]} == {
         "full_epochs": {"schedule": ("decay",)}, "divisor": {"schedule": ("decay",)},
         "warmup": {"schedule": ("warmup",)}, "steps": {"state": ("carried", "article")},

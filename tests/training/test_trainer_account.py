@@ -170,6 +170,21 @@ def test_each_epoch_has_an_order_of_its_own_that_the_seed_tells():
     assert seen[:8] != seen[8:]
 
 
+def test_each_text_is_begun_without_a_state_and_read_on_with_it():
+    run = language_trainer(optimizer=Still())
+    begun = []
+    step = run.model.loss_and_grad
+
+    def noted(part, before, scale, grad, rng):
+        begun.append(before is None)
+        return step(part, before, scale, grad, rng)
+    run.model.loss_and_grad = noted
+    run.fit(2)
+    places = run.train.order()
+    assert begun == 2 * [not run.train.carried(place) for place in places]
+    assert begun == 2 * [True, *[False] * (len(places) - 1)]
+
+
 def test_dropout_is_drawn_anew_each_step():
     """From the seed and the steps before it, so that a resumed run draws the same."""
     run = trainer(optimizer=Still())
