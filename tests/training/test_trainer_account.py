@@ -210,9 +210,11 @@ def with_gradient(run, number):
     return run
 
 
-@pytest.mark.parametrize("number, factor", [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (8.0, 0.25)])
-def test_the_factor_of_clipping_by_hand(number, factor):
-    run = with_gradient(trainer(optimizer=Still(), clip=2.0), number)
+@pytest.mark.parametrize("clip, number, factor", [
+    (2.0, 0.0, 1.0), (2.0, 1.0, 1.0), (2.0, 2.0, 1.0), (2.0, 8.0, 0.25), (0.25, 0.5, 0.5),
+])
+def test_the_factor_of_clipping_by_hand(clip, number, factor):
+    run = with_gradient(trainer(optimizer=Still(), clip=clip), number)
     run.fit(1)
     assert set(run.optimizer.factors) == {factor}
 
