@@ -65,13 +65,14 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
         log_probs, seen, state = start
         weights = seen[-1]
         ended = 0
-        for step in range(length):
-            if step:
+        chosen: int | None = None
+        for _ in range(length):
+            if chosen is not None:
                 before = None if reset and chosen == EOS else state
                 log_probs, weights, state = _next(model, chosen, before)
             log_p = np.array(log_probs, np.float64)
             forbid(log_p, [PAD, BOS, *never])
-            chosen: int = choose(log_p, rng, temperature, top_k, top_p)
+            chosen = choose(log_p, rng, temperature, top_k, top_p)
             yield Choice(chosen, float(log_p[chosen]), weights)
             ended += chosen == EOS
             if ended == sentences:

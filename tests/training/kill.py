@@ -8,10 +8,12 @@ Run by test_kill.py in a process of its own, for it forks:
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from small import trainer, translator_model  # noqa: E402
@@ -38,6 +40,8 @@ def train(path, slow):
 def forked(path, slow):
     child = os.fork()
     if child == 0:
+        # tqdm's own is shared with all forks: one killed while it holds it would stop the others
+        tqdm.set_lock(threading.RLock())
         try:
             train(path, slow)
             os._exit(0)
