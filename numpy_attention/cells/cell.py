@@ -23,7 +23,8 @@ class Steps:
     ragged: Array = field(init=False)   # (T,)      True where a step masks some row
 
     def __post_init__(self):
-        self.u = np.empty(self.a.shape[1:], self.a.dtype)
+        # 0 where a cell makes no use of it: nothing in a cache is what memory happened to hold
+        self.u = np.zeros(self.a.shape[1:], self.a.dtype)
         self.ragged = ~self.mask.all(1)
 
 

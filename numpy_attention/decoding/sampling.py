@@ -74,10 +74,10 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     def choices() -> Iterator[Choice]:
         log_probs, seen, state = start
         weights = seen[-1]
-        chosen = EOS
         ended = 0
-        for step in range(length):
-            if step:
+        chosen: int | None = None
+        for _ in range(length):
+            if chosen is not None:
                 before = None if reset and chosen == EOS else state
                 log_probs, weights, state = _next(model, chosen, before)
             log_p = np.array(log_probs, np.float64)

@@ -40,7 +40,10 @@ class Evaluation:
         ValueError: no tokens; ArithmeticError: a loss that is not finite.
         """
         mean = self.mean
-        return math.exp(mean) if mean < 700 else math.inf
+        try:
+            return math.exp(mean)
+        except OverflowError:
+            return math.inf
 
     def __str__(self) -> str:
         return f"perplexity {self.perplexity:.2f} over {self.tokens:,} tokens"

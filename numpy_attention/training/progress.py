@@ -1,9 +1,10 @@
 """What a training tells while it runs: a bar an epoch, and a line at its end."""
 
-import math
 from typing import Any
 
 from tqdm import tqdm
+
+from numpy_attention.training.evaluation import Evaluation
 
 
 def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool) -> tqdm:
@@ -16,9 +17,8 @@ def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool) -> tq
 def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
     """One batch more; loss, tokens and seconds of the epoch so far."""
     if bar.update():                    # where it is drawn anew
-        mean = loss / tokens
-        perplexity = math.exp(min(mean, 50))
-        bar.set_postfix_str(f"loss {mean:.3f}, perplexity {perplexity:.1f}, "
+        so_far = Evaluation(loss, tokens)
+        bar.set_postfix_str(f"loss {so_far.mean:.3f}, perplexity {so_far.perplexity:.1f}, "
                             f"{tokens / seconds:,.0f} tokens/s", refresh=False)
 
 

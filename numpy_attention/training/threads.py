@@ -3,7 +3,7 @@
 import ctypes
 import os
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, Callable
 
@@ -34,7 +34,7 @@ class Threads:
     def __enter__(self) -> "Threads":
         keep_freed_memory()
         self._limits = threadpool_limits(1, user_api="blas")
-        self._pool = ThreadPoolExecutor(max(1, self.count - 1))      # starts threads with work
+        self._pool = ThreadPoolExecutor(self.count)      # starts threads with work
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -48,10 +48,7 @@ class Threads:
             first = f(0)
         finally:
             # no thread is still at work when the first one's error is raised
-            errors = [other.exception() for other in others]
-        for error in errors:
-            if error is not None:
-                raise error
+            wait(others)
         return [first] + [other.result() for other in others]
 
     def _started(self, f: Callable[[int], Any]) -> list[Future]:

@@ -30,6 +30,13 @@ def test_round_trip(path):
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
 
 
+def test_a_path_may_be_text(tmp_path):
+    checkpoint.save(f"{tmp_path}/new/run.npz", {"x": np.ones(2)}, {"note": "ü"})
+    arrays, about = checkpoint.load(f"{tmp_path}/new/run.npz")
+    assert arrays["x"].tolist() == [1, 1] and about["note"] == "ü"
+    assert checkpoint.load_about(f"{tmp_path}/new/run.npz") == about
+
+
 def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(os, "fsync", lambda number: (_ for _ in ()).throw(OSError("disk full")))

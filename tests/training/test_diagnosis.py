@@ -1,11 +1,17 @@
 """What is named first: a parameter, else an activation in forward order, else a gradient."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pytest
+from small import pairs, translator_model
 
+from numpy_attention.data.batching import PairBatches, TextBatches
 from numpy_attention.layers.linear import Linear
+from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.training.diagnosis import first_bad
 
 
@@ -29,11 +35,13 @@ class Twice(Linear):
 
 
 def bad(W=1.0, x=1.0, gradient=0.0):
-    model = Twice(np.full((2, 2), W, np.float32), None)
+    """One weight, one row of two, one number of a gradient; all others are fine."""
+    model = Twice(np.ones((2, 2), np.float32), None)
+    model.W[0, 1] = W
     grad = model.zeros_like()
-    grad.W[:] = gradient
+    grad.W[1, 0] = gradient
     with np.errstate(all="ignore"):
-        return first_bad(model, np.full((1, 2), x, np.float32), grad)
+        return first_bad(model, np.array([[1, 1], [x, x]], np.float32), grad)
 
 
 def test_in_order():
@@ -43,3 +51,28 @@ def test_in_order():
     assert bad(x=0.0) == "activation output[0]"
     assert bad(gradient=np.inf) == "gradient of W"
     assert bad() == "the loss alone"
+
+
+@pytest.mark.parametrize("make, train", [
+    (translator_model, PairBatches(*pairs(6), batch_size=6)),               # GRU, reset="before"
+    (partial(LuongTranslator.create, np.random.default_rng(0), 9, 9, embedding=5, hidden=6),
+     PairBatches(*pairs(6), batch_size=6)),                                 # LSTM
+    (partial(LanguageModel.create, np.random.default_rng(0), 9, hidden=6, cell="gru"),
+     TextBatches(np.arange(30) % 9, batch_size=2, steps=5)),
+])
+def test_memory_that_nobody_has_written_is_not_blamed(make, train, monkeypatch):
+    """Whatever was there before: here it is all NaN."""
+    model = make()
+    for name in ("empty", "empty_like"):
+        monkeypatch.setattr(np, name, filled(getattr(np, name)))
+    batch = train.batch(train.order()[0])
+    assert first_bad(model, batch, model.zeros_like()) == "the loss alone"
+
+
+def filled(empty):
+    def with_nan(*arguments, **settings):
+        array = empty(*arguments, **settings)
+        if array.dtype.kind == "f":
+            array.fill(np.nan)
+        return array
+    return with_nan

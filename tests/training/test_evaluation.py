@@ -13,7 +13,12 @@ from numpy_attention.training.evaluation import Evaluation, evaluate
 def test_perplexity_is_exp_of_the_mean_loss():
     assert Evaluation(10 * math.log(7), 10).perplexity == pytest.approx(7)
     assert Evaluation(0.0, 3).perplexity == 1
-    assert Evaluation(1e6, 1).perplexity == math.inf
+    assert Evaluation(3 * 709.0, 3).perplexity == math.exp(709)
+    assert Evaluation(710.0, 1).perplexity == Evaluation(1e6, 1).perplexity == math.inf
+
+
+def test_what_it_says():
+    assert str(Evaluation(1200 * math.log(7), 1200)) == "perplexity 7.00 over 1,200 tokens"
 
 
 @pytest.mark.parametrize("loss, tokens, error, message", [
@@ -46,3 +51,32 @@ def test_a_text_is_read_on_with_the_state_before():
                     for steps in (100, 7))
     assert whole.tokens == parts.tokens == 99
     assert math.isclose(whole.loss, parts.loss, rel_tol=1e-5)
+
+
+class Counts:
+    """A model that adds one to its state, and notes the rows it is given and the state before."""
+
+    def __init__(self):
+        self.seen = []
+
+    def loss(self, batch, state):
+        before = np.zeros(batch.size) if state is None else state
+        self.seen.append((batch.size, before.tolist()))
+        return 1.0, before + 1
+
+
+def test_in_one_thread_unless_told():
+    model = Counts()
+    evaluate(model, PairBatches(*pairs(10), batch_size=5))
+    assert [rows for rows, _ in model.seen] == [5, 5]
+    evaluate(model, PairBatches(*pairs(10), batch_size=5), 2)
+    assert sorted(rows for rows, _ in model.seen[2:]) == [2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("carried, before", [(True, [0, 1, 2]), (False, [0, 0, 0])])
+def test_a_state_is_empty_first_and_then_where_nothing_is_carried(carried, before):
+    model = Counts()
+    batches = PairBatches(*pairs(3), batch_size=1)
+    batches.carried = lambda place: carried
+    assert evaluate(model, batches) == Evaluation(3.0, sum(len(s) + 1 for s in pairs(3)[1]))
+    assert [state for _, state in model.seen] == [[number] for number in before]

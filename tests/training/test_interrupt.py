@@ -1,7 +1,7 @@
 """Ctrl-C: noted first, an ordinary KeyboardInterrupt the second time, and then as it was before."""
 
 import signal
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -32,13 +32,11 @@ def test_what_is_ignored_stays_ignored():
 
 def test_outside_of_the_main_thread_nothing_is_changed():
     before = signal.getsignal(signal.SIGINT)
-    seen = []
 
     def work():
         with Interrupt() as interrupt:
-            seen.extend([signal.getsignal(signal.SIGINT), interrupt.asked])
+            return signal.getsignal(signal.SIGINT), interrupt.asked
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert seen == [before, 0] and signal.getsignal(signal.SIGINT) is before
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == (before, 0)
+    assert signal.getsignal(signal.SIGINT) is before

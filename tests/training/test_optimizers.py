@@ -1,5 +1,7 @@
 """Optimizers: their formulas, PyTorch's results, and what they refuse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,44 @@ def test_factor_scales_the_gradient(name, problem):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
+def test_rate_is_a_share_of_the_learning_rate(name, problem):
+    optimizer = OPTIMIZERS[name]
+    half = replace(optimizer, learning_rate=0.5 * optimizer.learning_rate)
+    np.testing.assert_allclose(run(optimizer, *problem, rate=0.5), run(half, *problem), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_whole_gradient_at_the_whole_rate_unless_told(name, problem):
+    weights, (gradient, *_) = problem
+    wanted = run(OPTIMIZERS[name], weights, [gradient], rate=1.0, factor=1.0)[0]
+    vectors = {slot: np.zeros(33) for slot in OPTIMIZERS[name].slots}
+    OPTIMIZERS[name].update(weights, gradient, vectors, 1)
+    assert np.array_equal(weights, wanted)
+
+
+@pytest.mark.parametrize("kind, settings", [
+    (SGD, {"learning_rate": 1.0, "momentum": 0.0}),
+    (Adam, {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}),
+    (Adadelta, {"learning_rate": 1.0, "rho": 0.95, "epsilon": 1e-6}),
+])
+def test_settings_are_the_papers_unless_told(kind, settings):
+    assert vars(kind()) == settings
+
+
+@pytest.mark.parametrize("optimizer, wanted", [
+    (SGD(momentum=0.9), {"velocity": 2.0}),
+    (Adam(), {"m": 0.2, "v": 0.004}),
+    (Adadelta(), {"squares": 0.2, "deltas": 0.05 * 4 * 1e-6 / (0.2 + 1e-6)}),
+])
+def test_vectors_hold_what_their_names_say(optimizer, wanted):
+    """Checkpoints keep them by these names."""
+    vectors = {name: np.zeros(1) for name in wanted}
+    optimizer.update(np.zeros(1), np.full(1, 2.0), vectors, 1)
+    assert optimizer.slots == tuple(wanted)
+    assert {name: vector[0] for name, vector in vectors.items()} == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_float32_agrees_and_stays_float32(name, problem):
     weights, gradients = problem
     low = run(OPTIMIZERS[name], weights.astype(np.float32), gradients.astype(np.float32))
@@ -97,7 +137,11 @@ def test_float32_agrees_and_stays_float32(name, problem):
     (lambda: SGD(-1.0), "learning_rate = -1.0"),
     (lambda: SGD(1.0, momentum=1.0), "momentum = 1.0"),
     (lambda: Adam(float("nan")), "learning_rate = nan"),
+    (lambda: Adam(beta1=1.0), "beta1 = 1.0"),
     (lambda: Adam(beta2=1.5), "beta2 = 1.5"),
+    (lambda: Adam(epsilon=float("inf")), "epsilon = inf"),
+    (lambda: Adadelta(0.0), "learning_rate = 0.0"),
+    (lambda: Adadelta(rho=-0.1), "rho = -0.1"),
     (lambda: Adadelta(epsilon=0.0), "epsilon = 0.0"),
     (lambda: Adam("0.1"), "learning_rate = '0.1': expected a positive number"),
     (lambda: SGD(np.array(1.0)), "learning_rate = array"),

@@ -34,10 +34,18 @@ def test_warmup_is_the_transformers_schedule():
         assert (size * 4)**-0.5 * warmup(step, 0) == pytest.approx(equation, rel=1e-12)
 
 
+def test_the_least_that_may_be_set():
+    assert [Decay(0, 1)(1, epoch) for epoch in range(3)] == [1, 1, 1]       # divided by 1
+    assert [LinearDecay(1)(step, 0) for step in (1, 2, 3)] == [1, 0, 0]     # down to 0 unless told
+    assert [LinearDecay(4, last=1)(step, 0) for step in (1, 5)] == [1, 1]
+    assert [Warmup(1)(step, 0) for step in (1, 4)] == [1, 0.5]
+
+
 @pytest.mark.parametrize("make, words", [
     (lambda: Decay(2, 0.5), "divisor"),
     (lambda: Decay(-1, 2), "full_epochs = -1: expected a whole number of at least 0"),
     (lambda: LinearDecay(0), "steps = 0: expected a whole number of at least 1"),
+    (lambda: LinearDecay(5, -0.1), "last = -0.1"),
     (lambda: LinearDecay(5, 1.5), r"last = 1.5: expected a share in \[0, 1\]"),
     (lambda: Warmup(0), "steps = 0: expected a whole number of at least 1"),
     (lambda: Warmup(-3), "steps = -3"),

@@ -89,12 +89,58 @@ def test_a_setting_that_may_not_be_is_refused(kind, name, value, message):
 @pytest.mark.parametrize("kind, name, value", [
     (TranslatorTraining, "subwords", 4), (TranslatorTraining, "reverse_source", 1),
     (WriterTraining, "steps", 0), (WriterTraining, "state", "chapter"),
-    (WriterTraining, "max_vocabulary", 4), (WriterTraining, "unit", "lines"),
-    (WriterTraining, "frequencies", None),
+    (WriterTraining, "max_vocabulary", 4), (WriterTraining, "frequencies", None),
 ])
 def test_settings_of_one_kind_are_refused_too(kind, name, value):
     with pytest.raises(ValueError, match=f"^{name} {value!r}: expected"):
         kind(**{name: value})
+
+
+def test_a_refusal_names_choices_in_their_order():
+    with pytest.raises(ValueError, match="^unit 'lines': expected one of words, characters$"):
+        WriterTraining(unit="lines")
+
+
+LEAST = {"epochs": 1, "batch_size": 1, "full_epochs": 0, "divisor": 1.0, "warmup": 1, "patience": 1,
+         "save_steps": 1, "min_count": 1, "seed": 0}
+
+
+@pytest.mark.parametrize("kind, settings", [
+    (Training, LEAST),
+    (TranslatorTraining, LEAST | {"subwords": 5}),
+    (WriterTraining, LEAST | {"steps": 1, "max_vocabulary": 5}),
+])
+def test_the_least_that_may_be_set(kind, settings):
+    assert settings.items() <= vars(kind(**settings)).items()
+
+
+DEFAULTS = {
+    "epochs": 10, "minutes": None, "batch_size": 64, "optimizer": "adam", "learning_rate": 0.001,
+    "schedule": "constant", "full_epochs": 0, "divisor": 2.0, "warmup": 400, "clip": 1.0,
+    "average": "sentence", "patience": None, "keep": "best", "save_steps": None, "min_count": 1,
+    "seed": 0,
+}
+
+
+@pytest.mark.parametrize("kind, defaults", [
+    (Training, DEFAULTS),
+    (TranslatorTraining, DEFAULTS | {"reverse_source": False, "subwords": None}),
+    (WriterTraining, DEFAULTS | {"batch_size": 20, "steps": 35, "state": "carried",
+                                 "max_vocabulary": None, "unit": "words", "frequencies": False}),
+])
+def test_defaults_stay_what_they_are(kind, defaults):
+    """A caller who gives few settings gets the same results from version to version."""
+    assert vars(kind()) == defaults
+
+
+def test_which_options_belong_to_a_choice_and_which_to_python_alone():
+    options = {one.name: one.metadata for kind in KINDS for one in fields(kind())}
+    assert {name: about["of"] for name, about in options.items() if about["of"]} == {
+        "full_epochs": {"schedule": ("decay",)}, "divisor": {"schedule": ("decay",)},
+        "warmup": {"schedule": ("warmup",)}, "steps": {"state": ("carried", "article")},
+    }
+    python_alone = {name for name, about in options.items() if not about["offered"]}
+    assert python_alone == {"average", "keep", "unit"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,9 +14,12 @@ from numpy_attention.training import threads
 from numpy_attention.training.threads import Threads, available, keep_freed_memory
 
 
+def library_threads(kind):
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == kind}
+
+
 def blas_threads():
-    return {library["num_threads"] for library in threadpool_info()
-            if library["user_api"] == "blas"}
+    return library_threads("blas")
 
 
 # ---- map -----------------------------------------------------------------------------------------
@@ -76,6 +79,14 @@ def test_an_error_comes_through_when_no_thread_is_at_work_any_more(bad):
         assert pool.map(lambda k: k) == [0, 1, 2]               # and the pool goes on
 
 
+def test_threads_end_with_the_pool():
+    before = threading.enumerate()
+    with Threads(3) as pool:
+        pool.map(lambda k: k)
+        assert len(threading.enumerate()) > len(before)
+    assert threading.enumerate() == before
+
+
 def test_a_pool_of_none_is_refused():
     with pytest.raises(ValueError, match="threads = 1025: expected .*at least 1"):
         Threads(1025)
@@ -95,8 +106,23 @@ def test_blas_is_held_at_one_thread_and_released_after_an_error_too(count):
         assert blas_threads() == {2}
 
 
+def test_other_libraries_keep_their_threads():
+    pytest.importorskip("torch", reason="PyTorch, which brings OpenMP, is not installed")
+    with threadpool_limits(2, user_api="openmp"):
+        assert library_threads("openmp") == {2}
+        with Threads(1):
+            assert library_threads("openmp") == {2}
+
+
+def test_freed_memory_is_kept_from_the_first_step_on(monkeypatch):
+    asked = []
+    monkeypatch.setattr(threads, "keep_freed_memory", lambda: asked.append("kept"))
+    with Threads(1):
+        assert asked == ["kept"]
+
+
 def test_available_counts_what_this_process_may_use(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 7}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", {0: {3, 5, 7}}.get, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     assert available() == 3
     monkeypatch.delattr(os, "sched_getaffinity")                # as on macOS

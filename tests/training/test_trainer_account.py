@@ -1,0 +1,292 @@
+"""What the training loop keeps account of, and hands to others: history, time, steps, the best."""
+
+import itertools
+import math
+import signal
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from small import language_trainer, pairs, trainer, translator_model
+
+from numpy_attention.data.batching import PairBatches
+from numpy_attention.training import trainer as training
+from numpy_attention.training.diagnosis import NonFiniteError
+from numpy_attention.training.evaluation import Evaluation, evaluate
+from numpy_attention.training.optimizers import SGD
+from numpy_attention.training.schedules import Decay
+from numpy_attention.training.trainer import Trainer
+
+
+class Still:
+    """An optimizer that moves nothing and notes what it is asked."""
+
+    slots = ()
+
+    def __init__(self):
+        self.steps = []
+        self.factors = []
+
+    def update(self, weights, gradient, vectors, step, rate, factor):
+        gradient[:] = 0
+        self.steps.append((step, rate))
+        self.factors.append(factor)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A quarter of a second passes each time that somebody looks."""
+    ticks = itertools.count()
+    now = SimpleNamespace(perf_counter=lambda: next(ticks) / 4)
+    monkeypatch.setattr(training, "time", now)
+
+
+def validated(monkeypatch, losses, **settings):
+    """A trainer whose epochs have these losses on the validation text."""
+    losses = iter(losses)
+    monkeypatch.setattr(training, "evaluate", lambda *_: Evaluation(float(next(losses)), 1))
+    return trainer(optimizer=SGD(0.01), **settings)
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+def test_what_is_done_unless_told():
+    run = Trainer(translator_model(), SGD(0.1), PairBatches(*pairs()), rng=np.random.default_rng(3))
+    assert (run.average, run.clip, run.progress) == ("sentence", 5.0, True)
+    assert run.schedule(1, 0) == run.schedule(99, 9) == 1
+    assert run.valid is run.path is run.patience is run.save_steps is None and run.about == {}
+
+
+def test_a_new_run_stands_at_its_beginning():
+    run = trainer()
+    assert run.seed == np.random.default_rng(3).integers(2**63)         # the generator's first draw
+    assert run.epoch == run.position == run.step == run.bad_epochs == 0 and not run.stopped
+    assert run.seconds == run.epoch_loss == run.epoch_tokens == run.epoch_seconds == 0
+    assert run.history == [] and run.best == {} and run.best_loss == math.inf and run.state is None
+    assert not any(vector.any() for vector in run.vectors.values())
+
+
+# ---- history -------------------------------------------------------------------------------------
+
+def test_a_line_of_history_by_hand(clock):
+    """Weights that stay, and no dropout: the loss of training is that of the text."""
+    run = trainer(translator_model(dropout=0.0), optimizer=Still(), threads=2)
+    lines = run.fit(2)
+    train = evaluate(run.model, run.train, 2)
+    valid = evaluate(run.model, run.valid, 2)
+    for epoch, line in enumerate(lines, 1):
+        assert line == {
+            "epoch": epoch, "step": 8 * epoch, "seconds": 2.0 * epoch, "threads": 2,
+            "train_loss": pytest.approx(train.mean), "valid_loss": pytest.approx(valid.mean),
+            "train_perplexity": pytest.approx(train.perplexity),
+            "valid_perplexity": pytest.approx(valid.perplexity),
+            "tokens_per_second": round(train.tokens / 2),
+        }
+    assert run.seconds == 4
+    assert run.position == run.epoch_loss == run.epoch_tokens == run.epoch_seconds == 0
+
+
+def test_seconds_have_two_places_in_history(clock):
+    run = trainer(optimizer=Still())
+    run.seconds = 1.23456
+    assert run.fit(1)[0]["seconds"] == 3.23
+
+
+def test_smoothing_is_told_where_there_is_some():
+    for smoothing in (0.0, 0.1):
+        run = trainer()
+        run.model.smoothing = smoothing
+        assert run.fit(1)[0].get("smoothing", 0.0) == smoothing
+    assert "smoothing" not in language_trainer().fit(1)[0]
+
+
+def test_the_bar_and_the_line_of_an_epoch_are_told(monkeypatch, clock):
+    told = []
+
+    class Bar:
+        def __init__(self, *arguments):
+            told.append(arguments)
+
+        def __enter__(self):
+            return "bar"
+
+        def __exit__(self, *error):
+            told.append("closed")
+
+    monkeypatch.setattr(training, "bar_of", Bar)
+    monkeypatch.setattr(training, "advance", lambda *arguments: told.append(arguments))
+    monkeypatch.setattr(training, "tell", lambda *arguments: told.append(arguments))
+    run = trainer(optimizer=Still(), count=24, threads=2, progress=True)
+    run.position, run.epoch_loss, run.epoch_tokens = 1, 50.0, 40        # resumed behind a batch
+    run.fit(1)
+    (bar, *advances), (closed, line) = told[:-2], told[-2:]
+    assert bar == (1, 3, 1, 2, True) and closed == "closed"
+    assert [advance[0] for advance in advances] == ["bar"] * 2
+    assert [advance[3] for advance in advances] == [0.25, 0.5]
+    assert 50 < advances[0][1] < advances[1][1] and 40 < advances[0][2] < advances[1][2]
+    assert line == (run.history[0], 0.5)
+    assert run.history[0]["tokens_per_second"] == round(advances[1][2] / 0.5)
+    assert run.history[0]["train_loss"] == advances[1][1] / advances[1][2]
+    run.fit(2)
+    assert told[5] == (2, 3, 0, 2, True)
+    told.clear()
+    trainer(optimizer=Still(), progress=False).fit(1)
+    assert told[0][-1] is False and told[-1] == "closed"
+
+
+# ---- time and steps ------------------------------------------------------------------------------
+
+def test_time_ends_the_epoch_at_the_batch_that_uses_it_up(clock):
+    run = trainer(optimizer=Still())
+    run.fit(9, minutes=2.5 / 60)                                # 10 steps of a quarter of a second
+    assert run.step == 10 and run.seconds == 2.5
+    assert run.epoch == 2 and run.position == 0                 # what is left of the second is not
+    run.fit(9, minutes=2.5 / 60)
+    assert run.step == 10
+    run.fit(9, minutes=2.6 / 60)
+    assert run.step == 11
+
+
+def test_steps_are_counted_and_as_many_as_foretold():
+    run = trainer(optimizer=Still(), schedule=Decay(1, 2))
+    assert [run.steps_of(epochs) for epochs in range(4)] == [0, 8, 16, 24]
+    run.train.order = lambda rng: [np.arange(8)] * int(rng.integers(1, 9))      # as an epoch has it
+    foretold = [run.steps_of(epochs) for epochs in range(4)]
+    run.fit(3)
+    assert [line["step"] for line in run.history] == foretold[1:] and len(set(foretold)) == 4
+    rates = [rate for _, rate in run.optimizer.steps]
+    assert [step for step, _ in run.optimizer.steps] == list(range(1, foretold[3] + 1))
+    assert rates == sum(([0.5**i] * (foretold[i + 1] - foretold[i]) for i in range(3)), [])
+
+
+def test_each_epoch_has_an_order_of_its_own_that_the_seed_tells():
+    run = trainer(optimizer=Still())
+    seen = []
+    batch = run.train.batch
+    run.train.batch = lambda place: seen.append(list(place)) or batch(place)
+    run.fit(2)
+    orders = [run.train.order(np.random.default_rng([run.seed, epoch])) for epoch in (0, 1)]
+    assert seen == [list(place) for order in orders for place in order]
+    assert seen[:8] != seen[8:]
+
+
+def test_each_text_is_begun_without_a_state_and_read_on_with_it():
+    run = language_trainer(optimizer=Still())
+    begun = []
+    step = run.model.loss_and_grad
+
+    def noted(part, before, scale, grad, rng):
+        begun.append(before is None)
+        return step(part, before, scale, grad, rng)
+    run.model.loss_and_grad = noted
+    run.fit(2)
+    places = run.train.order()
+    assert begun == 2 * [not run.train.carried(place) for place in places]
+    assert begun == 2 * [True, *[False] * (len(places) - 1)]
+
+
+def test_dropout_is_drawn_anew_each_step():
+    """From the seed and the steps before it, so that a resumed run draws the same."""
+    run = trainer(optimizer=Still())
+    states = []
+    step = run.model.loss_and_grad
+
+    def noted(part, before, scale, grad, rng):
+        states.append(rng.bit_generator.state)
+        return step(part, before, scale, grad, rng)
+    run.model.loss_and_grad = noted
+    run.fit(1)
+    assert states == [np.random.default_rng([run.seed, k]).bit_generator.state for k in range(8)]
+
+
+# ---- clipping ------------------------------------------------------------------------------------
+
+def with_gradient(run, number):
+    """Give a trainer's model a gradient of this number in one place, whatever the batch."""
+    def loss_and_grad(part, before, scale, grad, rng):
+        grad.vector[0] += number
+        return 1.0, None
+    run.model.loss_and_grad = loss_and_grad
+    return run
+
+
+@pytest.mark.parametrize("clip, number, factor", [
+    (2.0, 0.0, 1.0), (2.0, 1.0, 1.0), (2.0, 2.0, 1.0), (2.0, 8.0, 0.25), (0.25, 0.5, 0.5),
+])
+def test_the_factor_of_clipping_by_hand(clip, number, factor):
+    run = with_gradient(trainer(optimizer=Still(), clip=clip), number)
+    run.fit(1)
+    assert set(run.optimizer.factors) == {factor}
+
+
+# ---- the best epoch and patience -----------------------------------------------------------------
+
+def test_patience_counts_epochs_that_are_no_better(monkeypatch):
+    run = validated(monkeypatch, [3, 2, 2, 1, 4, 1, 9], patience=2)
+    run.fit(20)
+    assert [line["valid_loss"] for line in run.history] == [3, 2, 2, 1, 4, 1]
+    assert run.stopped and run.bad_epochs == 2 and run.best_loss == 1
+    assert len(run.fit(20)) == 6                                # and stays so
+
+
+def test_without_patience_all_epochs_are_run(monkeypatch):
+    run = validated(monkeypatch, [1, 2, 3, 4, 5])
+    assert len(run.fit(5)) == 5 and not run.stopped and run.bad_epochs == 4
+
+
+def test_the_first_of_equal_epochs_is_kept(monkeypatch):
+    run = validated(monkeypatch, [2, 2])
+    run.fit(1)
+    first = run.model.vector.copy()
+    run.fit(2)
+    assert not np.array_equal(run.model.vector, first)
+    assert run.use_best() is run.model and np.array_equal(run.model.vector, first)
+
+
+# ---- what is saved, and when ---------------------------------------------------------------------
+
+def saved_at(run):
+    """(epoch, position, step) of every save."""
+    places = []
+    run.save = lambda: places.append((run.epoch, run.position, run.step))
+    return places
+
+
+def test_it_is_saved_after_every_epoch_and_every_so_many_steps():
+    run = trainer(optimizer=Still(), save_steps=3)
+    places = saved_at(run)
+    run.fit(2)
+    assert places == [(0, 3, 3), (0, 6, 6), (1, 0, 8),
+                      (1, 1, 9), (1, 4, 12), (1, 7, 15), (2, 0, 16)]
+    run = trainer(optimizer=Still())
+    places = saved_at(run)
+    run.fit(2)
+    assert places == [(1, 0, 8), (2, 0, 16)]
+
+
+def test_stopped_without_a_path_it_says_that_nothing_is_saved():
+    run = trainer(optimizer=Still())
+    run.train.carried = lambda place: run.step == 10 and signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt, match="in epoch 2 after 11 steps, not saved: no path$"):
+        run.fit(3)
+
+
+# ---- what is not finite --------------------------------------------------------------------------
+
+@pytest.mark.parametrize("loss, number, words", [
+    (math.nan, 0.0, "loss nan, gradient norm 0.0; first to go bad: the loss alone"),
+    (1.0, math.inf, "loss 1.0, gradient norm inf; first to go bad: gradient of"),
+])
+def test_what_is_not_finite_is_told_by_its_step(loss, number, words):
+    run = trainer(optimizer=Still())
+    fine = run.model.loss_and_grad
+
+    def loss_and_grad(part, before, scale, grad, rng):
+        if run.step < 9:
+            return fine(part, before, scale, grad, rng)
+        grad.vector[0] += number
+        return loss, None
+    run.model.loss_and_grad = loss_and_grad
+    with pytest.raises(NonFiniteError, match=f"^step 10 of epoch 2: {words}"):
+        run.fit(2)
+    assert run.step == len(run.optimizer.steps) == 9
