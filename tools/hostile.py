@@ -8,7 +8,7 @@
 An attempt may also crash, hang, end in another library's words, be accepted although it is wrong,
 or execute what the input says: these are findings, listed at the end with what repeats them.
 `--only I` tries attempt I alone. Exit status 1 on any finding. With --resume, what FILE says of the
-same code and seed is not tried again. hostility/accepted.py explains silences that are right.
+same code and seed is not tried again. hostility/accepted.py explains what looks like a finding.
 """
 
 import argparse
@@ -23,8 +23,8 @@ COLUMNS = (RIGHT, REFUSED, "explained", *FINDINGS)
 
 
 def verdict_of(result):
-    """→ its column in the table: a silence that is right is "explained"."""
-    if result.verdict == "silence" and accepted.reason(shown(result)):
+    """→ its column in the table: a finding that accepted.py has a reason for is "explained"."""
+    if result.verdict in ("silence", "crash") and accepted.reason(shown(result)):
         return "explained"
     return result.verdict
 

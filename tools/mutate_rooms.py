@@ -37,6 +37,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("training", "decoding", "metrics.py", "data", "runs", "recipes")
 TESTS = ("tests/training", "tests/decoding", "tests/test_metrics.py", "tests/data", "tests/runs",
          "tests/recipes")
+# corpora that do not ship; tests that need them are skipped where they are not
+BESIDE = ROOT.parent / "shared"
 # these need most of the kernels
 FIRST = ("tests/training/test_trainer.py", "tests/decoding/test_beam.py")
 # of tests beside those of the file itself
@@ -137,13 +139,17 @@ def environment(folder):
 
 
 def copy_of_checkout(folder):
-    """All files that git knows or would add."""
+    """→ a copy, of all files that git knows or would add, beside the same data as the checkout."""
+    if BESIDE.exists():
+        (folder / BESIDE.name).symlink_to(BESIDE)
+    folder = folder / "checkout"
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                              "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    return folder
 
 
 def tried(waiting, noticing, workers):
@@ -154,10 +160,10 @@ def tried(waiting, noticing, workers):
 
     def work():
         with tempfile.TemporaryDirectory() as folder:
-            copy_of_checkout(Path(folder))
-            command = [sys.executable, str(ROOT / "tools" / "patient.py"), folder, *FIRST]
+            copy = copy_of_checkout(Path(folder))
+            command = [sys.executable, str(ROOT / "tools" / "patient.py"), str(copy), *FIRST]
             with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  env=environment(folder), text=True) as patient:
+                                  env=environment(copy), text=True) as patient:
                 patient.stdout.readline()
                 while left:
                     mutant = left.pop()

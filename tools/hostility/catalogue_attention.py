@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from hostility.catalogue_layers import create, draw
-from hostility.right_calls import Call, anything, array, optional, whole
+from hostility.right_calls import Call, anything, array, either, optional, whole
 from numpy_attention.attention.choice import REFUSED, AttentionChoice
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.history import causal
@@ -315,7 +315,7 @@ def shared(rng, z):
         Call("masked_softmax_backward", masked_softmax_backward,
              {"dweights": scores, "weights": np.abs(scores)}),
         Call("Memory", lambda values, mask: Memory(values, None, mask),
-             {"values": values, "mask": mask}, {"values": array(z.B, z.S, None)}),
+             {"values": values, "mask": mask}, {"values": either(z.B, z.S, None)}),
         Call("Memory.take", lambda rows: memory.take(rows), {"rows": np.arange(z.B)},
              {"rows": rows}),
     ]

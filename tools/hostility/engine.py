@@ -103,6 +103,7 @@ def work(pipe, attempts, seed, folder):
         job = pipe.recv()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
+        os.chdir(folder)        # an attempt before may have stood in the folder that is gone
         rng = np.random.default_rng([seed, KINDS.index(job.kind), job.i])
         try:
             attempt = attempts[job.kind](rng, folder)

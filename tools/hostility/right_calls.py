@@ -119,7 +119,7 @@ def alike(one, two):
     if type(one) is not type(two):
         return False
     if isinstance(one, np.ndarray):
-        return one.shape == two.shape and one.dtype == two.dtype
+        return one.shape == two.shape and one.dtype.newbyteorder("=") == two.dtype
     if isinstance(one, (list, tuple)):
         return len(one) == len(two) and all(map(alike, one, two))
     if isinstance(one, dict):
@@ -151,9 +151,9 @@ def numbers(result):
 
 
 def same(result, expected):
-    """Whether two lists of numbers agree to rounding, shapes and dtypes exactly."""
+    """Whether two lists of numbers agree to rounding, shapes and dtypes but for the bytes' order."""
     return len(result) == len(expected) and all(
-        one.shape == two.shape and one.dtype == two.dtype
+        one.shape == two.shape and one.dtype.newbyteorder("=") == two.dtype
         and np.allclose(one, two, 1e-4, 1e-5, equal_nan=True)
         for one, two in zip(result, expected))
 
