@@ -151,7 +151,7 @@ def numbers(result):
 
 
 def same(result, expected):
-    """Whether two lists of numbers agree to rounding, shapes and dtypes but for the bytes' order."""
+    """Whether two lists of numbers agree to rounding, shapes and dtypes but for byte order."""
     return len(result) == len(expected) and all(
         one.shape == two.shape and one.dtype.newbyteorder("=") == two.dtype
         and np.allclose(one, two, 1e-4, 1e-5, equal_nan=True)
