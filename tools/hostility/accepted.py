@@ -10,9 +10,9 @@ ACCEPTED: dict[str, str] = {
         "an array without rows is a list without anything in it",
     r"^uses: exact_match.*array\(\[\[0":
         "sentences may be lists of any ids, and rows of an array are such lists",
-    r"^low_memory: .*LLVM ERROR: Unable to allocate section memory":
-        "LLVM ends the process itself where a kernel finds no memory to be loaded to, and Python "
-        "cannot catch that; nothing is left half-written",
+    r"^low_memory: .*(LLVM ERROR: Unable to allocate|OpenBLAS error: Memory allocation)":
+        "LLVM and OpenBLAS end the process themselves where a kernel or a product finds no memory, "
+        "and Python cannot catch that; they say so, and nothing is left half-written",
 }
 
 
