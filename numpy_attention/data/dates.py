@@ -129,6 +129,6 @@ def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pai
 
 
 def _suffix(day: int) -> str:
-    if 11 <= day <= 13:
+    if day in (11, 12, 13):
         return "th"
     return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

@@ -21,6 +21,12 @@ def test_held_out_pairs_share_no_source_and_depend_on_the_seed():
     assert hold_out_pairs(pairs, generator(1))[1] != valid
 
 
+def test_no_more_is_held_out_than_the_share():
+    pairs = [Pair([str(i)], ["x"]) for i in range(100)]
+    assert len(hold_out_pairs(pairs, generator())[1]) == 5
+    assert len(hold_out_pairs(pairs, generator(), share=0.5)[1]) == 50
+
+
 def test_at_least_one_pair_is_held_out_and_one_kept():
     one = Pair(["a"], ["b"])
     other = Pair(["b"], ["c"])

@@ -84,8 +84,8 @@ def test_tab_pairs_tolerate_an_attribution(tmp_path):
     [
         ("Go.\tVa !\nHi.\n", r"line 2: 1 column\(s\), expected source TAB target"),
         ("a\tb\tc\td\n", r"line 1: 4 column\(s\)"),
-        ("Go.\t \n", "line 1: empty target"),
-        ("\tVa\n", "line 1: empty source"),
+        ("Go.\t \n", "line 1: empty target; remove the line"),
+        ("\tVa\n", "line 1: empty source; remove the line"),
         ("", "is empty"),
     ],
 )

@@ -1,5 +1,7 @@
 """Splits are read off a sentence's words alone."""
 
+import hashlib
+
 from numpy_attention.data.splits import split_of
 
 
@@ -11,3 +13,12 @@ def test_split_of_looks_at_words_only():
     assert 60 < found.count("test") < 140 and 60 < found.count("valid") < 140
     assert split_of(["!"]) in ("train", "valid", "test")
     assert split_of("in the beginning".split(), held_out=0.999) != "train"
+
+
+def test_the_share_held_out_is_split_in_the_middle():
+    u = int.from_bytes(hashlib.sha256(b"b").digest()[:8], "big") / 2**64
+    assert 0 < u < 0.4
+    assert split_of(["b"], held_out=u) == "train"               # u is not below u
+    assert split_of(["b"], held_out=1.01 * u) == "valid"
+    assert split_of(["b"], held_out=2 * u) == "valid"           # nor below its half
+    assert split_of(["b"], held_out=2.01 * u) == "test"
