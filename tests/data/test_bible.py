@@ -129,6 +129,11 @@ def test_a_verse_may_be_of_one_token_and_both_lengths_the_same(asked_for):
     assert [len(pair.source) for pair in bible.load_bible_en_es("verses")] == [1, 2]
     only = bible.load_bible_en_es("verses", min_length=2, max_length=2)
     assert [pair.source for pair in only] == [("go", "now")]
+    only = bible.load_bible_en_es("verses", min_length=1, max_length=1)
+    assert [pair.source for pair in only] == [("go",)]
+    for name in ("min_length", "max_length"):
+        with pytest.raises(ValueError, match=f"^{name} = 0: expected"):
+            bible.load_bible_en_es(**{name: 0})
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -145,8 +145,8 @@ def test_a_seed_gives_the_same_corpus_as_ever(pairs):
         f"{' '.join(pair.source)}\t{' '.join(pair.target)}\t"
         f"{sorted(pair.sure)}\t{sorted(pair.possible)}" for pair in pairs
     )
-    first = ("our old yellow boys are always old .", "nos vieux garçons jaunes sont toujours vieux .")
-    assert told.startswith("\t".join(first))
+    first = "our old yellow boys are always old .\tnos vieux garçons jaunes sont toujours vieux ."
+    assert told.startswith(first)
     digest = "62b41f4213a08d3ac76c114d8f23d5e9adb341ec15e690add20e17323de050dc"
     assert hashlib.sha256(told.encode("utf-8")).hexdigest() == digest
 
