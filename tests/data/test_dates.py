@@ -67,12 +67,31 @@ def test_ordinals_and_ambiguous_orders():
             assert spelled.setdefault(text, date) == date  # one spelling never means two days
 
 
-def test_dates_that_cannot_be():
-    with pytest.raises(ValueError, match="count = 0"):
-        dates(np.random.default_rng(0), 0)
-    for years in ((2001, 2000), (999, 2000), (2000, 10_000)):
-        with pytest.raises(ValueError, match="expected 1000|number of at least 1,?000"):
-            dates(np.random.default_rng(0), 1, *years)
+DAY = datetime.date(2020, 3, 3)
+RNG = np.random.default_rng(0)
+REFUSED = {
+    "a seed": (lambda: dates(0, 1), TypeError, "rng is int"),
+    "no dates": (lambda: dates(RNG, 0), ValueError, "count = 0"),
+    "a number for a flag": (lambda: dates(RNG, 1, sure_months=1), TypeError, "sure_months is 1"),
+    "too early": (lambda: dates(RNG, 1, 999, 2000), ValueError, "first_year = 999: expected"),
+    "too late": (lambda: dates(RNG, 1, 2000, 10_000), ValueError, "last_year = 10000: expected"),
+    "both too early": (lambda: dates(RNG, 1, 1, 999), ValueError, "first_year = 1: expected"),
+    "both too late": (lambda: dates(RNG, 1, 10_000, 10_000), ValueError, "first_year = 10000: "),
+    "an end too early": (lambda: dates(RNG, 1, 1000, 999), ValueError, "last_year = 999: expected"),
+    "backwards": (lambda: dates(RNG, 1, 2001, 2000), ValueError,
+                  "years 2001 to 2000; expected 1000 ≤ first_year ≤ last_year ≤ 9999$"),
+    "text for a date": (lambda: dates_module.date_pair("2020", "{d}.{m}.{yyyy}"), TypeError,
+                        "date is '2020', of type str: expected a datetime.date$"),
+    "a layout of one's own": (lambda: dates_module.date_pair(DAY, "{d}"), ValueError,
+                              "layout = '{d}': expected one of {d} {Month} {yyyy}, "),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_dates_that_cannot_be(name):
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match="^" + message):
+        call()
 
 
 def test_the_first_and_the_last_year_that_can_be_asked_for():
@@ -94,10 +113,9 @@ def test_years_and_sure_months_by_default():
 
 
 def test_a_day_of_the_week_in_words_and_in_three_letters():
-    day = datetime.date(2020, 3, 3)
-    long = dates_module.date_pair(day, "{Weekday}, {d} {Month} {yyyy}")
+    long = dates_module.date_pair(DAY, "{Weekday}, {d} {Month} {yyyy}")
     assert "".join(long.source) == "Tuesday, 3 March 2020"
-    short = dates_module.date_pair(day, "{Wed}, {Mon} {d}, {yyyy}")
+    short = dates_module.date_pair(DAY, "{Wed}, {Mon} {d}, {yyyy}")
     assert "".join(short.source) == "Tue, Mar 3, 2020"
 
 

@@ -83,6 +83,43 @@ def test_the_least_and_the_most_that_can_be_asked_for(generate):
         generate(rng, 10_000_001, vocabulary_size=1)
 
 
+def some_pair(rng):
+    return Pair(["a"], ["x"])
+
+
+RNG = np.random.default_rng(0)
+REFUSED = {
+    "a seed": (lambda: distinct(some_pair, 0, 1), TypeError, "rng is int"),
+    "a seed for copies": (lambda: copy(0, 1), TypeError, "rng is int"),
+    "no pairs": (lambda: distinct(some_pair, RNG, 0), ValueError, "count = 0: "),
+    "too many": (lambda: distinct(some_pair, RNG, 10_000_001), ValueError, "count = 10000001: "),
+    "no copies": (lambda: copy(RNG, 0), ValueError, "count = 0: "),
+    "half a copy": (lambda: copy(RNG, 0.5), ValueError, "count = 0.5: "),
+    "no misses": (lambda: distinct(some_pair, RNG, 1, None, 0), ValueError, "max_misses = 0: "),
+    "no function": (lambda: distinct(1, RNG, 1), TypeError, "draw is 1, of type int: expected a f"),
+    "nothing to ask": (lambda: distinct(some_pair, RNG, 1, 3), TypeError, "keep is 3, of type int"),
+    "no pair": (lambda: distinct(lambda rng: 3, RNG, 1), TypeError, "what `draw` gives is 3, of"),
+    "nothing to choose": (lambda: copy(RNG, 1, 0), ValueError, "vocabulary_size = 0: "),
+    "no length": (lambda: copy(RNG, 1, 20, 0), ValueError, "min_length = 0: "),
+    "no length at most": (lambda: copy(RNG, 1, 20, 1, 0), ValueError, "max_length = 0: "),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_drawn_is_refused_by_its_name(name):
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match="^" + message):
+        call()
+
+
+def test_as_many_as_go_into_memory_may_be_asked_for():
+    def stop(rng):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        distinct(stop, RNG, 10_000_000)
+
+
 def one_after(sources):
     """What draws a pair of each of these in turn, and the sources left."""
     left = list(sources)

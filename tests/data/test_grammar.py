@@ -166,3 +166,8 @@ def test_a_seed_gives_the_same_corpus_as_ever(pairs):
 def test_phenomena_by_hand(english, links, shown):
     found = phenomena(Pair(english.split(), ["x", "y", "z"], links))
     assert {name: links for name, links in found.items() if links} == shown
+
+
+def test_phenomena_are_those_of_a_pair():
+    with pytest.raises(TypeError, match="^pair is 'a b', of type str: expected a Pair$"):
+        phenomena("a b")

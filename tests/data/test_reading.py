@@ -101,3 +101,29 @@ def test_read_text(tmp_path):
     assert read_text(path, TextForm("spaces", True).tokens, blank_lines=True) == whole
     with pytest.raises(ValueError, match="holds no text"):
         read_text(write(path, "\n\n"))
+
+
+@pytest.mark.parametrize("name, read", [
+    ("tokens", lambda path: read_pairs(path, path, 7)),
+    ("source_tokens", lambda path: read_tab_pairs(path, 7, str.split)),
+    ("target_tokens", lambda path: read_tab_pairs(path, str.split, 7)),
+    ("tokens", lambda path: read_text(path, 7)),
+])
+def test_what_cuts_no_line_is_refused_by_its_name(tmp_path, name, read):
+    path = write(tmp_path / "a.txt", "a\tb\n")
+    with pytest.raises(TypeError, match=f"^{name} is 7, of type int: expected a function"):
+        read(path)
+
+
+def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
+    path = write(tmp_path / "a.txt", "a\tb\n")
+    reads = (
+        lambda: read_text(path, len),
+        lambda: read_pairs(path, path, str.upper),
+        lambda: read_tab_pairs(path, str.split, str.upper),
+    )
+    for read in reads:
+        with pytest.raises(TypeError, match="^what `tokens` gives "):
+            read()
+    with pytest.raises(TypeError, match="^blank_lines is 1, of type int: expected True or False$"):
+        read_text(path, blank_lines=1)
