@@ -1,7 +1,9 @@
 """Text files as they are read, and what is said of malformed ones."""
 
+import errno
 import gzip
 import os
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +59,16 @@ def test_missing_folder_and_damaged_files(tmp_path):
     for data in (whole[:-12], b"no gzip at all", whole[:20] + b"\xff\xff\xff" + whole[23:]):
         with pytest.raises(ValueError, match="is damaged or not gzip data"):
             read_lines(write(tmp_path / "a.gz", data))
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    def forbidden(self):
+        raise PermissionError(errno.EACCES, "no")
+
+    path = write(tmp_path / "a.txt", "a\n")
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(PermissionError, match="a.txt cannot be read: Permission denied; ask for"):
+        read_lines(path)
 
 
 def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):

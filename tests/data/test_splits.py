@@ -17,6 +17,12 @@ def test_split_of_looks_at_words_only():
     assert split_of("in the beginning".split(), held_out=0.999) != "train"
 
 
+def test_a_word_with_a_mark_in_it_and_half_a_character_count_as_well():
+    assert split_of(["don't", "see"]) == "test"
+    assert split_of(["see"]) == "train"
+    assert split_of(["A\ud800"]) == "train" and split_of(["\ud800a"]) == "test"
+
+
 def test_the_share_held_out_is_split_in_the_middle():
     u = int.from_bytes(hashlib.sha256(b"b").digest()[:8], "big") / 2**64
     assert 0 < u < 0.4
