@@ -136,6 +136,12 @@ def test_a_verse_may_be_of_one_token_and_both_lengths_the_same(asked_for):
             bible.load_bible_en_es(**{name: 0})
 
 
+def test_a_malformed_line_is_named_with_its_file(monkeypatch):
+    monkeypatch.setattr(bible, "read_shipped", lambda name: "Gen 1:1 go")
+    with pytest.raises(ValueError, match="^bible-en-es.test.txt.xz, line 1: 1 fields, expected 5"):
+        bible.load_bible_en_es("verses", "test")
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_no_garbage_is_collected_while_pairs_are_made(asked_for, monkeypatch, before):
     found = []

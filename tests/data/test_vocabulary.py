@@ -101,7 +101,8 @@ def test_bad_requests():
 TWO = Vocabulary(["a", "b"])
 WORDS_ARE_STRINGS = "expected tokens, which are strings$"
 REFUSED = {
-    "no table": (lambda: Vocabulary(7), TypeError, "tokens is 7, of type int: expected a list"),
+    "no table": (lambda: Vocabulary(7), TypeError,
+                 "tokens is 7, of type int: expected a list of tokens$"),
     "a set": (lambda: Vocabulary({"a"}), TypeError, "tokens is {'a'}, of type set: expected"),
     "less than nothing": (lambda: Vocabulary.build([["a"]], max_size=-1), ValueError,
                           "max_size = -1: expected a whole number of at least 0$"),
