@@ -30,4 +30,21 @@ HARMLESS = {
     "a size of step, measured, from which threads pay: what they compute is the same": [
         "numpy_attention/training/trainer.py : constant: 300000000.0 → 600000000.0",
     ],
+    "a draw that hits the share itself, to the last of 53 bits, is met by no seed": [
+        "numpy_attention/data/grammar.py * compare: rng.random() < 0.* → rng.random() <= 0.*",
+    ],
+    "no word begins with what stands here besides the vowels": [
+        "numpy_attention/data/grammar.py _starts_with_vowel: constant: 'aeiouœ' → 'aeiouœ_'",
+        "numpy_attention/data/grammar.py _noun_phrase: constant: 'aeiou' → 'aeiou_'",
+    ],
+    "keys of a sentence's phrases: that they differ is all, and both sides are given the same": [
+        "numpy_attention/data/grammar.py _sentence: constant: 'subject' → 'subject_'",
+        "numpy_attention/data/grammar.py _doing: constant: 'object' → 'object_' (3)",
+        "numpy_attention/data/grammar.py _doing: constant: 'place' → 'place_'",
+    ],
+    "of an adverb, an object or a place, with which nothing agrees": [
+        "numpy_attention/data/grammar.py Phrase: constant: 'il' → 'il_'",
+        "numpy_attention/data/grammar.py Phrase: constant: 'm' → 'm_'",
+        "numpy_attention/data/grammar.py Phrase: constant: False → True",
+    ],
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_generator, expect_kind, expect_name
+from numpy_attention.arguments import expect_flags, expect_kind, expect_name
 from numpy_attention.data.generators import distinct
 from numpy_attention.data.pairs import Pair
 from numpy_attention.shapes import expect_whole
@@ -68,11 +68,10 @@ def dates(
     Raises ValueError for years outside 1000 … 9999 or in the wrong order, or when there are fewer
     than `count` sources.
     """
-    expect_generator(rng)
     expect_flags(sure_months=sure_months)
     expect_whole("first_year", first_year, 1000, 9999)
     expect_whole("last_year", last_year, 1000, 9999)
-    if not 1000 <= first_year <= last_year <= 9999:
+    if first_year > last_year:
         raise ValueError(
             f"years {first_year} to {last_year}; expected 1000 ≤ first_year ≤ last_year ≤ 9999"
         )
@@ -129,6 +128,6 @@ def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pai
 
 
 def _suffix(day: int) -> str:
-    if 11 <= day <= 13:
+    if day in (11, 12, 13):
         return "th"
     return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

@@ -108,7 +108,6 @@ def _sequences(
     keep: Callable[[Pair], bool] | None,
     pair_of: Callable[[tuple[str, ...]], Pair],
 ) -> list[Pair]:
-    expect_generator(rng)
     expect_whole("count", count, 1, MOST)
     expect_whole("vocabulary_size", vocabulary_size, 1, LARGEST)
     expect_whole("min_length", min_length, 1)

@@ -1,5 +1,6 @@
 """The shipped corpora: counts, checksums, splits that do not leak, errors for damaged files."""
 
+import gc
 import hashlib
 import importlib.util
 from pathlib import Path
@@ -92,6 +93,12 @@ def test_a_malformed_line_is_named(old, new, message):
         parse(GOOD + "\n" + GOOD.replace(old, new) + "\n" + GOOD)
 
 
+def test_the_first_clause_may_be_of_one_token():
+    first, second = parse("Gen 1:3\tgo now\tve ya\t\t1-1 2-2")
+    assert (first.source, first.target) == (("go",), ("ve",))
+    assert (second.source, second.target) == (("now",), ("ya",))
+
+
 def test_unknown_parts_splits_and_lengths_are_refused():
     with pytest.raises(ValueError, match="part = 'words': .* clauses, verses"):
         bible.load_bible_en_es("words")
@@ -101,6 +108,52 @@ def test_unknown_parts_splits_and_lengths_are_refused():
         bible.load_bible_en("dev")
     with pytest.raises(ValueError, match="min_length <= max_length, got 13 and 12"):
         bible.load_bible_en_es(min_length=13)
+
+
+@pytest.fixture
+def asked_for(monkeypatch):
+    """Names of the files that are read, each a verse of one token and one of two."""
+    names = []
+    text = "Gen 1:1\tgo\tve\t0-0\t1-1\nGen 1:2\tgo now\tve ya\t0-0\t2-2\n"
+    monkeypatch.setattr(bible, "read_shipped", lambda name: names.append(name) or text)
+    return names
+
+
+def test_the_training_split_is_the_default(asked_for):
+    bible.load_bible_en_es("verses")
+    bible.load_bible_en()
+    assert asked_for == ["bible-en-es.train.txt.xz", "bible-en.train.txt.xz"]
+
+
+def test_a_verse_may_be_of_one_token_and_both_lengths_the_same(asked_for):
+    assert [len(pair.source) for pair in bible.load_bible_en_es("verses")] == [1, 2]
+    only = bible.load_bible_en_es("verses", min_length=2, max_length=2)
+    assert [pair.source for pair in only] == [("go", "now")]
+    only = bible.load_bible_en_es("verses", min_length=1, max_length=1)
+    assert [pair.source for pair in only] == [("go",)]
+    for name in ("min_length", "max_length"):
+        with pytest.raises(ValueError, match=f"^{name} = 0: expected"):
+            bible.load_bible_en_es(**{name: 0})
+
+
+def test_a_malformed_line_is_named_with_its_file(monkeypatch):
+    monkeypatch.setattr(bible, "read_shipped", lambda name: "Gen 1:1 go")
+    with pytest.raises(ValueError, match="^bible-en-es.test.txt.xz, line 1: 1 fields, expected 5"):
+        bible.load_bible_en_es("verses", "test")
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_no_garbage_is_collected_while_pairs_are_made(asked_for, monkeypatch, before):
+    found = []
+    monkeypatch.setattr(bible, "parse_pairs", lambda *_: found.append(gc.isenabled()))
+    collecting = gc.isenabled()
+    (gc.enable if before else gc.disable)()
+    try:
+        bible.load_bible_en_es()
+        after = gc.isenabled()
+    finally:
+        (gc.enable if collecting else gc.disable)()
+    assert found == [False] and after == before
 
 
 def test_a_damaged_or_missing_file_is_named(monkeypatch, tmp_path):

@@ -1,9 +1,6 @@
-import datetime
-
 import numpy as np
 import pytest
 
-from numpy_attention.data import dates as dates_module
 from numpy_attention.data.dates import dates
 from numpy_attention.data.generators import copy, distinct, reverse
 from numpy_attention.data.grammar import _pair, grammar_en_fr
@@ -42,71 +39,8 @@ def test_impossible_requests_end_in_an_error():
                     {"max_length": 10**20}):
         with pytest.raises(ValueError, match="(size|length) = 0: expected a whole|1 ≤ min_length"):
             reverse(np.random.default_rng(0), 1, **options)
-    with pytest.raises(ValueError, match="count = 0"):
-        dates(np.random.default_rng(0), 0)
     with pytest.raises(ValueError, match="only 1 different sources found of the 2"):
         distinct(lambda rng: Pair(["a"], ["a"]), np.random.default_rng(0), 2, max_misses=50)
-    for years in ((2001, 2000), (999, 2000), (2000, 10_000)):
-        with pytest.raises(ValueError, match="expected 1000|number of at least 1,?000"):
-            dates(np.random.default_rng(0), 1, *years)
-
-
-@pytest.mark.parametrize(
-    "layout, text, sure, possible",
-    [
-        ("{Month} {th}, {yyyy}", "March 3rd, 2020", {(0, 5), (0, 6), (6, 9)},
-         {(k, j) for k in range(5) for j in (5, 6)} | {(6, 8)}),
-        ("{Wed} {dd} {Mon} {yyyy}", "Tue 03 Mar 2020", {(4, 8), (5, 9), (7, 5), (7, 6)},
-         {(k, j) for k in (7, 8, 9) for j in (5, 6)}),
-        ("{m}/{d}/{yyyy}", "3/3/2020", {(0, 6), (2, 9)}, {(0, 5), (2, 8)}),
-        ("{dd}.{mm}.{yyyy}", "03.03.2020", {(0, 8), (1, 9), (3, 5), (4, 6)}, set()),
-    ],
-)  # fmt: skip
-def test_date_links(layout, text, sure, possible):
-    pair = dates_module.date_pair(datetime.date(2020, 3, 3), layout)
-    year = {(text.index("2020") + k, k) for k in range(4)}
-    assert "".join(pair.source) == text and "".join(pair.target) == "2020-03-03"
-    assert pair.sure == sure | year and pair.possible == sure | year | possible
-
-
-def test_dates_read_back():
-    pairs = dates(np.random.default_rng(0), 3000)
-    lower = sum("".join(pair.source).islower() for pair in pairs)
-    with_letters = sum(any(map(str.isalpha, pair.source)) for pair in pairs)
-    assert 0.2 < lower / with_letters < 0.3 and len(dates_module.FORMATS) >= 10
-    for pair in pairs:
-        date = datetime.date.fromisoformat("".join(pair.target))
-        assert 1900 <= date.year <= 2099
-        text = "".join(pair.source).lower()
-        for weekday in dates_module.WEEKDAYS:
-            if weekday[:3].lower() in text:
-                assert dates_module.WEEKDAYS[date.weekday()] == weekday
-        for i, j in pair.sure:
-            if pair.source[i].isdigit():
-                assert pair.source[i] == pair.target[j]
-            else:
-                month = dates_module.MONTHS[date.month - 1]
-                assert j in (5, 6) and text[i:i + 3] == month[:3].lower()
-        assert not {j for _, j in pair.possible} & {4, 7}
-        assert {j for _, j in pair.possible} == {0, 1, 2, 3, 5, 6, 8, 9}
-
-
-def test_months_may_be_possible_only():
-    for pair in dates(np.random.default_rng(0), 200, sure_months=False):
-        assert all(pair.source[i].isdigit() for i, _ in pair.sure)
-        assert {j for _, j in pair.possible} == {0, 1, 2, 3, 5, 6, 8, 9}
-
-
-def test_ordinals_and_ambiguous_orders():
-    day = datetime.date(2023, 1, 1)
-    ordinals = [dates_module._suffix(k) for k in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 30, 31)]
-    assert ordinals == ["st", "nd", "rd", "th", "th", "th", "th", "st", "nd", "rd", "th", "st"]
-    spelled = {}
-    for shift in range(365):
-        for layout in dates_module.FORMATS:
-            date = day + datetime.timedelta(shift)
-            text = dates_module.date_pair(date, layout).source
-            assert spelled.setdefault(text, date) == date  # one spelling never means two days
 
 
 def sentence(english, french):
@@ -120,3 +54,103 @@ def test_elision_depends_on_the_next_word():
     assert sentence("the/d hero/n", "le/d héros/n").target == ("le", "héros")
     assert sentence("this/d church/n", "ma/d église/n").target == ("mon", "église")
     assert sentence("i/s see/v", "je/s vois/v").target == ("je", "vois")
+
+
+def test_reverse_reads_the_sequences_of_copy_backwards():
+    copied = copy(np.random.default_rng(1), 50)
+    assert copied == copy(np.random.default_rng(1), 50, 20, 3, 12)
+    turned = reverse(np.random.default_rng(1), 50)
+    assert turned == reverse(np.random.default_rng(1), 50, 20, 3, 12)
+    assert [pair.source for pair in turned] == [pair.source for pair in copied]
+
+
+@pytest.mark.parametrize("generate", [copy, reverse])
+def test_the_least_and_the_most_that_can_be_asked_for(generate):
+    rng = np.random.default_rng(0)
+    (one,) = generate(rng, 1, vocabulary_size=1, min_length=1, max_length=1)
+    assert one == Pair(["0"], ["0"], {(0, 0)})
+    (long,) = generate(rng, 1, min_length=1000, max_length=1000)
+    assert len(long.source) == 1000
+    with pytest.raises(ValueError, match="lengths 3 to 1001; expected 1 ≤ min_length"):
+        generate(rng, 1, max_length=1001)
+    (far,) = generate(rng, 1, vocabulary_size=2**31 - 1)
+    assert all(0 <= int(token) < 2**31 - 1 for token in far.source)
+    with pytest.raises(ValueError, match="vocabulary_size = "):
+        generate(rng, 1, vocabulary_size=2**31)
+    with pytest.raises(ValueError, match="make only 10 of length 3 to 12"):
+        generate(rng, 10_000_000, vocabulary_size=1)
+    with pytest.raises(ValueError, match="count = "):
+        generate(rng, 10_000_001, vocabulary_size=1)
+
+
+def some_pair(rng):
+    return Pair(["a"], ["x"])
+
+
+RNG = np.random.default_rng(0)
+REFUSED = {
+    "a seed": (lambda: distinct(some_pair, 0, 1), TypeError, "rng is int"),
+    "a seed for copies": (lambda: copy(0, 1), TypeError, "rng is int"),
+    "no pairs": (lambda: distinct(some_pair, RNG, 0), ValueError, "count = 0: "),
+    "too many": (lambda: distinct(some_pair, RNG, 10_000_001), ValueError, "count = 10000001: "),
+    "no copies": (lambda: copy(RNG, 0), ValueError, "count = 0: "),
+    "half a copy": (lambda: copy(RNG, 0.5), ValueError, "count = 0.5: "),
+    "no misses": (lambda: distinct(some_pair, RNG, 1, None, 0), ValueError, "max_misses = 0: "),
+    "no function": (lambda: distinct(1, RNG, 1), TypeError, "draw is 1, of type int: expected a f"),
+    "nothing to ask": (lambda: distinct(some_pair, RNG, 1, 3), TypeError, "keep is 3, of type int"),
+    "no pair": (lambda: distinct(lambda rng: 3, RNG, 1), TypeError, "what `draw` gives is 3, of"),
+    "nothing to choose": (lambda: copy(RNG, 1, 0), ValueError, "vocabulary_size = 0: "),
+    "no length": (lambda: copy(RNG, 1, 20, 0), ValueError, "min_length = 0: "),
+    "no length at most": (lambda: copy(RNG, 1, 20, 1, 0), ValueError, "max_length = 0: "),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_drawn_is_refused_by_its_name(name):
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match="^" + message):
+        call()
+
+
+def test_as_many_as_go_into_memory_may_be_asked_for():
+    def stop(rng):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        distinct(stop, RNG, 10_000_000)
+
+
+def one_after(sources):
+    """What draws a pair of each of these in turn, and the sources left."""
+    left = list(sources)
+    return lambda rng: Pair([left.pop(0)], ["x"]), left
+
+
+def test_only_misses_in_a_row_are_counted():
+    rng = np.random.default_rng(0)
+    draw, left = one_after("aaabbbcccd")
+    found = distinct(draw, rng, 4, max_misses=3)
+    assert [pair.source for pair in found] == [("a",), ("b",), ("c",), ("d",)] and not left
+    draw, left = one_after("aabbbcd")
+    with pytest.raises(ValueError, match="only 2 different sources found of the 4 asked for"):
+        distinct(draw, rng, 4, max_misses=2)
+    assert left == ["c", "d"]
+
+
+def test_misses_count_from_the_first_draw():
+    draw, left = one_after("abcd")
+    (found,) = distinct(draw, np.random.default_rng(0), 1, lambda p: p.source == ("c",), 3)
+    assert found.source == ("c",) and left == ["d"]
+    draw, left = one_after("abcd")
+    with pytest.raises(ValueError, match="only 0 different"):
+        distinct(draw, np.random.default_rng(0), 1, lambda p: False, 1)
+    assert left == ["b", "c", "d"]
+
+
+def test_distinct_gives_up_after_20_000_misses():
+    draw, left = one_after("a" * 20_010)
+    with pytest.raises(ValueError, match="only 1 different"):
+        distinct(draw, np.random.default_rng(0), 2)
+    assert len(left) == 9
+    draw, left = one_after("a")
+    assert len(distinct(draw, np.random.default_rng(0), 1)) == 1

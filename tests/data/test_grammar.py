@@ -1,3 +1,4 @@
+import hashlib
 import re
 from collections import Counter
 
@@ -6,6 +7,7 @@ import pytest
 
 from numpy_attention.data import lexicon
 from numpy_attention.data.grammar import grammar_en_fr, phenomena
+from numpy_attention.data.pairs import Pair
 
 VOWEL = "[aeiouéèêâîôœ]|h(?!éros|ibou)"
 
@@ -136,3 +138,36 @@ def test_english_is_grammatical(pairs):
         plural = r"^(they|we|you|i) (does|has|likes|is)\b"
         assert not re.search(f"{singular}|{plural}", text), text
         assert not re.search(r"\bnot (often |always )?\w+ some\b", text), text
+
+
+def test_a_seed_gives_the_same_corpus_as_ever(pairs):
+    told = "\n".join(
+        f"{' '.join(pair.source)}\t{' '.join(pair.target)}\t"
+        f"{sorted(pair.sure)}\t{sorted(pair.possible)}" for pair in pairs
+    )
+    first = "our old yellow boys are always old .\tnos vieux garçons jaunes sont toujours vieux ."
+    assert told.startswith(first)
+    digest = "62b41f4213a08d3ac76c114d8f23d5e9adb341ec15e690add20e17323de050dc"
+    assert hashlib.sha256(told.encode("utf-8")).hexdigest() == digest
+
+
+@pytest.mark.parametrize("english, links, shown", [
+    ("black cat", {(0, 1), (1, 0)}, {"swapped adjective": [(0, 1), (1, 0)]}),
+    ("black cat", {(0, 0), (1, 1)}, {}),                    # in order
+    ("black .", {(0, 1), (1, 0)}, {}),                      # no noun follows
+    ("cat black .", {(1, 2), (2, 1), (0, 0)}, {}),          # it stands before
+    ("black big cat", {(0, 1), (1, 0), (2, 2)}, {}),        # it does not follow at once
+    ("my cat", {(0, 1), (1, 0)}, {}),                       # no adjective
+    ("often sees", {(0, 1), (1, 0)}, {"moved adverb": [(0, 1), (1, 0)]}),
+    ("often sees", {(0, 0), (1, 0)}, {}),                   # one word for both
+    ("sees him", {(0, 1), (1, 0)}, {"object pronoun": [(0, 1), (1, 0)]}),
+    ("does him .", {(1, 1), (2, 2)}, {}),                   # no French word for what precedes
+])
+def test_phenomena_by_hand(english, links, shown):
+    found = phenomena(Pair(english.split(), ["x", "y", "z"], links))
+    assert {name: links for name, links in found.items() if links} == shown
+
+
+def test_phenomena_are_those_of_a_pair():
+    with pytest.raises(TypeError, match="^pair is 'a b', of type str: expected a Pair$"):
+        phenomena("a b")

@@ -21,6 +21,12 @@ def test_held_out_pairs_share_no_source_and_depend_on_the_seed():
     assert hold_out_pairs(pairs, generator(1))[1] != valid
 
 
+def test_no_more_is_held_out_than_the_share():
+    pairs = [Pair([str(i)], ["x"]) for i in range(100)]
+    assert len(hold_out_pairs(pairs, generator())[1]) == 5
+    assert len(hold_out_pairs(pairs, generator(), share=0.5)[1]) == 50
+
+
 def test_at_least_one_pair_is_held_out_and_one_kept():
     one = Pair(["a"], ["b"])
     other = Pair(["b"], ["c"])
@@ -31,6 +37,35 @@ def test_at_least_one_pair_is_held_out_and_one_kept():
     message = "1 different source.*or give valid_source and valid_target$"
     with pytest.raises(ValueError, match=message):
         hold_out_pairs([one] * 9, generator())
+
+
+def test_a_share_goes_from_none_to_all_but_one():
+    pairs = [Pair([str(i)], ["x"]) for i in range(10)]
+    assert [len(hold_out_pairs(pairs, generator(), share)[1]) for share in (0, 1)] == [1, 9]
+    text = Text([[["a"]] * 10])
+    assert [len(hold_out_end(text, share)[1].sentences) for share in (0, 0.5)] == [1, 5]
+
+
+TWO = [Pair(["a"], ["x"]), Pair(["b"], ["x"])]
+REFUSED = {
+    "no pairs": (lambda: hold_out_pairs(7, generator()), TypeError, "pairs is 7"),
+    "a seed": (lambda: hold_out_pairs(TWO, 0), TypeError, "rng is int"),
+    "more than all pairs": (lambda: hold_out_pairs(TWO, generator(), 1.5), ValueError,
+                            "share = 1.5: expected a share from 0 to 1"),
+    "less than none": (lambda: hold_out_pairs(TWO, generator(), -0.5), ValueError, "share = -0.5"),
+    "a string": (lambda: hold_out_end("a b"), TypeError, "text is 'a b', of type str"),
+    "more than all text": (lambda: hold_out_end(Text([[["a"], ["b"]]]), 1.5), ValueError,
+                           "share = 1.5: expected a share from 0 to 1"),
+    "less than no text": (lambda: hold_out_end(Text([[["a"], ["b"]]]), -0.5), ValueError,
+                          "share = -0.5"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_held_out_is_refused_by_its_name(name):
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match="^" + message):
+        call()
 
 
 @pytest.mark.parametrize("text, parts", [

@@ -1,7 +1,9 @@
 """Text files as they are read, and what is said of malformed ones."""
 
+import errno
 import gzip
 import os
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +61,16 @@ def test_missing_folder_and_damaged_files(tmp_path):
             read_lines(write(tmp_path / "a.gz", data))
 
 
+def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    def forbidden(self):
+        raise PermissionError(errno.EACCES, "no")
+
+    path = write(tmp_path / "a.txt", "a\n")
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(PermissionError, match="a.txt cannot be read: Permission denied; ask for"):
+        read_lines(path)
+
+
 def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):
     os.mkfifo(tmp_path / "pipe")                                # which nobody will ever write to
     (tmp_path / "loop").symlink_to("loop")
@@ -84,8 +96,8 @@ def test_tab_pairs_tolerate_an_attribution(tmp_path):
     [
         ("Go.\tVa !\nHi.\n", r"line 2: 1 column\(s\), expected source TAB target"),
         ("a\tb\tc\td\n", r"line 1: 4 column\(s\)"),
-        ("Go.\t \n", "line 1: empty target"),
-        ("\tVa\n", "line 1: empty source"),
+        ("Go.\t \n", "line 1: empty target; remove the line"),
+        ("\tVa\n", "line 1: empty source; remove the line"),
         ("", "is empty"),
     ],
 )
@@ -101,3 +113,29 @@ def test_read_text(tmp_path):
     assert read_text(path, TextForm("spaces", True).tokens, blank_lines=True) == whole
     with pytest.raises(ValueError, match="holds no text"):
         read_text(write(path, "\n\n"))
+
+
+@pytest.mark.parametrize("name, read", [
+    ("tokens", lambda path: read_pairs(path, path, 7)),
+    ("source_tokens", lambda path: read_tab_pairs(path, 7, str.split)),
+    ("target_tokens", lambda path: read_tab_pairs(path, str.split, 7)),
+    ("tokens", lambda path: read_text(path, 7)),
+])
+def test_what_cuts_no_line_is_refused_by_its_name(tmp_path, name, read):
+    path = write(tmp_path / "a.txt", "a\tb\n")
+    with pytest.raises(TypeError, match=f"^{name} is 7, of type int: expected a function"):
+        read(path)
+
+
+def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
+    path = write(tmp_path / "a.txt", "a\tb\n")
+    reads = (
+        lambda: read_text(path, len),
+        lambda: read_pairs(path, path, str.upper),
+        lambda: read_tab_pairs(path, str.split, str.upper),
+    )
+    for read in reads:
+        with pytest.raises(TypeError, match="^what `tokens` gives "):
+            read()
+    with pytest.raises(TypeError, match="^blank_lines is 1, of type int: expected True or False$"):
+        read_text(path, blank_lines=1)

@@ -1,6 +1,10 @@
 """Splits are read off a sentence's words alone."""
 
-from numpy_attention.data.splits import split_of
+import hashlib
+
+import pytest
+
+from numpy_attention.data.splits import check_split, split_of
 
 
 def test_split_of_looks_at_words_only():
@@ -11,3 +15,37 @@ def test_split_of_looks_at_words_only():
     assert 60 < found.count("test") < 140 and 60 < found.count("valid") < 140
     assert split_of(["!"]) in ("train", "valid", "test")
     assert split_of("in the beginning".split(), held_out=0.999) != "train"
+
+
+def test_a_word_with_a_mark_in_it_and_half_a_character_count_as_well():
+    assert split_of(["don't", "see"]) == "test"
+    assert split_of(["see"]) == "train"
+    assert split_of(["A\ud800"]) == "train" and split_of(["\ud800a"]) == "test"
+
+
+def test_the_share_held_out_is_split_in_the_middle():
+    u = int.from_bytes(hashlib.sha256(b"b").digest()[:8], "big") / 2**64
+    assert 0 < u < 0.4
+    assert split_of(["b"], held_out=u) == "train"               # u is not below u
+    assert split_of(["b"], held_out=1.01 * u) == "valid"
+    assert split_of(["b"], held_out=2 * u) == "valid"           # nor below its half
+    assert split_of(["b"], held_out=2.01 * u) == "test"
+
+
+def test_none_or_all_may_be_held_out():
+    sentences = [[f"w{k}"] for k in range(40)]
+    assert {split_of(sentence, 0) for sentence in sentences} == {"train"}
+    assert {split_of(sentence, 1) for sentence in sentences} == {"test", "valid"}
+
+
+def test_what_has_no_split_is_refused_by_its_name():
+    with pytest.raises(TypeError, match="^tokens is the string 'a b', expected a list of tokens"):
+        split_of("a b")
+    for share in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=f"^held_out = {share}: expected a share from 0 to 1$"):
+            split_of(["a"], share)
+    for split in ("dev", ["train"], None):
+        with pytest.raises(ValueError, match="^split = .*; expected one of train, valid, test$"):
+            check_split(split)
+    for split in ("train", "valid", "test"):
+        check_split(split)

@@ -1,3 +1,5 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,6 +47,7 @@ def test_tokens_round_trip_as_plain_strings():
     assert again == vocabulary and all(type(token) is str for token in again.tokens)
     assert again.encode(["d"]) == vocabulary.encode(["d"])
     assert vocabulary != Vocabulary(["b", "a"]) and vocabulary != vocabulary.tokens
+    assert vocabulary == mock.ANY               # the other side may know better
 
 
 def test_changing_the_list_given_changes_nothing():
@@ -93,6 +96,57 @@ def test_bad_requests():
         message = f"id {id} is not in this vocabulary, whose ids go from 0 to 4"
         with pytest.raises(ValueError, match=message):
             vocabulary.decode([id])
+
+
+TWO = Vocabulary(["a", "b"])
+WORDS_ARE_STRINGS = "expected tokens, which are strings$"
+REFUSED = {
+    "no table": (lambda: Vocabulary(7), TypeError,
+                 "tokens is 7, of type int: expected a list of tokens$"),
+    "a set": (lambda: Vocabulary({"a"}), TypeError, "tokens is {'a'}, of type set: expected"),
+    "less than nothing": (lambda: Vocabulary.build([["a"]], max_size=-1), ValueError,
+                          "max_size = -1: expected a whole number of at least 0$"),
+    "no room": (lambda: Vocabulary.build([["a"]], max_size=0), ValueError,
+                "max_size = 0 leaves no room beside the 4 special tokens$"),
+    "seen never": (lambda: Vocabulary.build([["a"]], min_count=0), ValueError, "min_count = 0: e"),
+    "no text": (lambda: Vocabulary.build(7), TypeError,
+                "sentences is 7, of type int: expected a list of sentences$"),
+    "no sentence": (lambda: Vocabulary.build([["a"], 7]), TypeError, "sentence 1 is 7, of type"),
+    "a list in a text": (lambda: Vocabulary.build([["a", ["b"]]]), TypeError,
+                         r"sentence 0 holds \['b'\], of type list: " + WORDS_ARE_STRINGS),
+    "a number in a text": (lambda: Vocabulary.build([["a", 7]]), TypeError,
+                           "the text holds 7, of type int: " + WORDS_ARE_STRINGS),
+    "nothing to encode": (lambda: TWO.encode(7), TypeError,
+                          "tokens is 7, of type int: expected a list of tokens$"),
+    "a set to encode": (lambda: TWO.encode({"a"}), TypeError, "tokens is {'a'}, of type set: "),
+    "a list to encode": (lambda: TWO.encode([["a"]]), TypeError,
+                         r"tokens holds \['a'\], of type list: " + WORDS_ARE_STRINGS),
+    "no id of a token": (lambda: TWO.token(-1), ValueError, "id -1 is not in this vocabulary"),
+    "one too many": (lambda: TWO.token(6), ValueError, "id 6 is not in this vocabulary"),
+    "True for an id": (lambda: TWO.token(True), TypeError, "an id is True, of type bool"),
+    "True among ids": (lambda: TWO.decode([True]), TypeError, "an id is True, of type bool"),
+    "half an id": (lambda: TWO.decode([1.5]), TypeError, "an id is 1.5, of type float: expected a"),
+    "no ids": (lambda: TWO.decode(7), TypeError, "ids is 7, of type int: expected a list of ids$"),
+    "no places": (lambda: TWO.places(7), TypeError, "tokens is 7, of type int: expected a list"),
+    "nothing to measure": (lambda: TWO.unknown_share(7), TypeError,
+                           "sentences is 7, of type int: expected a list of sentences$"),
+    "no sentence to measure": (lambda: TWO.unknown_share([["a"], 7]), TypeError,
+                               "sentence 1 is 7, of type int: expected a list of tokens$"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_text_and_no_id_is_refused_by_its_name(name):
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match="^" + message):
+        call()
+
+
+def test_a_string_is_its_characters_and_a_vocabulary_tells_its_size():
+    assert TWO.encode("ab") == [4, 5] and TWO.places("ab") == [0, 1]
+    assert TWO.unknown_share(["aq"]) == 0.5
+    assert repr(TWO) == "Vocabulary(6 ids: 4 special and 2 tokens)"
+    assert TWO.token(5) == "b" and Vocabulary.build(["a"], max_size=5).tokens == ["a"]
 
 
 WORDS = st.text(min_size=1, max_size=5).filter(lambda word: "\0" not in word and word[0] != "<")
