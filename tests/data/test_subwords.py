@@ -106,6 +106,10 @@ def test_refused(subwords, monkeypatch):
     message = "6 subwords cannot be made of the source's 15 sentences: .*6 vs [0-9]+[.]$"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
+    with pytest.raises(ValueError, match="size = 4: expected a whole number of at least 5 "):
+        Subwords.build(TEXT, 4)
+    with pytest.raises(ValueError, match="^5 subwords cannot be made of"):
+        Subwords.build(TEXT, 5)
     with pytest.raises(ValueError, match="the text is empty"):
         Subwords.build([[]], 30)
     for damaged in ("###", "YWJj"):
