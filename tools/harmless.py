@@ -14,7 +14,7 @@ HARMLESS = {
         "numpy_attention/decoding/beam.py _largest: call: flat.min() → flat.max()",
     ],
     "NumPy tells the kind of a sort by its first letter": [
-        "numpy_attention/* constant: 'stable' → 'stable_'",
+        "numpy_attention/* constant: 'stable' → 'stable_'*",
     ],
     "NumPy's own default, said for the reader: tests show that no pickle is loaded": [
         "numpy_attention/training/checkpoint.py _read: argument left out: "
@@ -45,6 +45,10 @@ HARMLESS = {
     ],
     "the next condition asks more: of two equals signs alone, the second is no title": [
         "numpy_attention/data/public.py articles_of: compare: len(line) > 2 → len(line) >= 2",
+    ],
+    "the default, said where the French beside it says the same in its own way": [
+        "numpy_attention/data/public.py tatoeba: argument left out: "
+        "TextForm('words', lowercase=True) → TextForm('words')",
     ],
     "all fields that begin so go on with an underscore": [
         "numpy_attention/data/own_text.py OwnFiles._arguments: constant: 'valid' → 'valid_'",
