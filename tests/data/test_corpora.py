@@ -17,6 +17,7 @@ from numpy_attention.data.corpora import (
 )
 from numpy_attention.data.reading import read_tab_pairs
 from numpy_attention.data.splits import split_of
+from numpy_attention.data.text_form import TextForm
 
 SPLITS = ("train", "valid", "test")
 GENERATED = [name for name, corpus in CORPORA.items() if corpus.origin == "generated"]
@@ -54,6 +55,42 @@ def test_names_and_descriptions():
         facts = (name, corpus.description, corpus.licence, corpus.languages, corpus.origin)
         assert all(fact in text for fact in facts)
         assert text.count("https://") == len(corpus.files)
+
+
+@pytest.mark.parametrize("names, languages, form", [
+    (["bible-en-es"], "English → Spanish", TextForm("words", True)),
+    (["bible-en"], "English", TextForm("words", True)),
+    (["copy", "reverse"], "numbers", TextForm("spaces", True)),
+    (["dates"], "English → ISO 8601", TextForm("characters", False)),
+    (["grammar-en-fr", "tatoeba-en-fr"], "English → French", TextForm("words", True)),
+    (["ptb", "wikitext-2"], "English", TextForm("spaces", False)),
+    (["tinyshakespeare"], "English", TextForm("characters", False)),
+    (["multi30k-de-en"], "German → English", TextForm("words", True)),
+    (["multi30k-en-de"], "English → German", TextForm("words", True)),
+    (["multi30k-en-fr"], "English → French", TextForm("words", True)),
+    (["multi30k-fr-en"], "French → English", TextForm("words", True)),
+])
+def test_languages_and_how_raw_text_is_cut(names, languages, form):
+    for name in names:
+        assert (CORPORA[name].languages, CORPORA[name].form) == (languages, form)
+
+
+def test_particulars_of_single_corpora():
+    whole = {name for name, corpus in CORPORA.items() if getattr(corpus, "whole", False)}
+    assert whole == {"bible-en", "wikitext-2"}
+    multi30k = find_corpus("multi30k-en-fr")
+    assert multi30k.split_names == {"test_2016_flickr": "test"}
+    assert multi30k.part("raw").form == TextForm("words", False)
+    assert multi30k.files[-2:] == tuple(
+        f"multi30k/test_2016_flickr.lc.norm.tok.{language}" for language in ("en", "fr"))
+
+
+def test_all_files_of_a_corpus_are_fetched_with_a_bar_or_without(monkeypatch):
+    asked = []
+    monkeypatch.setattr(public, "data_file", lambda *given: asked.append(given) or Path(given[0]))
+    names = [f"ptb/ptb.{split}.txt" for split in SPLITS]
+    assert fetch("ptb") == fetch("ptb", progress=False) == [Path(name) for name in names]
+    assert asked == [(name, True) for name in names] + [(name, False) for name in names]
 
 
 def test_unknown_requests():
@@ -116,6 +153,8 @@ def test_bible():
     assert all(3 <= len(side) <= 12 for pair in pairs for side in (pair.source, pair.target))
     short = load_parallel("bible-en-es", "test", max_length=5, count=20)
     assert short == [pair for pair in pairs if len(pair.source) <= 5 and len(pair.target) <= 5][:20]
+    longer = load_parallel("bible-en-es", "test", max_length=20)
+    assert max(len(pair.source) for pair in longer) > 12
     verses = load_parallel("bible-en-es", "test", part="verses")
     assert max(len(pair.source) for pair in verses) > 30
     assert load_parallel("bible-en-es", "test", part="clauses") == pairs

@@ -3,12 +3,16 @@
 import gzip
 import hashlib
 import io
+import logging
 import socket
+import tempfile
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import pooch
 import pytest
+import requests
 
 from numpy_attention.data import downloads
 from numpy_attention.data.downloads import RemoteFile, fetch_file
@@ -89,6 +93,49 @@ def test_a_good_file_is_fetched_once_and_a_damaged_copy_again(server, tmp_path, 
     assert len(server.requests) == 2
     assert capsys.readouterr().err == "" and left_behind(tmp_path) == [path]
     assert all("numpy_attention" in agent for _, agent in server.requests)
+
+
+def test_a_file_may_go_into_folders_that_are_not_there_yet(server, tmp_path, monkeypatch):
+    # and takes no room anywhere else on its way
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    for file in (remote(server, "good.txt", "a/b/c/file.txt"),
+                 remote(server, "good.zip", "d/e/file.txt", None, "fra.txt")):
+        path = fetch_file(file, cache=tmp_path / "cache", progress=False)
+        assert path == tmp_path / "cache" / file.path and path.read_bytes() == TEXT
+
+
+def test_without_the_environment_files_are_kept_in_the_cache_of_this_package(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMPY_ATTENTION_DATA", raising=False)
+    assert downloads.folder() == pooch.os_cache("numpy_attention")
+    monkeypatch.setenv("NUMPY_ATTENTION_DATA", str(tmp_path))
+    assert downloads.folder() == tmp_path
+
+
+def test_pooch_is_silent_and_its_logger_as_it_was(server, tmp_path, monkeypatch):
+    said = []
+    logger = pooch.get_logger()
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", said.append)
+    monkeypatch.setattr(logger, "handlers", [handler])
+    before = logger.level
+    try:
+        logger.setLevel("INFO")
+        fetch_file(remote(server, "good.txt"), cache=tmp_path, progress=False)
+        assert logger.level == logging.INFO and said == []
+        with pytest.raises(ConnectionError, match="answered 404"):
+            fetch_file(remote(server, "no.txt", "b.txt"), cache=tmp_path, progress=False)
+        assert logger.level == logging.INFO and said == []
+    finally:
+        logger.setLevel(before)
+
+
+def test_an_error_of_a_server_that_answers_nothing(server, tmp_path, monkeypatch):
+    def retrieve(*args, **kwargs):
+        raise requests.exceptions.HTTPError
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    with pytest.raises(ConnectionError, match="good.txt: the server answered nothing; try again"):
+        fetch_file(remote(server, "good.txt"), cache=tmp_path, progress=False)
 
 
 def test_a_corrupt_file_is_thrown_away(server, tmp_path):

@@ -63,6 +63,18 @@ def test_another_seed_holds_out_other_pairs(tmp_path):
         return OwnPairs(tmp_path / "a", tmp_path / "a", held_out_seed=seed).load("valid")
 
     assert held_out(0) == held_out(0) != held_out(1)
+    assert OwnPairs(tmp_path / "a", tmp_path / "a").load("valid") == held_out(0)
+
+
+def test_each_side_comes_from_its_own_file(tmp_path):
+    for name in "abcd":
+        (tmp_path / name).write_text("".join(f"{name} {i}\n" for i in range(40)))
+    paths = [tmp_path / name for name in "abcd"]
+    for own, names in ((OwnPairs(*paths[:2]), "abab"), (OwnPairs(*paths), "abcd")):
+        learnt, measured = own.load("train", "valid")
+        sides = [{getattr(pair, side)[0] for pair in part}
+                 for part in (learnt, measured) for side in ("source", "target")]
+        assert sides == [{name} for name in names]
 
 
 def test_validation_files(tmp_path):

@@ -58,7 +58,45 @@ def test_a_lone_beginning_is_no_word(subwords):
     lone = next(k for k in range(len(subwords)) if subwords.token(k) == "▁")
     words, places = subwords.read([lone, *ids, lone, lone])
     assert words == ["new"] and set(places) == {0}
+    two = subwords.encode(["new", "house"])
+    words, places = subwords.read([*two, lone])
+    assert words == ["new", "house"] and places == [*subwords.places(words), 1]
     assert subwords.read([lone]) == ([], [0]) and subwords.read([EOS]) == ([], [])
+
+
+def test_every_letter_of_the_text_is_known_as_it_is_written():
+    rare = ["ﬁne", "①", "Ａ"]                  # what other normal forms would rewrite
+    subwords = Subwords.build([["the", "fine", "1", "a"]] * 3000 + [rare, []], 30)
+    assert all(word in subwords for word in rare)
+    assert subwords.decode(subwords.encode(rare)) == rare
+    assert [subwords.token(id) for id in range(4)] == list(SPECIAL_TOKENS)
+
+
+def test_the_library_says_nothing_of_its_own(capfd):
+    Subwords.build(TEXT, 30)
+    said = capfd.readouterr()
+    assert said.out == said.err == ""
+
+
+@pytest.mark.parametrize("error, reason", [
+    (RuntimeError("trainer.cc(1) [x]\nInternal: a.cc(2) [y] [z] no. Increase vocab_size"), "no."),
+    (OSError("disk full"), "disk full"), (SystemError("log\n[x] odd \n"), "odd"),
+])
+def test_the_last_that_the_library_says_is_the_reason(error, reason, monkeypatch):
+    import sentencepiece
+
+    def train(**options):
+        raise error
+
+    monkeypatch.setattr(sentencepiece.SentencePieceTrainer, "train", train)
+    with pytest.raises(ValueError, match=f"30 subwords cannot be made of 15 sentences: {reason}$"):
+        Subwords.build(TEXT, 30)
+
+
+def test_what_it_is_called_and_equal_to(subwords):
+    assert repr(subwords) == "Subwords(30 ids: 4 special and 26 pieces)"
+    assert (subwords == subwords.saved()) is False and subwords != Vocabulary(["the"])
+    assert subwords.__eq__("the") is NotImplemented         # the other side may know
 
 
 def test_refused(subwords, monkeypatch):
@@ -68,6 +106,10 @@ def test_refused(subwords, monkeypatch):
     message = "6 subwords cannot be made of the source's 15 sentences: .*6 vs [0-9]+[.]$"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
+    with pytest.raises(ValueError, match="size = 4: expected a whole number of at least 5 "):
+        Subwords.build(TEXT, 4)
+    with pytest.raises(ValueError, match="^5 subwords cannot be made of"):
+        Subwords.build(TEXT, 5)
     with pytest.raises(ValueError, match="the text is empty"):
         Subwords.build([[]], 30)
     for damaged in ("###", "YWJj"):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numpy_attention.data.text_form import TextForm, word_tokens
+from numpy_attention.data.text_form import TextForm, _token_pattern, word_tokens
 
 
 @pytest.mark.parametrize("form, tokens, line", [
@@ -59,6 +59,15 @@ def test_pairs_of_files(form, sources, tmp_path):
 )
 def test_word_tokens(text, tokens):
     assert word_tokens(text) == tokens
+
+
+def test_marks_of_every_script_stay_inside_a_word():
+    _token_pattern.cache_clear()        # so that it is made here, whatever ran before
+    # the first of all marks, on a letter that does not compose; one of the last below U+10000
+    for mark in ("\u0300", "\u0301", "\u093f", "\ufe2f"):
+        assert word_tokens(f"q{mark}a.") == [f"q{mark}a", "."]
+    assert word_tokens("ñq\u0302-a\u0308b!") == ["ñq\u0302-äb", "!"]
+    assert word_tokens("a。b→c") == ["a", "。", "b", "→", "c"]
 
 
 def test_elision_cuts_after_the_apostrophe():

@@ -66,10 +66,15 @@ def test_documents_of_similar_length_share_a_batch(rng):
     assert groups(data.order(rng)) != groups(data.order(rng))
 
 
+def test_twenty_documents_a_batch_and_twenty_batches_a_block():
+    data = DocumentBatches([[2, 4]] * 41)
+    assert (data.batch_size, data.block, data.steps) == (20, 20, None) and len(data) == 3
+
+
 @pytest.mark.parametrize("arguments, message", [
     (([[2, 4]], 0), "batch_size = 0: expected a whole number of at least 1"),
     (([[2, 4]], 1, 0), "steps = 0"),
-    (([],), "0 documents"),
+    (([],), "0 documents, the shortest of 0 tokens: expected some"),
     (([[2, 4], [2]],), "2 documents, the shortest of 1 tokens: expected some, of at least 2"),
 ])
 def test_refused(arguments, message):

@@ -79,6 +79,17 @@ def test_batches_hold_sentences_of_similar_length(rng):
     assert firsts != sorted(firsts)                 # batches are shuffled, not short ones first
 
 
+def test_in_order_of_the_targets_length_and_then_of_the_sources():
+    sizes = [(9, 2), (1, 3), (5, 1), (2, 2), (7, 2), (30, 1)]       # of source and target
+    data = PairBatches([[4] * s for s, _ in sizes], [[5] * t for _, t in sizes], batch_size=1)
+    assert [int(i) for (i,) in data.order()] == [2, 5, 3, 4, 0, 1]
+
+
+def test_sixty_four_pairs_a_batch_and_twenty_batches_a_block():
+    data = PairBatches([[4]] * 65, [[5]] * 65)
+    assert (data.batch_size, data.block) == (64, 20) and len(data) == 2
+
+
 def test_pairs_are_encoded():
     pairs = [Pair(("a", "b"), ("x",), frozenset()), Pair(("c",), ("y", "x"), frozenset())]
     words = Vocabulary(["a", "b", "c"])

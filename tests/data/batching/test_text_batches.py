@@ -8,7 +8,7 @@ from numpy_attention.data.vocabulary import PAD
 
 
 @pytest.mark.parametrize("length, batch_size, steps", [
-    (50, 4, 5), (41, 4, 5), (11, 3, 20), (5, 4, 1),
+    (50, 4, 5), (41, 4, 5), (11, 3, 20), (5, 4, 1), (13, 3, 1),
 ])
 def test_streams_predict_every_token_but_the_first_once(length, batch_size, steps):
     ids = np.arange(4, 4 + length)
@@ -30,6 +30,12 @@ def test_streams_predict_every_token_but_the_first_once(length, batch_size, step
     share = data.batch(0).share(1, 2)
     assert share.rows.tolist() == list(range(batch_size // 2, batch_size))
     assert (share.targets == data.batch(0).targets[:, share.rows]).all()
+
+
+def test_twenty_streams_of_twenty_steps_unless_others_are_wanted():
+    data = TextBatches(list(range(4, 1000)))
+    assert (data.batch_size, data.steps) == (20, 20)
+    assert data.batch(0).inputs.shape == (20, 20)
 
 
 def test_a_text_that_is_too_short_is_refused():
