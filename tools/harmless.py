@@ -95,4 +95,10 @@ HARMLESS = {
         "numpy_attention/data/grammar.py Phrase: constant: 'm' → 'm_'",
         "numpy_attention/data/grammar.py Phrase: constant: False → True",
     ],
+    "the last word of a vocabulary occurs in the text that it was made of": [
+        "numpy_attention/runs/writer.py Writer.create: argument left out: np.bincount(*",
+    ],
+    "sentences of like lengths go together for speed; each finds its place again": [
+        "numpy_attention/runs/translator.py Translator.translate: argument left out: sorted(*",
+    ],
 }

@@ -68,3 +68,12 @@ def test_pointing():
     assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 1.0)
     # 4 + 4 words point, 1 of them at a sure link, 2 at possible ones; 2 links are sure
     assert found["aer"] == pytest.approx(1 - (1 + 2) / (8 + 2))
+
+
+def test_near_is_of_the_weights_and_diagonal_of_the_pairs():
+    weights = [np.full((5, 3), 0.1), np.ones((5, 2)) / 2]
+    weights[0][0, 1] = 0.8              # beside the first link
+    weights[0][3, 1] = 0.8              # at the second one
+    found = figures.of_pointing(weights, [Pair(("a", "b"), ("x", "y", "z", "u"), {(0, 3), (1, 0)}),
+                                          PAIRS[1]])
+    assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 0.0)

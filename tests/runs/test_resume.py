@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from numpy_attention.runs.resume import check_same
+from numpy_attention.runs.resume import check_same, difference
 from numpy_attention.runs.writer import WriterTraining
 from numpy_attention.training import checkpoint
 
@@ -114,3 +114,25 @@ def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, 
             check_same(tmp_path, more)
     else:
         assert check_same(tmp_path, more)
+
+
+def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
+    saved(Trained())
+    training = dataclasses.asdict(WriterTraining())
+    for changed in ({"minutes": 5.0}, {"save_steps": 7}, {"keep": "last"}, {"epochs": 99}):
+        assert check_same(tmp_path, Trained(training=training | changed))
+
+
+def test_a_run_of_another_kind_is_named_with_its_folder(saved, tmp_path):
+    saved(Trained(kind="translator"))
+    with pytest.raises(ValueError, match=f"^{tmp_path} holds .*translator there, writer now"):
+        check_same(tmp_path, Trained())
+
+
+@pytest.mark.parametrize("before, now, told", [
+    ("x" * 60, "y", f"name {'x' * 60} there, y now"),
+    ("x" * 61, "y", "another name"), ("y", "x" * 61, "another name"),
+    (["a"], ["b"], "another name"), (["a"], None, "another name"), (3, None, "name 3 there, None"),
+])
+def test_long_values_and_lists_are_not_told_whole(before, now, told):
+    assert difference("name", before, now).startswith(told)

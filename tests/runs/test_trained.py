@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.models.registry import build
@@ -195,3 +196,15 @@ def test_the_best_parameters_are_kept_by_name(folder, flat):
     trainer = resumed.trainer(PAIRS, PAIRS, folder, 1, progress=False)
     assert trainer.resume() and np.array_equal(resumed.model.vector, best + 1)
     assert np.array_equal(trainer.use_best().vector, best)
+
+
+@pytest.mark.parametrize("progress, says", [(True, True), (False, False)])
+def test_a_run_says_that_it_goes_on(progress, says, tmp_path, capsys):
+    pairs = load_parallel("copy", rng=np.random.default_rng(0), count=20, max_length=4)
+    training = TranslatorTraining(epochs=1, batch_size=10)
+    for _ in range(2):
+        capsys.readouterr()
+        made = Translator.create(pairs, settings=dict(embedding=3, hidden=4), training=training)
+        made.fit(pairs, None, tmp_path, threads=1, progress=progress)
+    assert ("resumed after 2 steps and 1 whole epochs" in capsys.readouterr().out) == says
+    assert Translator.load(tmp_path).corpus == made.corpus == {}

@@ -8,7 +8,8 @@ import pytest
 from numpy_attention import plotting
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.running_text import Text
-from numpy_attention.data.vocabulary import EOS, PAD
+from numpy_attention.data.vocabulary import EOS, PAD, UNK
+from numpy_attention.runs import writer as module
 from numpy_attention.runs.writer import Writer, WriterTraining
 from numpy_attention.training.evaluation import evaluate
 
@@ -167,9 +168,10 @@ def test_more_than_the_memory_holds_is_told_as_not_visible(rng):
 def test_a_string_is_no_list_of_words(rng):
     words, letters = (writer_of(Text([[["a", "b"]]], unit), ATTENTIVE)
                       for unit in ("words", "characters"))
-    message = r"is the string 'a b', expected a list of words: write \w+\.split\(\)"
-    for use in (words.attend, lambda prompt: words.generate(rng, prompt)):
-        with pytest.raises(TypeError, match=message):
+    for name, use in (("tokens", words.attend),
+                      ("prompt", lambda prompt: words.generate(rng, prompt))):
+        with pytest.raises(TypeError, match=f"^{name} is the string 'a b', expected a list of "
+                                            rf"words: write {name}\.split\(\)"):
             use("a b")
     assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
     with pytest.raises(ValueError, match="writes no ends of sentences"):
@@ -213,3 +215,24 @@ def test_the_output_begins_with_the_words_frequencies():
     np.testing.assert_allclose(np.exp(started.model.output.b), wanted / wanted.sum(), rtol=1e-6)
     started.model.output.b[...] = 0
     assert np.array_equal(plain.model.vector, started.model.vector)
+
+
+def test_what_is_written_is_asked_for_as_it_was_told(monkeypatch, rng):
+    asked = []
+
+    def sample(model, start, rng, *how):
+        asked.append(how)
+        return iter(())
+    monkeypatch.setattr(module, "sample", sample)
+    list(writer_of().generate(rng))
+    list(writer_of(state="sentence").generate(rng, ["a"], 7, 2, 0.5, 3, 0.9, unknown=True))
+    assert asked == [(60, None, 1.0, None, None, [UNK], False), (7, 2, 0.5, 3, 0.9, [], True)]
+
+
+def test_sentences_are_read_whole_and_articles_in_windows():
+    """However few steps a window has, a sentence is one batch; one thread measures unless told."""
+    whole = writer_of(state="sentence", steps=1)
+    batches = whole.batches(TEXT, 1)
+    assert max(batches.batch(place).inputs.shape[0] for place in batches.order()) == 5
+    windows = writer_of(state="article", steps=2).batches(TEXT, 1)
+    assert max(windows.batch(place).inputs.shape[0] for place in windows.order()) == 2
