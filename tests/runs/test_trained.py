@@ -200,7 +200,7 @@ def test_the_best_parameters_are_kept_by_name(folder, flat):
 
 @pytest.mark.parametrize("progress, says", [(True, True), (False, False)])
 def test_a_run_says_that_it_goes_on(progress, says, tmp_path, capsys):
-    pairs = load_parallel("copy", rng=np.random.default_rng(0), count=20, max_length=4)
+    pairs = load_parallel("copy", "train", rng=np.random.default_rng(0), count=20, max_length=4)
     training = TranslatorTraining(epochs=1, batch_size=10)
     for _ in range(2):
         capsys.readouterr()
