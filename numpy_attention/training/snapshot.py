@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from numpy_attention.messages import cut
 from numpy_attention.module import Array
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import TRAINING, check
@@ -45,7 +46,8 @@ def read(trainer: Any, path: str | Path) -> None:
         check(about, TRAINING)
     optimizer = _optimizer_of(trainer)
     if about.get("optimizer") != optimizer:
-        raise ValueError(f"{path} was trained with {about.get('optimizer')}, now {optimizer}: "
+        before = cut(str(about.get("optimizer")), 200)
+        raise ValueError(f"{path} was trained with {before}, now {optimizer}: "
                          "resume with the same optimizer, or choose another path")
     for name in SETTINGS:
         before = about["trainer"][name]

@@ -60,6 +60,7 @@ def _tried(prepare, run):
 
 def of_nobody():
     """Be a user without rights: what is another's cannot be read, or written."""
+    "".encode("cp437")          # zipfile asks for it, and Python's own folder may be another's too
     if os.getuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
