@@ -107,3 +107,13 @@ def test_what_no_training_has_written_is_refused_and_nothing_is_changed(tmp_path
 def test_the_caller_s_own_words_are_kept(tmp_path):
     trainer(path=tmp_path / "run.npz", about={"note": "ü"}).fit(1)
     assert checkpoint.load_about(tmp_path / "run.npz")["about"] == {"note": "ü"}
+
+
+def test_a_long_optimizer_is_not_told_whole(tmp_path):
+    path = tmp_path / "run.npz"
+    run = trainer(path=path)
+    run.save()
+    arrays, about = checkpoint.load(path)
+    checkpoint.save(path, arrays, about | {"optimizer": "a" * 999})
+    with pytest.raises(ValueError, match="was trained with a{200}…, now Adam"):
+        run.resume()
