@@ -13,7 +13,6 @@ from numpy_attention.data import corpora, downloads
 from numpy_attention.data.pairs import Pair
 from numpy_attention.gradcheck import TOLERANCE, GradientError
 from numpy_attention.names import SPLITS
-from numpy_attention.paths import exists
 from numpy_attention.recipes import RECIPES, find_recipe, results
 from numpy_attention.recipes.recipe import Recipe, run
 
@@ -136,8 +135,8 @@ def reproduce(options: Namespace) -> None:
     recipe = find_recipe(options.name)
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"
-    if exists(file):
-        results.read_file(file)         # a damaged file is told now, not after the training
+    # what it cannot take is told now, not after the training
+    results.beside(file, [{"recipe": recipe.name, "settings": recipe.digest()}])
     print(f"{recipe.name}: {recipe.description}; trains in {folder}", flush=True)
     lines = run(recipe, options.seed, options.threads, folder)
     added = results.append(file, lines)

@@ -1,7 +1,9 @@
 """What a recipe is, and how one is run."""
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -42,6 +44,16 @@ class Recipe:
         if strange:
             raise ValueError(f"recipe {self.name} has yardsticks for {', '.join(strange)}, which "
                              "it does not record")
+
+    def digest(self) -> str:
+        """Eight hexadecimal digits of all that its figures depend on besides the seed.
+
+        What the training has by default is left out, so that a new option changes no digest.
+        """
+        training = {one.name: getattr(self.training, one.name) for one in fields(self.training)
+                    if getattr(self.training, one.name) != one.default}
+        said = [self.corpus, self.model, self.settings, training, self.beam]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
 
     def load(self, split: str) -> Any:
         """What to train or measure on."""
@@ -101,6 +113,7 @@ def run(
     return [
         {
             "recipe": recipe.name,
+            "settings": recipe.digest(),
             "seed": seed,
             "metric": metric,
             "split": split,

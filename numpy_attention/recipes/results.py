@@ -1,10 +1,11 @@
 """Recorded figures: results/*.jsonl, one JSON object a line and figure, and README's tables.
 
-    {"recipe": "rnnsearch-bible", "seed": 0, "metric": "bleu", "split": "test", "value": 28.1,
-     "parameters": 7000000, "minutes": 12.5, "threads": 2}
+    {"recipe": "rnnsearch-bible", "settings": "90cd3f7a", "seed": 0, "metric": "bleu",
+     "split": "test", "value": 28.1, "parameters": 7000000, "minutes": 12.5, "threads": 2}
 
-minutes: training time alone. A figure recorded again for the same recipe, seed, metric and split
-replaces the earlier one in the tables; the file keeps both.
+settings: the digest of the recipe that was run; a file holds figures of one alone. minutes:
+training time alone. A figure recorded again for the same recipe, seed, metric and split replaces
+the earlier one in the tables; the file keeps both.
 """
 
 import json
@@ -21,6 +22,7 @@ from numpy_attention.data.reading import read_lines
 
 FIELDS = {
     "recipe": str,
+    "settings": str,
     "seed": int,
     "metric": str,
     "split": str,
@@ -79,15 +81,35 @@ def read(folder: str | Path) -> list[Line]:
     return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
 
 
+def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
+    """The lines that a file holds and these, of which recipe and settings suffice, are to join.
+
+    ValueError: a malformed line in the file, or one recipe with two settings.
+    """
+    path = as_path(path)
+    known = read_file(path) if exists(path) else []
+    settings: dict[str, str] = {}
+    for line in [*known, *lines]:
+        recipe, now = line["recipe"], line["settings"]
+        there = settings.setdefault(recipe, now)
+        if there != now:
+            raise ValueError(
+                f"{path}: figures of {shown(recipe)} with other settings ({shown(there)}, then "
+                f"{shown(now)}) do not belong in one table: remove the file and measure every seed "
+                "again, or give the changed recipe another name")
+    return known
+
+
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     """Append figures that the file does not hold yet, in one write or not at all; → those added.
 
-    ValueError: a malformed line, given or in the file; OSError: the disk is full.
+    ValueError: a malformed line, given or in the file, or one recipe with two settings; OSError:
+    the disk is full.
     """
     path = as_path(path)
     lines = [check(line) for line in listed("lines", lines, "results")]
+    known = beside(path, lines)
     make_folder(path.parent)
-    known = read_file(path) if exists(path) else []
     new = [line for line in lines if line not in known]
     if not new:
         return new

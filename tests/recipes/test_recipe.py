@@ -68,6 +68,14 @@ def test_reproduce(tiny, capsys):
     assert results.read_file(tiny / "results/tiny.jsonl") == lines
 
 
+def test_a_changed_recipe_is_refused_before_the_training(tiny, capsys, monkeypatch):
+    assert main(["reproduce", "tiny", "--threads", "1"]) == 0
+    monkeypatch.setitem(RECIPES, "tiny", replace(TINY, beam=3))
+    monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
+    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 2
+    assert "tiny.jsonl: figures of 'tiny' with other settings" in capsys.readouterr().err
+
+
 def test_a_recipe_that_another_training_is_at_work_on_is_refused(tiny, capsys):
     with held("runs/tiny-seed0/checkpoint.npz"):
         assert main(["reproduce", "tiny", "--threads", "1"]) == 2

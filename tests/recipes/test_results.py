@@ -12,8 +12,8 @@ import pytest
 from numpy_attention.recipes import results
 
 ROOT = Path(__file__).resolve().parents[2]
-LINE = {"recipe": "r", "seed": 0, "metric": "bleu", "split": "test", "value": 20.0,
-        "parameters": 1234567, "minutes": 3.0, "threads": 2}
+LINE = {"recipe": "r", "settings": "0a", "seed": 0, "metric": "bleu", "split": "test",
+        "value": 20.0, "parameters": 1234567, "minutes": 3.0, "threads": 2}
 
 
 def line(**changes):
@@ -40,7 +40,7 @@ def test_malformed_lines_are_refused(changes, message, tmp_path):
 
 
 def test_a_missing_field_is_refused():
-    fields = "recipe, seed, metric, split, value, parameters, minutes, threads"
+    fields = "recipe, settings, seed, metric, split, value, parameters, minutes, threads"
     with pytest.raises(ValueError, match=f"exactly {fields}"):
         results.check({name: value for name, value in LINE.items() if name != "threads"})
 
@@ -58,6 +58,19 @@ def test_appended_once_in_one_write(tmp_path, monkeypatch):
     assert results.read(path.parent) == [line(), line(seed=1), line(seed=2)]
     for text in path.read_text().splitlines():
         assert list(json.loads(text)) == list(results.FIELDS)
+
+
+def test_figures_of_other_settings_do_not_join(tmp_path):
+    path = tmp_path / "r.jsonl"
+    message = r"r.jsonl: figures of 'r' with other settings \('0a', then '0b'\)"
+    with pytest.raises(ValueError, match=message):
+        results.append(path, [line(), line(seed=1, settings="0b")])
+    assert not path.exists()
+    results.append(path, [line()])
+    with pytest.raises(ValueError, match=message):
+        results.append(path, [line(seed=1, settings="0b")])
+    assert results.beside(path, [line(recipe="s", settings="0b")]) == [line()]
+    assert results.read_file(path) == [line()]
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):

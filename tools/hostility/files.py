@@ -224,7 +224,7 @@ def results_there(folder, path):
 
 TRAIN = ["train", "--corpus", "copy", "--pairs", "30", "--max-length", "3", "--hidden", "8",
          "--epochs", "1", "--threads", "1"]
-LINE = {"recipe": "a", "seed": 0, "metric": "bleu", "split": "test", "value": 1.5,
+LINE = {"recipe": "a", "settings": "0", "seed": 0, "metric": "bleu", "split": "test", "value": 1.5,
         "parameters": 10, "minutes": 0.5, "threads": 1}
 PLACES = (run_there, checkpoint_there, used_there, linked_there, picture_there, results_there)
 

@@ -118,8 +118,8 @@ def settings_kind():
 
 
 def line():
-    right = {"recipe": "r", "seed": 0, "metric": "bleu", "split": "test", "value": 1.5,
-             "parameters": 7, "minutes": 0.1, "threads": 1}
+    right = {"recipe": "r", "settings": "0", "seed": 0, "metric": "bleu", "split": "test",
+             "value": 1.5, "parameters": 7, "minutes": 0.1, "threads": 1}
     bad = [right | {"value": math.nan}, right | {"seed": True}, right | {"more": 1},
            right | {"recipe": 5}]
     return right, bad
