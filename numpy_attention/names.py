@@ -51,6 +51,12 @@ LANGUAGE_MODELS = {
     "attentive-language-model": "models.attentive_language_model:AttentiveLanguageModel",
 }
 
+# variables by which mpirun, and other starters, tell a rank how many there are and which one it is
+STARTERS = (
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+)
+
 OPTIMIZERS = {
     "adam": "training.optimizers:Adam",
     "adadelta": "training.optimizers:Adadelta",

@@ -15,6 +15,7 @@ from numpy_attention.gradcheck import TOLERANCE, GradientError
 from numpy_attention.names import SPLITS
 from numpy_attention.recipes import RECIPES, find_recipe, results
 from numpy_attention.recipes.recipe import Recipe, run
+from numpy_attention.training.ranks import world
 
 # ---- gradcheck ----------------------------------------------------------------------------------
 
@@ -136,10 +137,12 @@ def reproduce(options: Namespace) -> None:
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"
     # what it cannot take is told now, not after the training
-    results.beside(file, [{"recipe": recipe.name, "settings": recipe.digest()}])
+    ranks = world()
+    now = [{"recipe": recipe.name, "settings": recipe.digest()}]
+    ranks.first(lambda: results.beside(file, now))
     print(f"{recipe.name}: {recipe.description}; trains in {folder}", flush=True)
-    lines = run(recipe, options.seed, options.threads, folder)
-    added = results.append(file, lines)
+    lines = run(recipe, options.seed, options.threads, folder, ranks=ranks)
+    added = ranks.first(lambda: results.append(file, lines))
     show_figures(recipe, lines)
     if added:
         print(f"{len(added)} figures appended to {file}")

@@ -28,6 +28,7 @@ from numpy_attention.names import asked_for
 from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.writer import Word, Writer, WriterTraining
+from numpy_attention.training.ranks import world
 from numpy_attention.training.threads import Threads, available
 
 # ---- train lm -----------------------------------------------------------------------------------
@@ -142,7 +143,7 @@ def evaluate(options: Namespace) -> None:
     if text.unit != how.unit:
         raise ValueError(f"{name} is a text of {text.unit}, and this run's model reads {how.unit}: "
                          "choose another")
-    threads = options.threads or (1 if how.state == "carried" else available())
+    threads = options.threads or (1 if how.state == "carried" else available(world()))
     about = {"run": str(options.run), "corpus": name, "split": split, "state": how.state,
              "steps": None if how.state == "sentence" else how.steps,
              "carried": settings_of(writer).get("carried", 0)}
@@ -170,7 +171,7 @@ def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, s
 def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:
     """What `Writer.measure` finds, and the share of words that the vocabulary does not know."""
     unknown = writer.vocabulary.unknown_share(text.sentences)
-    return writer.measure(text, threads) | {"unknown": unknown}
+    return writer.measure(text, threads, world()) | {"unknown": unknown}
 
 
 def show_figures(figures: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from numpy_attention.cli import options as offered
-from numpy_attention.cli import streams
+from numpy_attention.cli import ranks, streams
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
 
 # the library's own errors, told in one line
@@ -29,7 +29,8 @@ class Command:
     """What a command is for, an example, its options, and the function that does it.
 
     work: "file:function", or what is done with a run by the run's kind, {kind: "file:function"}.
-    actions: further commands, in place of options.
+    actions: further commands, in place of options. shared: several ranks, as mpirun starts them,
+    share it.
     """
 
     work: str | Mapping[str, str]
@@ -37,6 +38,7 @@ class Command:
     example: str
     groups: Sequence[Group] = ()
     actions: Mapping[str, Command] = field(default_factory=dict)
+    shared: bool = False
 
     @property
     def options(self) -> list[Option]:
@@ -49,11 +51,12 @@ COMMANDS = {
     "train": Command(
         "translators:train",
         "train a translator, or resume one; `train lm` trains a language model",
-        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5", offered.TRAIN),
+        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5", offered.TRAIN,
+        shared=True),
     "train lm": Command(
         "language_models:train", "train a language model, or resume one",
         "numpy-attention train lm --corpus bible-en --attention combined --minutes 5",
-        offered.TRAIN_LM),
+        offered.TRAIN_LM, shared=True),
     "translate": Command(
         "translators:translate", "translate sentences with a trained run",
         f'numpy-attention translate {RUN} "in the beginning" --heatmap beginning.png',
@@ -65,7 +68,7 @@ COMMANDS = {
     "evaluate": Command(
         {kind: f"{file}:evaluate" for kind, file in OF_RUNS.items()},
         "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
-        f"numpy-attention evaluate {RUN} --split test", offered.EVALUATE),
+        f"numpy-attention evaluate {RUN} --split test", offered.EVALUATE, shared=True),
     "heatmap": Command(
         {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "
@@ -87,11 +90,11 @@ COMMANDS = {
         }),
     "reproduce": Command(
         "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
-        "numpy-attention reproduce rnnsearch-bible --seed 1", offered.REPRODUCE),
+        "numpy-attention reproduce rnnsearch-bible --seed 1", offered.REPRODUCE, shared=True),
     "compare": Command(
         "compare:compare", "train several recipes on one corpus with one budget, into one table",
         "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1",
-        offered.COMPARE),
+        offered.COMPARE, shared=True),
 }
 
 # ---- from the words of a command line to options ------------------------------------------------
@@ -166,6 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 128 + n after signal n.
     """
     with streams.Signals() as signals:
+        if ranks.started()[1] > 1:
+            return ranks.together(lambda: heeding(signals, arguments))
         return heeding(signals, arguments)
 
 
@@ -204,6 +209,9 @@ def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
         sys.stdout.flush()
         raise
     known += command.options
+    if not command.shared and ranks.started()[1] > 1:
+        raise ValueError(f"{ranks.started()[1]} ranks have nothing to share in {options.command}: "
+                         "start it without mpirun")
     return worker(command, options)(options) or 0
 
 

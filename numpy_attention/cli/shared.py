@@ -18,6 +18,7 @@ from numpy_attention.paths import brief, exists, make_folder
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import CHECKPOINT
 from numpy_attention.training.lock import check_free
+from numpy_attention.training.ranks import world
 from numpy_attention.training.settings import Training
 
 Settings = TypeVar("Settings", bound=Training)
@@ -92,20 +93,29 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
     """The folder of --run, or runs/name, made if need be; says what trains, and where."""
     folder = Path(options.run or Path("runs") / name)
-    if exists(folder) and not folder.is_dir():
-        raise ValueError(f"{brief(folder)} is a file: name a folder with --run")
-    check_free(folder / CHECKPOINT)
-    resumes = check_same(folder, trained, options.threads)
-    make_folder(folder)
+    ranks = world()
+    shares = options.threads and options.threads * ranks.count
+    resumes = ranks.first(lambda: prepared(folder, trained, shares))
     where = "resumes the run in" if resumes else "saves to"
     print(*about, f"{where} {folder}", sep="\n", flush=True)
     return folder
 
 
+def prepared(folder: Path, trained: Any, threads: int | None) -> bool:
+    """Whether the folder, made if need be, has a run to resume. Errors say why it cannot be used.
+    """
+    if exists(folder) and not folder.is_dir():
+        raise ValueError(f"{brief(folder)} is a file: name a folder with --run")
+    check_free(folder / CHECKPOINT)
+    resumes = check_same(folder, trained, threads)
+    make_folder(folder)
+    return resumes
+
+
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
     """Train, draw the curves, and say how long it took, and what then follows."""
-    trained.fit(learn, valid, folder, threads)
-    save_curves(trained.history, folder)
+    trained.fit(learn, valid, folder, threads, ranks=world())
+    world().first(lambda: save_curves(trained.history, folder))
     minutes = trained.history[-1]["seconds"] / 60
     print(f"trained for {len(trained.history)} epochs, {minutes:.1f} minutes; {then}", flush=True)
 

@@ -22,6 +22,7 @@ from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.translator import (
     Translation, Translator, TranslatorTraining, vocabularies_of)
+from numpy_attention.training.ranks import world
 from numpy_attention.training.threads import Threads, available
 
 Sentence = list[str]
@@ -209,10 +210,9 @@ def evaluate(options: Namespace) -> None:
     translator = Translator.load(options.run)
     pairs, name, split = text_to_measure_on(options, translator)
     about = {"run": str(options.run), "corpus": name, "split": split}
-    threads = options.threads or available()
+    threads = options.threads or available(world())
     figures = about | measure(translator, pairs, options.beam, threads)
-    tokens = [side for pair in pairs for side in (pair.source, pair.target)]
-    figures["depends_on"] = circumstances(translator, tokens, threads)
+    figures["depends_on"] = circumstances(translator, translator.sentences(pairs), threads)
     what = f"{translator.name}, {translator.model.size:,} parameters"
     report(options, translator, what, f"{len(pairs):,} pairs", figures, show_figures)
 
@@ -249,7 +249,7 @@ def corpus_to_measure_on(options: Namespace, own: dict[str, Any]) -> dict[str, A
 def measure(translator: Translator, pairs: Sequence[Pair], beam: int,
             threads: int | None) -> dict[str, Any]:
     """What `Translator.measure` finds, with the number of pairs and sacreBLEU's signatures."""
-    found = translator.measure(pairs, beam, threads)
+    found = translator.measure(pairs, beam, threads, ranks=world())
     about = {"beam": beam, "pairs": len(pairs), "unit": unit_of(translator)}
     return about | found | {"bleu_signature": metrics.signature(metrics.bleu),
                             "chrf_signature": metrics.signature(metrics.chrf)}

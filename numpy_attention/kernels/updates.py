@@ -20,6 +20,18 @@ def gather(total, other):
         other[i] = zero
 
 
+@kernel
+def touched_rows(table):
+    """Which rows have a number that is not 0."""
+    found = np.zeros(table.shape[0], np.bool_)
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            if table[i, j] != 0:
+                found[i] = True
+                break
+    return found
+
+
 @reduction
 def squared_norm(g):
     """Σ g_i² in float64."""

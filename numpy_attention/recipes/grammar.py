@@ -9,6 +9,7 @@ from numpy_attention.data.grammar import phenomena
 from numpy_attention.data.pairs import Pair
 from numpy_attention.recipes.recipe import Recipe
 from numpy_attention.runs.translator import TranslatorTraining
+from numpy_attention.training.ranks import ALONE, Alone
 
 PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_negation"}
 
@@ -17,8 +18,9 @@ PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_ne
 class GrammarRecipe(Recipe):
     """Measures pointing by phenomenon too: of adjectives that change places, of "ne" and "pas"."""
 
-    def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
-        found = super().measure(trained, data, wanted)
+    def measure(self, trained: Any, data: Any, wanted: set[str],
+                ranks: Alone = ALONE) -> dict[str, float]:
+        found = super().measure(trained, data, wanted, ranks)
         weights = trained.attend(data)
         for name, metric in PHENOMENA.items():
             found[metric] = metrics.pointing_accuracy(weights, only(data, name))

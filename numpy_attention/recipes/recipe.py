@@ -11,6 +11,7 @@ from numpy_attention.data.selection import selected
 from numpy_attention.runs.translator import Translator
 from numpy_attention.runs.writer import Writer
 from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.ranks import ALONE, Alone
 from numpy_attention.training.settings import Training
 
 Figure = tuple[str, str]        # (split, metric)
@@ -64,12 +65,13 @@ class Recipe:
         training = replace(self.training, seed=seed)
         return self.TRAINS.create(train, self.model, self.settings, training, self.corpus)
 
-    def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
+    def measure(self, trained: Any, data: Any, wanted: set[str],
+                ranks: Alone = ALONE) -> dict[str, float]:
         """At least the metrics wanted, by name."""
         if wanted == {"perplexity"}:
-            found = evaluate(trained.model, trained.batches(data), trained.threads)
+            found = evaluate(trained.model, trained.batches(data), trained.threads, ranks)
             return {"perplexity": found.perplexity}
-        return trained.measure(data, self.beam, trained.threads)
+        return trained.measure(data, self.beam, trained.threads, ranks=ranks)
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,9 @@ class LanguageRecipe(Recipe):
 
     metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
 
-    def measure(self, trained: Any, data: Any, wanted: set[str]) -> dict[str, float]:
-        return trained.measure(data, trained.threads)
+    def measure(self, trained: Any, data: Any, wanted: set[str],
+                ranks: Alone = ALONE) -> dict[str, float]:
+        return trained.measure(data, trained.threads, ranks)
 
 
 def run(
@@ -90,21 +93,23 @@ def run(
     threads: int | None = None,
     folder: str | Path | None = None,
     progress: bool = True,
+    ranks: Alone = ALONE,
 ) -> list[dict[str, Any]]:
     """Train, or resume, in `folder` and measure; → the figures, lines of `recipes.results`.
 
-    threads: None chooses by the size of a step; a resumed run keeps its own. ValueError: the folder
-    holds a run with other settings, or a metric that this corpus cannot give.
+    threads: on each of the ranks; None chooses by the size of a step, and a resumed run keeps its
+    own. A figure's `threads` are those of all ranks. ValueError: the folder holds a run with other
+    settings, or a metric that this corpus cannot give.
     """
     train = recipe.load("train")
     valid = recipe.load("valid")
     trained = recipe.create(train, seed)
-    trained.fit(train, valid, folder, threads, progress)
+    trained.fit(train, valid, folder, threads, progress, ranks)
     found = {}
     for split in dict.fromkeys(split for split, _ in recipe.metrics):
         wanted = {metric for where, metric in recipe.metrics if where == split}
         data = valid if split == "valid" else recipe.load(split)
-        found[split] = recipe.measure(trained, data, wanted)
+        found[split] = recipe.measure(trained, data, wanted, ranks)
         missing = wanted - found[split].keys()
         if missing:
             raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(missing))}, "
@@ -120,6 +125,6 @@ def run(
             "value": round(found[split][metric], 4),
             "parameters": trained.model.size,
             "minutes": minutes,
-            "threads": trained.threads,
+            "threads": trained.threads * ranks.count,
         }
         for split, metric in recipe.metrics]

@@ -14,11 +14,13 @@ from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
 from numpy_attention.module import Module
 from numpy_attention.names import OPTIMIZERS, asked_for, find
+from numpy_attention.runs.agreement import expect_agreement
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import (
     CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
 from numpy_attention.training import checkpoint
 from numpy_attention.training.protocols import Schedule
+from numpy_attention.training.ranks import ALONE, Alone, adds_as_one
 from numpy_attention.training.schema import TRAINING, check
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
@@ -38,6 +40,7 @@ class Trained:
     VOCABULARIES: ClassVar[tuple[str, ...]]
     TRAINING: ClassVar[type[Training]]
     batches: ClassVar[Callable[..., Batches]]       # (text): what the model reads of it
+    sentences: ClassVar[Callable[..., list]]        # (text): its sentences of tokens
 
     model: Module
     name: str
@@ -48,7 +51,8 @@ class Trained:
     threads: int | None = None      # those that `fit` took
 
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
-                threads: int | None = None, progress: bool = True) -> Trainer:
+                threads: int | None = None, progress: bool = True,
+                ranks: Alone = ALONE) -> Trainer:
         """The Trainer that `fit` runs, for a loop of one's own."""
         how = self.training
         settings = vars(how)
@@ -63,27 +67,31 @@ class Trained:
             path=None if folder is None else as_path(folder, "folder") / CHECKPOINT,
             about=self.configuration(),
             threads=threads,
-            progress=progress)
+            progress=progress and ranks.is_first,
+            ranks=ranks)
         trainer = Trainer(**asked_for(Trainer, **settings) | own)
         # it alone knows how its epochs are shuffled, and so how many steps they have
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
-            threads: int | None = None, progress: bool = True) -> One:
+            threads: int | None = None, progress: bool = True, ranks: Alone = ALONE) -> One:
         """Train, or resume where a checkpoint is; keep the best epoch's parameters, or the last's.
 
-        → self. ValueError: the folder holds a run with other settings; BlockingIOError: another
-        training is at work there.
+        threads: on each of the ranks. → self. ValueError: the folder holds a run with other
+        settings, or the ranks do not agree; BlockingIOError: another training is at work there.
         """
-        trainer = self.trainer(train, valid, folder, threads, progress)
+        expect_agreement(ranks, self, train, valid, threads)
+        shares = None if threads is None else threads * ranks.count
+        trainer = self.trainer(train, valid, folder, shares, progress, ranks)
         with trainer.alone():
             if folder is not None:
-                check_same(folder, self, threads)
-            if trainer.resume() and progress:
-                print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs")
+                ranks.first(lambda: check_same(folder, self, shares))
+            if trainer.resume() and trainer.progress:
+                print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
+                      f"{how_shared(trainer)}")
             self.history = trainer.fit(self.training.epochs, self.training.minutes)
-        self.threads = trainer.threads
+        self.threads = trainer.threads_here()
         if self.training.keep == "best":
             trainer.use_best()
         return self
@@ -132,6 +140,19 @@ class Trained:
             corpus=known["corpus"],
             history=about["trainer"]["history"],
             **vocabularies)
+
+
+def how_shared(trainer: Trainer) -> str:
+    """How a resumed run's shares are spread over ranks, where that is not as it was."""
+    ranks, before = trainer.ranks.count, trainer.ranks_before
+    if ranks == before:
+        return ""
+    threads = trainer.threads_here()
+    earlier = threads * ranks // before
+    sums = "equal to rounding"
+    if adds_as_one(ranks, threads) and adds_as_one(before, earlier):
+        sums = "bit-identical"
+    return (f", on {ranks} ranks × {threads} threads, {before} × {earlier} before: sums are {sums}")
 
 
 def is_empty(data: Any) -> bool:

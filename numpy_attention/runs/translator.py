@@ -1,7 +1,7 @@
 """A translator: a model with its vocabularies and configuration, as trained, measured and used."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from numpy_attention.runs import figures
 from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.runs.words import in_words, turned
 from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.ranks import ALONE, Alone
 from numpy_attention.training.settings import TranslatorTraining
 from numpy_attention.training.threads import Threads, available
 
@@ -135,6 +136,11 @@ class Translator(Trained):
             batch_size=batch_size or self.training.batch_size,
             reverse_source=self.training.reverse_source)
 
+    @staticmethod
+    def sentences(pairs: Iterable[Pair]) -> list[Sentence]:
+        """Both sides of Pairs, as they follow each other."""
+        return [side for pair in pairs for side in (pair.source, pair.target)]
+
     # ---- use -----------------------------------------------------------------------------------
 
     def translate(
@@ -144,8 +150,11 @@ class Translator(Trained):
         length_penalty: float = 1.0,
         batch_size: int = 64,
         threads: int = 1,
+        ranks: Alone = ALONE,
     ) -> list[Translation]:
         """Translate lists of tokens; beam 1 is greedy search. → a Translation each.
+
+        threads: on each of the ranks, which share the sentences; each has all translations then.
 
         Errors as `check_sentence` has them. ValueError: batch_size below 1.
         """
@@ -162,13 +171,15 @@ class Translator(Trained):
         found: dict[int, Translation] = {}
 
         def search(k: int) -> None:
-            for group in groups[k::threads]:
+            for group in groups[threads * ranks.rank + k::threads * ranks.count]:
                 hypotheses = self._best([ids[i] for i in group], beam, length_penalty)
                 for i, hypothesis in zip(group, hypotheses):
                     found[i] = self._translation(sentences[i], hypothesis, length_penalty)
 
         with Threads(threads) as pool:
             pool.map(search)
+        for others in ranks.everyones(found):
+            found |= others
         return [found[i] for i in range(len(sentences))]
 
     def hypotheses(
@@ -223,6 +234,7 @@ class Translator(Trained):
         beam: int = 5,
         threads: int | None = None,
         found: list[Translation] | None = None,
+        ranks: Alone = ALONE,
     ) -> dict[str, float]:
         """→ {metric: value} on Pairs; found: their translations by this beam, if made already.
 
@@ -234,11 +246,14 @@ class Translator(Trained):
         """
         expect_whole("beam", beam, 1, WIDEST)
         at_least(1, threads=threads)
-        threads = threads or available()
-        result = figures.of_likelihood(evaluate(self.model, self.batches(pairs), threads), pairs)
+        threads = threads or available(ranks)
+        read = evaluate(self.model, self.batches(pairs), threads, ranks)
+        result = figures.of_likelihood(read, pairs)
         sources = [pair.source for pair in pairs]
-        found = found or self.translate(sources, beam, threads=threads)
-        plain = found if beam == 1 else self.translate(sources, 1, threads=threads)
+        found = found or self.translate(sources, beam, threads=threads, ranks=ranks)
+        plain = found
+        if beam > 1:
+            plain = self.translate(sources, 1, threads=threads, ranks=ranks)
         words = [one.target for one in found]
         result |= figures.of_text(words, [one.target for one in plain], pairs)
         if any(pair.sure for pair in pairs):

@@ -18,6 +18,7 @@ from numpy_attention.shapes import at_least
 from numpy_attention.names import LANGUAGE_MODELS, find
 from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.ranks import ALONE, Alone
 from numpy_attention.training.settings import WriterTraining
 
 
@@ -89,7 +90,12 @@ class Writer(Trained):
         documents = text.documents(self.vocabulary, how.state)
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
-    def measure(self, text: Text, threads: int = 1) -> dict[str, float]:
+    @staticmethod
+    def sentences(text: Text) -> list[list[str]]:
+        """Those of a Text."""
+        return text.sentences
+
+    def measure(self, text: Text, threads: int = 1, ranks: Alone = ALONE) -> dict[str, float]:
         """→ {metric: value} on a Text: loss (nats a token), perplexity, tokens; bits_per_character
         of a text of characters.
 
@@ -97,7 +103,7 @@ class Writer(Trained):
         text in one stream.
         """
         streams = 1 if self.training.state == "carried" else None
-        result = evaluate(self.model, self.batches(text, streams), threads)
+        result = evaluate(self.model, self.batches(text, streams), threads, ranks)
         mean = result.loss / result.tokens
         found = {"loss": mean, "perplexity": result.perplexity, "tokens": result.tokens}
         if text.unit == "characters":

@@ -9,7 +9,8 @@ from numpy_attention.arguments import expect_kind, expect_methods
 from numpy_attention.messages import shown
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.training.protocols import Model, State
-from numpy_attention.training.shares import shared
+from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.shares import States, shared
 from numpy_attention.training.threads import Threads
 
 
@@ -49,15 +50,16 @@ class Evaluation:
         return f"perplexity {self.perplexity:.2f} over {self.tokens:,} tokens"
 
 
-def evaluate(model: Model, batches: Batches, threads: int | Threads = 1) -> Evaluation:
+def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
+             ranks: Alone = ALONE) -> Evaluation:
     """A model on all batches, in their own order.
 
-    threads: a number of them, or a pool that is open already.
+    threads: a number of them, on each of the ranks, or a pool that is open already.
     """
     expect_methods("model", model, "a model", "loss")
     expect_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
     if not isinstance(threads, Threads):
-        with Threads(threads) as pool:
+        with Threads(threads, ranks) as pool:
             return evaluate(model, batches, pool)
 
     def work(k: int, part: Batch, before: State) -> tuple[float, State]:
@@ -65,12 +67,12 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1) -> Eval
 
     loss = 0.0
     tokens = 0
-    state = None
+    states: States = None
     for place in batches.order():
         if not batches.carried(place):
-            state = None
+            states = None
         batch = batches.batch(place)
-        losses, state = shared(threads, batch, state, work)
+        losses, states = shared(threads, batch, states, work)
         loss += sum(losses)
         tokens += batch.tokens
     return Evaluation(loss, tokens)

@@ -1,13 +1,21 @@
-"""Ctrl-C and its like, so that a step is never left half done."""
+"""Ctrl-C and its like, so that a step is never left half done.
+
+mpirun hands on a polite end, Ctrl-C too, in its own way: it sends SIGCONT to all ranks, a quarter
+of a second later SIGTERM, and another quarter later it kills them. SIGUSR1, which leaves all the
+time that a step and a checkpoint take, it hands on as it is.
+"""
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Any
 
-# Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
+# Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed; a polite end, as
+# schedulers of clusters ask for it
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
                 if hasattr(signal, name))
+WARNED = 0.5        # seconds in which SIGTERM follows a warning
 
 
 class Stopped(KeyboardInterrupt):
@@ -21,13 +29,16 @@ class Stopped(KeyboardInterrupt):
 class Interrupt:
     """Turns the first of SIGNALS into a wish to stop, `asked`; the second is a Stopped.
 
-    asked: the signal's number, 0 before there was one. A context manager. Outside of the main
-    thread, which alone gets signals, it does nothing; a signal that is ignored, as `nohup` does,
-    stays so.
+    asked: the signal's number, 0 before there was one. warned: whether mpirun may be about to end
+    the ranks; told to ranks alone, for a program that was stopped and goes on is sent the same. A
+    context manager. Outside of the main thread, which alone gets signals, it does nothing; a signal
+    that is ignored, as `nohup` does, stays so.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ranks: int = 1) -> None:
         self.asked = 0
+        self.warned = False
+        self._ranks = ranks
         self._kept: dict[int, Any] = {}
 
     def __enter__(self) -> "Interrupt":
@@ -35,7 +46,20 @@ class Interrupt:
             for number in SIGNALS:
                 if signal.getsignal(number) != signal.SIG_IGN:
                     self._kept[number] = signal.signal(number, self._ask)
+            if self._ranks > 1:
+                self._kept[signal.SIGCONT] = signal.signal(signal.SIGCONT, self._warn)
         return self
+
+    def _warn(self, number: int, frame: FrameType | None) -> None:
+        self.warned = True
+
+    def awaited(self) -> int:
+        """`asked`, as it is when what the warning was of has come, or does not come."""
+        end = time.monotonic() + WARNED
+        while not self.asked and time.monotonic() < end:
+            time.sleep(0.01)
+        self.warned = False
+        return self.asked
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         if self.asked:

@@ -116,7 +116,7 @@ TRAINING = Fields({
         "epoch_loss": FINITE,
         "epoch_tokens": whole(0),
         "epoch_seconds": DURATION,
-    }),
+    }, optional={"ranks": THREADS}),
 })
 
 # ---- the check ----------------------------------------------------------------------------------

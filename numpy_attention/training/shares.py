@@ -2,6 +2,7 @@
 
 The loss is a sum over rows, so its gradient is a sum of gradients: each thread adds those of its
 rows to a twin of its own, and the twins are added up, each thread a slice of the flat vectors.
+Ranks, which are processes with threads of their own, share the rows and add up in the same way.
 """
 
 import math
@@ -11,42 +12,74 @@ from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
+from numpy_attention.training import row_sums
 from numpy_attention.training.protocols import Model, Optimizer, State
+from numpy_attention.training.ranks import Alone, tree
 from numpy_attention.training.threads import Threads
-from numpy_attention.trees import join_rows, rows_of
+from numpy_attention.trees import join_rows, leaves, rows_of
 
 Work = Callable[[int, Batch, State], tuple[float, State]]
+States = list[State] | None     # of the shares at work here; None: nothing is carried yet
 
 
-def shared(pool: Threads, batch: Batch, state: State,
-           work: Work) -> tuple[tuple[float, ...], State]:
-    """Give each thread its rows of a batch: work(k, part, state) → (loss, state).
+def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[float], States]:
+    """Give each thread of each rank its rows of a batch: work(k, part, state) → (loss, state).
 
-    → all losses, the joined state. A batch of fewer rows than threads leaves some without work.
+    k: the number of the thread. → the losses of all shares, the states of those at work here. A
+    batch of fewer rows than shares leaves some without work.
     """
-    n = min(pool.count, batch.size)
+    mine = shares_here(pool.ranks, pool.count, batch.size)
+    n = min(pool.shares, batch.size)
 
     def part(k: int) -> tuple[float, State] | None:
-        if k >= n:
+        if k >= len(mine):
             return None
-        return work(k, batch.share(k, n), rows_of(state, k, n))
+        return work(k, batch.share(mine[k], n), states[k] if states else None)
 
     results = [result for result in pool.map(part) if result is not None]
-    losses, states = zip(*results)
-    return losses, join_rows(states)
+    losses = pool.ranks.everyones([loss for loss, _ in results])
+    return sum(losses, []), [state for _, state in results]
+
+
+def shares_here(ranks: Alone, threads: int, rows: int) -> range:
+    """Which shares of so many rows the threads of this rank have."""
+    end = min(threads * (ranks.rank + 1), rows)
+    return range(min(threads * ranks.rank, end), end)
+
+
+def whole(ranks: Alone, states: States) -> State:
+    """The state of a whole batch, on every rank, from those of its shares on each."""
+    known = sum(ranks.everyones(states or []), [])
+    return join_rows(known) if known else None
+
+
+def cut(ranks: Alone, threads: int, state: State) -> States:
+    """The states of the shares of this rank's threads, from that of a whole batch."""
+    arrays = leaves(state)
+    if not arrays:
+        return None
+    rows = len(arrays[0])
+    n = min(threads * ranks.count, rows)
+    return [rows_of(state, k, n) for k in shares_here(ranks, threads, rows)]
 
 
 def add_up(pool: Threads, twins: Sequence[Model]) -> float:
-    """Add all twins into the first and leave 0 in the others; → the norm of the sum."""
+    """Add all twins of all ranks into the first here, leave 0 in the others; → the sum's norm.
+
+    In pairs, as `ranks.tree` has it. The norm is a sum over as many slices as there are shares.
+    """
     total = twins[0].vector
 
-    def add(k: int) -> float:
+    def add(k: int) -> None:
         mine = share_of(len(total), k, pool.count)
-        for twin in twins[1:]:
-            gather(total[mine], twin.vector[mine])
-        return squared_norm(total[mine])
+        tree(lambda to, one: gather(twins[to].vector[mine], twins[one].vector[mine]), pool.count)
 
-    return math.sqrt(sum(pool.map(add)))
+    def square(k: int) -> float:
+        return squared_norm(total[share_of(len(total), pool.first + k, pool.shares)])
+
+    pool.map(add)
+    row_sums.add(pool.ranks, twins[0])
+    return math.sqrt(sum(sum(pool.ranks.everyones(pool.map(square)), [])))
 
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,

@@ -20,28 +20,29 @@ ATTRIBUTES = (
 SETTINGS = ("average", "clip")
 
 
-def write(trainer: Any, path: str | Path) -> None:
-    """Write the checkpoint, whole or not at all."""
+def of(trainer: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The arrays of a checkpoint, and what JSON can hold."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     for name, vector in trainer.vectors.items():
         arrays[f"optimizer/{name}"] = vector
-    for i, array in enumerate(leaves(trainer.state)):
+    state = trainer.state
+    for i, array in enumerate(leaves(state)):
         arrays[f"state/{i}"] = array
-    checkpoint.save(path, arrays, {
+    return arrays, {
         "about": trainer.about,
         "optimizer": _optimizer_of(trainer),
         "best_loss": trainer.best_loss if math.isfinite(trainer.best_loss) else None,
-        "state": describe(trainer.state),
-        "trainer": {name: getattr(trainer, name) for name in ATTRIBUTES},
-    })
+        "state": describe(state),
+        "trainer": {name: getattr(trainer, name) for name in ATTRIBUTES}
+        | {"ranks": trainer.ranks.count},
+    }
 
 
-def read(trainer: Any, path: str | Path) -> None:
-    """Put a trainer where the run of a checkpoint stood.
+def put(trainer: Any, path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
+    """Put a trainer where the run stood whose checkpoint at `path` holds this.
 
     ValueError: it is another model's or optimizer's, or was written with other settings.
     """
-    arrays, about = checkpoint.load(path)
     with checkpoint.understood(Path(path), about):
         check(about, TRAINING)
     optimizer = _optimizer_of(trainer)
@@ -55,6 +56,11 @@ def read(trainer: Any, path: str | Path) -> None:
         if before != now:
             raise ValueError(f"{path} was trained with {name}={before}, now {now}: "
                              "resume with the same settings, or choose another path")
+    shares, ranks = about["trainer"]["threads"], trainer.ranks.count
+    if shares % ranks:
+        raise ValueError(f"{path} was trained in {shares} shares, threads of all ranks together, "
+                         f"which {ranks} ranks cannot take alike: start a number of ranks that "
+                         "divides them")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     states = state_arrays(about["state"], arrays)
     _check_arrays(path, trainer, arrays, arrays_of(about["state"]), bool(best))
@@ -65,6 +71,7 @@ def read(trainer: Any, path: str | Path) -> None:
         vector[...] = arrays[f"optimizer/{name}"]
     for name in ATTRIBUTES:
         setattr(trainer, name, about["trainer"][name])
+    trainer.ranks_before = about["trainer"].get("ranks", 1)         # 0.2.0 knew of none
     trainer.best = best
     trainer.best_loss = math.inf if about["best_loss"] is None else about["best_loss"]
     trainer.state = rebuild(about["state"], iter(states))

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from numpy_attention.names import MOST_THREADS
 from numpy_attention.shapes import expect_whole
+from numpy_attention.training.ranks import ALONE, Alone, host
 
 # parameters of mallopt, as malloc.h numbers them
 M_TRIM_THRESHOLD = -1
@@ -24,12 +25,18 @@ class Threads:
 
     `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with
     one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
-    lock. ValueError: count below 1, or above MOST_THREADS; MemoryError: they cannot be started.
+    lock. ranks: the processes that share the work, of which this is one with so many threads.
+    shares: all threads of all ranks; first: the number of the first one here.
+
+    ValueError: count below 1, or above MOST_THREADS; MemoryError: they cannot be started.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, ranks: Alone = ALONE) -> None:
         expect_whole("threads", count, 1, MOST_THREADS)
         self.count = count
+        self.ranks = ranks
+        self.shares = count * ranks.count
+        self.first = count * ranks.rank
 
     def __enter__(self) -> "Threads":
         keep_freed_memory()
@@ -59,11 +66,18 @@ class Threads:
             raise MemoryError(f"{self.count} threads cannot be started") from None
 
 
-def available() -> int:
-    """Processors that this process may use."""
+def available(ranks: Alone = ALONE) -> int:
+    """Processors that this process may use, or its part of those that ranks on its host share."""
+    mine = processors()
+    ours = [cores for where, cores in ranks.everyones((host(), mine)) if where == host()]
+    return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
+
+
+def processors() -> set[int]:
+    """Numbers of the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
 
 
 def keep_freed_memory() -> None:

@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Sequence
@@ -25,7 +25,8 @@ from numpy_attention.training.interrupt import Interrupt, Stopped
 from numpy_attention.training.progress import advance, bar_of, tell
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
-from numpy_attention.training.shares import add_up, shared, update
+from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.shares import States, add_up, cut, shared, update, whole
 from numpy_attention.training.threads import Threads, available
 
 # parameters × tokens of a step below which two threads wait for each other longer than they work
@@ -49,12 +50,13 @@ class Trainer:
     path: the checkpoint's file, written after every epoch; None: nothing is written
     save_steps: write it every so many steps too
     about: a dict that JSON can hold, kept in the checkpoint
-    threads: None chooses by the size of a step
+    threads: the shares of a batch, those of all ranks together; None chooses by the size of a step
+    ranks: the processes that train this model together, of which the first reads and writes `path`
     progress: show a bar, and print a line an epoch
 
     The result depends on the seed and on the number of threads, on nothing else: a run that is
     killed and resumed ends bit-identical to one that was not. TypeError: rng is no Generator;
-    ValueError: an unknown average, a clip not above 0.
+    ValueError: an unknown average, a clip not above 0, threads that the ranks cannot share.
     """
 
     model: Model
@@ -71,6 +73,7 @@ class Trainer:
     about: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     progress: bool = True
+    ranks: Alone = ALONE
 
     def __post_init__(self) -> None:
         self._check()
@@ -83,7 +86,8 @@ class Trainer:
         self.position = 0                   # batches of this epoch behind it
         self.step = 0
         self.seconds = 0.0
-        self.state: State = None
+        self._states: States = None         # what the shares here carry to the next batch
+        self.ranks_before = self.ranks.count    # those of the run that is resumed
         self.vectors = {name: np.zeros_like(self.model.vector) for name in self.optimizer.slots}
         # this epoch so far
         self.epoch_loss = 0.0
@@ -98,6 +102,7 @@ class Trainer:
         self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
             self.threads = self._threads_that_pay()
+        self.threads_here()
 
     def _check(self) -> None:
         """Refuse what cannot train before anything has been trained."""
@@ -125,10 +130,31 @@ class Trainer:
                             "JSON can hold") from None
 
     def _threads_that_pay(self) -> int:
-        """All processors, or one where the steps are small."""
+        """All processors, or one where the steps are small; with ranks, theirs all."""
         places = self.train.order()         # those of the shortest sentences come first
         middle = self.train.batch(places[len(places) // 2])
-        return available() if self.model.size * middle.tokens > SMALL_STEP else 1
+        small = self.model.size * middle.tokens <= SMALL_STEP
+        mine = 1 if small else available(self.ranks)
+        return self.ranks.count * min(self.ranks.everyones(mine))
+
+    def threads_here(self) -> int:
+        """The threads of this rank. ValueError: the ranks cannot share them."""
+        assert self.threads is not None                 # where it was None a number was chosen
+        here, left = divmod(self.threads, self.ranks.count)
+        if left:
+            raise ValueError(
+                f"{self.threads} threads and {self.ranks.count} ranks: expected as many threads on "
+                "each, so start a number of ranks that divides the threads")
+        return here
+
+    @property
+    def state(self) -> State:
+        """What the model carries to the next batch; every rank asks for it at the same time."""
+        return whole(self.ranks, self._states)
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._states = cut(self.ranks, self.threads_here(), state)
 
     # ---- the loop --------------------------------------------------------------------------------
 
@@ -145,15 +171,14 @@ class Trainer:
         expect_whole("epochs", epochs, 0)
         if minutes is not None:
             expect_number("minutes", minutes, 0, finite=False, expected="a number of at least 0")
-        assert self.threads is not None                 # where it was None a number was chosen
-        with self.alone(), Threads(self.threads) as pool, Interrupt() as interrupt:
+        with self.alone(), Threads(self.threads_here(), self.ranks) as pool, \
+                Interrupt(self.ranks.count) as interrupt:
             twins = [self.model.zeros_like() for _ in range(pool.count)]
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
                 self._run_epoch(pool, twins, interrupt, minutes)
                 self._end_epoch(pool)
                 self.save()
-                if interrupt.asked:
-                    self._save_and_leave(interrupt.asked)
+                self._leave_if_asked(interrupt, saved=True)
         return self.history
 
     def steps_of(self, epochs: int) -> int:
@@ -167,9 +192,21 @@ class Trainer:
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
-    def _save_and_leave(self, number: int) -> NoReturn:
+    def _leave_if_asked(self, interrupt: Interrupt, saved: bool = False) -> None:
+        """End the run where a signal has asked any rank for it."""
+        asked, warned = map(max, zip(*self.ranks.everyones((interrupt.asked, interrupt.warned))))
+        if warned and not asked:
+            if not saved:
+                self.save()
+            asked = max(self.ranks.everyones(interrupt.awaited()))
+            saved = True
+        if asked:
+            self._leave(asked, saved)
+
+    def _leave(self, number: int, saved: bool) -> NoReturn:
         """End the run as Ctrl-C does, with a Stopped of this signal that says where it stopped."""
-        self.save()
+        if not saved:
+            self.save()
         when = f"at the end of epoch {self.epoch}"
         if self.position:
             when = f"in epoch {self.epoch + 1}"
@@ -187,17 +224,16 @@ class Trainer:
                 start = time.perf_counter()
                 place = order[self.position]
                 if not self.train.carried(place):
-                    self.state = None
+                    self._states = None
                 loss, tokens = self.train_step(self.train.batch(place), pool, twins)
                 self.position += 1
                 self.epoch_loss += loss
                 self.epoch_tokens += tokens
-                elapsed = time.perf_counter() - start
+                elapsed = self.ranks.of_first(time.perf_counter() - start)
                 self.epoch_seconds += elapsed
                 self.seconds += elapsed
                 advance(bar, self.epoch_loss, self.epoch_tokens, self.epoch_seconds)
-                if interrupt.asked:
-                    self._save_and_leave(interrupt.asked)
+                self._leave_if_asked(interrupt)
                 if self.save_steps and self.step % self.save_steps == 0:
                     self.save()
                 if self._out_of_time(minutes):
@@ -214,7 +250,7 @@ class Trainer:
             rng = np.random.default_rng([self.seed, self.step])
             return self.model.loss_and_grad(part, before, scale, twins[k], rng)
 
-        losses, self.state = shared(pool, batch, self.state, work)
+        losses, self._states = shared(pool, batch, self._states, work)
         loss = sum(losses)
         norm = add_up(pool, twins)
         if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -239,7 +275,7 @@ class Trainer:
             self._compare(line["valid_loss"])
         self.epoch += 1
         self.position = 0
-        self.state = None
+        self._states = None
         self.epoch_loss = 0.0
         self.epoch_tokens = 0
         self.epoch_seconds = 0.0
@@ -290,22 +326,29 @@ class Trainer:
 
         BlockingIOError: another one is at work there.
         """
-        if self.path is None or self._alone:
+        path = self.path
+        if path is None or self._alone:
             yield
             return
-        with lock.held(self.path):
-            checkpoint.remove_partial(self.path)
+        with ExitStack() as until:
+            self.ranks.first(lambda: self._begin_alone(path, until))
             self._alone = True
             try:
                 yield
             finally:
                 self._alone = False
 
+    def _begin_alone(self, path: str | Path, until: ExitStack) -> None:
+        until.enter_context(lock.held(path))
+        checkpoint.remove_partial(path)
+
     def save(self) -> None:
         """Write the checkpoint, if there is a path. BlockingIOError as `alone` has it."""
-        if self.path is not None:
+        path = self.path
+        if path is not None:
             with self.alone():
-                snapshot.write(self, self.path)
+                arrays, about = snapshot.of(self)
+                self.ranks.first(lambda: checkpoint.save(path, arrays, about))
 
     def resume(self) -> bool:
         """Go on from the checkpoint at `path` if there is one; → whether there was.
@@ -313,8 +356,9 @@ class Trainer:
         ValueError: it is another model's or optimizer's, or was written with other settings;
         BlockingIOError as `alone` has it.
         """
-        if self.path is None or not exists(self.path):
+        path = self.path
+        if path is None or not self.ranks.first(lambda: exists(path)):
             return False
         with self.alone():
-            snapshot.read(self, self.path)
+            snapshot.put(self, path, *self.ranks.first(lambda: checkpoint.load(path)))
         return True

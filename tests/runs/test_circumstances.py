@@ -3,7 +3,8 @@
 import numpy as np
 
 from numpy_attention.data.running_text import Text
-from numpy_attention.runs.circumstances import blas, circumstances, digest_of
+from numpy_attention.runs.circumstances import circumstances
+from numpy_attention.runs.libraries import blas, digest_of
 from numpy_attention.runs.writer import Writer, WriterTraining
 
 SENTENCES = [["a", "b"], ["c"]]
@@ -34,10 +35,10 @@ def test_another_model_seed_and_number_of_threads_are_told():
 
 def test_the_library_of_products_is_named(monkeypatch):
     assert blas()
-    monkeypatch.setattr("numpy_attention.runs.circumstances.threadpool_info", lambda: [
+    monkeypatch.setattr("numpy_attention.runs.libraries.threadpool_info", lambda: [
         {"user_api": "openmp", "internal_api": "openmp", "version": None},
         {"user_api": "blas", "internal_api": "mkl", "version": "2024.1"},
         {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "architecture": "Zen"}])
     assert blas() == "mkl 2024.1, openblas 0.3 Zen"
-    monkeypatch.setattr("numpy_attention.runs.circumstances.threadpool_info", list)
+    monkeypatch.setattr("numpy_attention.runs.libraries.threadpool_info", list)
     assert blas() == "BLAS of unknown name"

@@ -8,7 +8,8 @@ from small import pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.shares import add_up, shared, update
+from numpy_attention.training.ranks import ALONE
+from numpy_attention.training.shares import add_up, cut, shared, update, whole
 from numpy_attention.training.threads import Threads
 
 
@@ -25,7 +26,8 @@ def test_every_row_is_one_threads_and_states_stay_beside_their_rows(count, rows)
         return float(part.tokens), (before[0] + 100, before[1] + 100)
 
     with Threads(count) as pool:
-        losses, (names, states) = shared(pool, batch, state, work)
+        losses, after = shared(pool, batch, cut(ALONE, count, state), work)
+        names, states = whole(ALONE, after)
     assert sorted(threads) == list(range(min(count, rows)))         # the others have no work
     assert len(losses) == len(threads) and sum(losses) == batch.tokens
     assert names.tolist() == [100 + row for row in range(rows)]

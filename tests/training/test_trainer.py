@@ -230,7 +230,7 @@ def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
     sizes = [batches.batch(place).tokens for place in batches.order()]
     middle = translator_model().size * sizes[len(sizes) // 2]
     assert sizes[0] < sizes[len(sizes) // 2] < max(sizes)
-    monkeypatch.setattr(training, "available", lambda: 3)
+    monkeypatch.setattr(training, "available", lambda ranks: 3)
     for limit, threads in ((middle - 1, 3), (middle, 1)):
         monkeypatch.setattr(training, "SMALL_STEP", limit)
         assert trainer(threads=None).threads == threads
