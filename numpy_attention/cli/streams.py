@@ -7,8 +7,9 @@ import threading
 from types import TracebackType
 from typing import Any
 
-# Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed
-SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+# Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed; a polite end, as
+# schedulers of clusters ask for it
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 
 
 def prepare() -> None:
