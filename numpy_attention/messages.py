@@ -1,8 +1,11 @@
 """How messages show what was given: on one line, and no longer than one. Imports nothing heavy."""
 
+import os
 from typing import Any
 
 LONGEST = 60        # characters of a value
+# the library's own errors, told in one line
+EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
 
 
 def shown(value: Any) -> str:
@@ -22,3 +25,10 @@ def given(value: Any) -> str:
 def cut(text: str, most: int) -> str:
     """A text of at most so many characters, and a sign where it is not all of it."""
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def words_of(error: Exception) -> str:
+    """What an error says; of one of the system's that names no file, what it was about."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
+    return str(error) or type(error).__name__

@@ -6,6 +6,7 @@ of "room.file:Class" a table may hold the class itself. Nothing heavy is importe
 `--help` costs nothing.
 """
 
+import os
 from importlib import import_module
 
 from numpy_attention.messages import shown
@@ -95,6 +96,14 @@ MODERN: dict[str, dict] = {
         "heads": 4, "inner": 1024, "smoothing": 0.1, "pre_norm": True,
     },
 }
+
+
+def started():
+    """(rank, count), as the starter of this process tells it; (0, 1) where there is none."""
+    for count, rank in STARTERS:
+        if count in os.environ and rank in os.environ:
+            return int(os.environ[rank]), int(os.environ[count])
+    return 0, 1
 
 
 def find(what, name, table):

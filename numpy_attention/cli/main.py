@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import signal
 import sys
@@ -15,9 +14,9 @@ from typing import Any, NoReturn
 from numpy_attention.cli import options as offered
 from numpy_attention.cli import ranks, streams
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
+from numpy_attention.messages import EXPECTED, words_of
+from numpy_attention.names import started
 
-# the library's own errors, told in one line
-EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
 ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
 # the second is what Python says where there is none left even for an error
 NO_MEMORY = (MemoryError, SystemError)
@@ -92,7 +91,8 @@ COMMANDS = {
         "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
         "numpy-attention reproduce rnnsearch-bible --seed 1", offered.REPRODUCE, shared=True),
     "compare": Command(
-        "compare:compare", "train several recipes on one corpus with one budget, into one table",
+        "compare:compare", "train several recipes on one corpus with one budget, into one table; "
+        "started by mpirun -n 9, eight at a time",
         "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1",
         offered.COMPARE, shared=True),
 }
@@ -169,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; → 0, 1 for a failed gradient check, 2 for an error, 128 + n after signal n.
     """
     with streams.Signals() as signals:
-        if ranks.started()[1] > 1:
+        if started()[1] > 1:
             return ranks.together(lambda: heeding(signals, arguments))
         return heeding(signals, arguments)
 
@@ -209,17 +209,10 @@ def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
         sys.stdout.flush()
         raise
     known += command.options
-    if not command.shared and ranks.started()[1] > 1:
-        raise ValueError(f"{ranks.started()[1]} ranks have nothing to share in {options.command}: "
+    if not command.shared and started()[1] > 1:
+        raise ValueError(f"{started()[1]} ranks have nothing to share in {options.command}: "
                          "start it without mpirun")
     return worker(command, options)(options) or 0
-
-
-def words_of(error: Exception) -> str:
-    """What an error says; of one of the system's that names no file, what it was about."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
-    return str(error) or type(error).__name__
 
 
 def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.Namespace], Any]:

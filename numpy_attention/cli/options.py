@@ -18,7 +18,7 @@ from typing import Any
 from numpy_attention import names
 from numpy_attention.cli.entry import Against, By, Group, Option, With, Without, flag, word
 from numpy_attention.cli.values import (
-    not_negative, picture, positive, seed, share, share_kept, thread_count, whole)
+    not_negative, picture, positive, seed, seeds, share, share_kept, thread_count, whole)
 from numpy_attention.training.settings import Training, TranslatorTraining, WriterTraining
 
 Conditions = Sequence[With | Without | Against]
@@ -300,8 +300,11 @@ COMPARE = (Group("", (
          "+"),
     Option("epochs", "passes through the text", whole(1), otherwise="the recipes' own"),
     Option("minutes", "stop each after so many minutes of training", positive),
-    SEED,
-    THREADS,
+    replace(SEED, only=[Against("seeds", "--seeds names them all")]),
+    Option("seeds", "train each recipe with all of these, such as 0-2 or 0,3,5", seeds,
+           otherwise="--seed alone"),
+    replace(THREADS, help="threads that share the work of a training",
+            otherwise="chosen by its size; 1 under mpirun"),
     Option("index", "number of the test pair whose heatmaps are drawn", whole(0), 0),
     Option("output", "where the figures go", default="runs/compare", metavar="FOLDER"),
 )),)

@@ -1,21 +1,12 @@
 """A command on several ranks, as mpirun starts them: rank 0 alone speaks, and all end together."""
 
 import io
-import os
 import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 
 from numpy_attention.cli import streams
-from numpy_attention.names import STARTERS
-
-
-def started() -> tuple[int, int]:
-    """(rank, count), as the starter of this process tells it; (0, 1) where there is none."""
-    for count, rank in STARTERS:
-        if count in os.environ and rank in os.environ:
-            return int(os.environ[rank]), int(os.environ[count])
-    return 0, 1
+from numpy_attention.names import started
 
 
 def together(do: Callable[[], int]) -> int:

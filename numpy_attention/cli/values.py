@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from numpy_attention.messages import shown
 from numpy_attention.paths import brief
 from numpy_attention.training import settings
 from numpy_attention.training.settings import Values
@@ -26,6 +27,26 @@ positive = settings.POSITIVE.read
 not_negative = number("a number of at least 0", lambda value: 0 <= value < math.inf)
 share = number("a share, 0 or more and below 1", lambda value: 0 <= value < 1)
 share_kept = number("a share, above 0 and at most 1", lambda value: 0 < value <= 1)
+
+MOST_SEEDS = 1000
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """The seeds of "0-2", "0,3,5" or "1". ValueError: one twice, none, or above MOST_SEEDS."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            low, dash, high = part.partition("-")
+            first, last = seed(low), seed(high if dash else low)
+            if last < first:
+                raise ValueError(part)
+            found += range(first, last + 1)[:MOST_SEEDS + 1]
+    except ValueError:
+        found = []
+    if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
+        raise ValueError(f"{shown(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
+                         f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
+    return tuple(found)
 
 
 def picture(text: str) -> str:

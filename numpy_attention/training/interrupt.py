@@ -11,6 +11,8 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
+from numpy_attention.names import started
+
 # Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed; a polite end, as
 # schedulers of clusters ask for it
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
@@ -30,15 +32,14 @@ class Interrupt:
     """Turns the first of SIGNALS into a wish to stop, `asked`; the second is a Stopped.
 
     asked: the signal's number, 0 before there was one. warned: whether mpirun may be about to end
-    the ranks; told to ranks alone, for a program that was stopped and goes on is sent the same. A
+    this rank; told to ranks alone, for a program that was stopped and goes on is sent the same. A
     context manager. Outside of the main thread, which alone gets signals, it does nothing; a signal
     that is ignored, as `nohup` does, stays so.
     """
 
-    def __init__(self, ranks: int = 1) -> None:
+    def __init__(self) -> None:
         self.asked = 0
         self.warned = False
-        self._ranks = ranks
         self._kept: dict[int, Any] = {}
 
     def __enter__(self) -> "Interrupt":
@@ -46,7 +47,7 @@ class Interrupt:
             for number in SIGNALS:
                 if signal.getsignal(number) != signal.SIG_IGN:
                     self._kept[number] = signal.signal(number, self._ask)
-            if self._ranks > 1:
+            if started()[1] > 1:
                 self._kept[signal.SIGCONT] = signal.signal(signal.SIGCONT, self._warn)
         return self
 

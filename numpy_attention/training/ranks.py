@@ -125,11 +125,11 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
         distance *= 2
 
 
-def outcome_of(do: Callable[[], Value]) -> tuple[Value | None, Exception | None]:
-    """What a call gives, or what it raises."""
+def outcome_of(do: Callable[[], Value]) -> tuple[Value | None, BaseException | None]:
+    """What a call gives, or what it raises; a Stopped too, so that all ranks hear of it."""
     try:
         return do(), None
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return None, error
 
 

@@ -172,7 +172,7 @@ class Trainer:
         if minutes is not None:
             expect_number("minutes", minutes, 0, finite=False, expected="a number of at least 0")
         with self.alone(), Threads(self.threads_here(), self.ranks) as pool, \
-                Interrupt(self.ranks.count) as interrupt:
+                Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(pool.count)]
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
                 self._run_epoch(pool, twins, interrupt, minutes)

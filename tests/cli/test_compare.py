@@ -11,7 +11,7 @@ from numpy_attention.cli.main import main
 from numpy_attention.data.pairs import Pair
 from numpy_attention.recipes import RECIPES
 from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.runs.translator import Translation, Translator, TranslatorTraining
+from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.lock import held
 
 HOW = TranslatorTraining(epochs=2, batch_size=16, learning_rate=0.01)
@@ -109,8 +109,8 @@ def test_refused(words, message, capsys, tmp_path):
 
 def test_lengths_are_shared_out():
     pairs = [Pair(("a",) * n, ("b",) * 5) for n in (1, 1, 2, 3, 3, 4, 9, 9)]
-    right = [Translation([], ["b"] * 5, 0.0, None) for _ in pairs]
-    wrong = right[:6] + [Translation([], ["c"] * 5, 0.0, None)] * 2
+    right = [["b"] * 5 for _ in pairs]
+    wrong = right[:6] + [["c"] * 5] * 2
     found = comparison.by_length({"right": right, "wrong": wrong}, pairs, 3)
     assert sum(bucket.count for bucket in found["right"]) == 8
     assert found["right"][0].low == 1 and found["right"][-1].high == 10
@@ -120,5 +120,5 @@ def test_lengths_are_shared_out():
 
 def test_a_corpus_without_links_has_no_pointing():
     line = {"parameters": 1234567, "minutes": 1.25, "perplexity": 3.0, "bleu": 20.0, "chrf": 30.0}
-    last = comparison.table({"a": line}).split("\n")[-1]
+    last = comparison.table({"a": [line]}).split("\n")[-1]
     assert last.endswith("|   – |        – |") and "1,234,567" in last
