@@ -1,26 +1,16 @@
 """numpy-attention compare: one table, figures, and what cannot be compared."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from cli_runs import told
+from tiny_recipes import KNOWN, tiny
 
 from numpy_attention.cli import compare as comparison
 from numpy_attention.cli.main import main
 from numpy_attention.data.pairs import Pair
-from numpy_attention.recipes import RECIPES
-from numpy_attention.recipes.recipe import Recipe
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.runs.translator import Translator
 from numpy_attention.training.lock import held
-
-HOW = TranslatorTraining(epochs=2, batch_size=16, learning_rate=0.01)
-COPY = {"name": "copy", "count": 60, "max_length": 5, "min_length": 2}
-SMALL = dict(hidden=8, embedding=6)
-
-
-def tiny(name, model="rnnsearch", training=HOW, corpus=COPY, **settings):
-    return Recipe(name, name, corpus, model, settings or SMALL, training, (("test", "bleu"),))
 
 
 def names_in(folder):
@@ -30,15 +20,7 @@ def names_in(folder):
 @pytest.fixture(autouse=True)
 def recipes(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    known = [
-        tiny("tiny-additive"),
-        tiny("tiny-fixed", "encoder-decoder"),
-        tiny("tiny-dot", "luong", layers=1, **SMALL),
-        tiny("other-text", corpus=COPY | {"count": 50}),
-        tiny("other-budget", training=replace(HOW, epochs=3)),
-        RECIPES["zaremba-small"],
-    ]
-    monkeypatch.setattr(comparison, "RECIPES", {one.name: one for one in known})
+    monkeypatch.setattr(comparison, "RECIPES", dict(KNOWN))
 
 
 def test_table_and_figures(tmp_path, capsys):
