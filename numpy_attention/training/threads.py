@@ -73,6 +73,22 @@ def available(ranks: Alone = ALONE) -> int:
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
 
 
+def crowded(ranks: Alone, threads: int) -> str:
+    """What to say where so many threads a rank are more than their processors; else nothing."""
+    known = ranks.everyones((host(), processors()))
+    for place in dict.fromkeys(place for place, _ in known):
+        here = [cores for where, cores in known if where == place]
+        cores = len(set().union(*here))
+        if threads * len(here) > cores:
+            return (f"on {place} {len(here)} ranks × {threads} threads share {cores} processors, "
+                    "and wait for each other")
+        if threads > min(map(len, here)):
+            return (f"on {place} each rank is bound to {min(map(len, here))} of {cores} "
+                    f"processors, for which its {threads} threads wait: start with mpirun "
+                    "--bind-to none")
+    return ""
+
+
 def processors() -> set[int]:
     """Numbers of the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):

@@ -219,7 +219,7 @@ class Trainer:
                    minutes: float | None) -> None:
         """The batches of this epoch that are not behind it yet, until the time is over."""
         order = self.order(self.seed, self.epoch)
-        with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress) as bar:
+        with bar_of(self.epoch + 1, len(order), self.position, pool, self.progress) as bar:
             while self.position < len(order):
                 start = time.perf_counter()
                 place = order[self.position]
@@ -344,11 +344,9 @@ class Trainer:
 
     def save(self) -> None:
         """Write the checkpoint, if there is a path. BlockingIOError as `alone` has it."""
-        path = self.path
-        if path is not None:
+        if self.path is not None:
             with self.alone():
-                arrays, about = snapshot.of(self)
-                self.ranks.first(lambda: checkpoint.save(path, arrays, about))
+                snapshot.write(self, self.path)
 
     def resume(self) -> bool:
         """Go on from the checkpoint at `path` if there is one; → whether there was.
@@ -360,5 +358,5 @@ class Trainer:
         if path is None or not self.ranks.first(lambda: exists(path)):
             return False
         with self.alone():
-            snapshot.put(self, path, *self.ranks.first(lambda: checkpoint.load(path)))
+            snapshot.read(self, path)
         return True
