@@ -42,8 +42,8 @@ def write(trainer: Any, path: str | Path) -> None:
 def read(trainer: Any, path: str | Path) -> None:
     """Put a trainer where the run of a checkpoint stood.
 
-    Every rank calls this, and the first one reads. ValueError: it is another model's or optimizer's, was written with other settings, or in shares
-    that the ranks cannot take.
+    Every rank calls this, and the first one reads. ValueError: it is another model's or
+    optimizer's, was written with other settings, or in shares that the ranks cannot take.
     """
     arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
     with checkpoint.understood(Path(path), about):

@@ -91,7 +91,7 @@ def test_alignment_is_measured_where_a_pair_has_links(small):
 def test_all_processors_measure_unless_told(small, monkeypatch):
     asked = []
     evaluate = module.evaluate
-    monkeypatch.setattr(module, "available", lambda: 2)
+    monkeypatch.setattr(module, "available", lambda ranks: 2)
     monkeypatch.setattr(module, "evaluate", lambda model, batches, threads: (
         asked.append(threads), evaluate(model, batches, threads))[1])
     translate = Translator.translate

@@ -115,7 +115,7 @@ def test_which_shares_add_up_as_one_ranks_would():
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """{(ranks, threads): what each rank has printed of its trainings}, worked out when asked for."""
+    """{(ranks, threads): what each rank has printed of its trainings}, worked out when asked."""
     known = {}
 
     def of(run, count, threads):
