@@ -167,9 +167,10 @@ def told(log, word):
 
 
 def without_time(value):
-    """A part of a checkpoint's JSON without how long things took."""
+    """A part of a checkpoint's JSON without how long things took, and on how many ranks."""
     if isinstance(value, dict):
-        return {name: without_time(item) for name, item in value.items() if "second" not in name}
+        return {name: without_time(item) for name, item in value.items()
+                if "second" not in name and name != "ranks"}
     return [without_time(item) for item in value] if isinstance(value, list) else value
 
 

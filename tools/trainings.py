@@ -16,6 +16,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.runs.writer import Writer, WriterTraining
+from numpy_attention.training.ranks import ALONE
 
 WORDS = "the a red green blue house tree river sees finds and old new".split()
 SMALL = {"hidden": 8, "embedding": 6, "dropout": 0.3}
@@ -44,17 +45,18 @@ def write_texts(folder):
 # ---- through the library ------------------------------------------------------------------------
 
 
-def translator(folder, name="rnnsearch", settings=SMALL, corpus=None, threads=1, **training):
+def translator(folder, name="rnnsearch", settings=SMALL, corpus=None, threads=1, ranks=ALONE,
+               **training):
     how = {"epochs": 4, "batch_size": 8, "learning_rate": 0.01, "save_steps": 3} | training
     learn, valid = pairs(90, 1), pairs(20, 2)
     if corpus is not None:
         learn, valid = corpus.load("train", "valid")
     made = Translator.create(learn, name, settings, TranslatorTraining(**how),
                              corpus.saved() if corpus else {})
-    return made.fit(learn, valid, folder, threads, progress=False)
+    return made.fit(learn, valid, folder, threads, progress=False, ranks=ranks)
 
 
-def writer(folder, settings=SMALL, corpus=None, threads=1, **training):
+def writer(folder, settings=SMALL, corpus=None, threads=1, ranks=ALONE, **training):
     how = {"epochs": 4, "batch_size": 4, "steps": 5, "learning_rate": 0.01, "save_steps": 3}
     how |= training
     articles = [sentences(4, seed) for seed in range(12)]
@@ -64,7 +66,7 @@ def writer(folder, settings=SMALL, corpus=None, threads=1, **training):
     name = "attentive-language-model" if "attention" in settings else "language-model"
     made = Writer.create(learn, name, settings, WriterTraining(**how),
                          corpus.saved() if corpus else {})
-    return made.fit(learn, valid, folder, threads, progress=False)
+    return made.fit(learn, valid, folder, threads, progress=False, ranks=ranks)
 
 
 def early_stopping(folder, texts):

@@ -148,7 +148,7 @@ def evaluate(options: Namespace) -> None:
              "steps": None if how.state == "sentence" else how.steps,
              "carried": settings_of(writer).get("carried", 0)}
     figures = about | measure(writer, text, threads)
-    figures["depends_on"] = circumstances(writer, text.sentences, threads)
+    figures["depends_on"] = circumstances(writer, text.sentences, threads * world().count)
     report(options, writer, what_it_is(writer), how_state_goes(writer, 1), figures, show_figures)
 
 

@@ -212,7 +212,8 @@ def evaluate(options: Namespace) -> None:
     about = {"run": str(options.run), "corpus": name, "split": split}
     threads = options.threads or available(world())
     figures = about | measure(translator, pairs, options.beam, threads)
-    figures["depends_on"] = circumstances(translator, translator.sentences(pairs), threads)
+    figures["depends_on"] = circumstances(translator, translator.sentences(pairs),
+                                          threads * world().count)
     what = f"{translator.name}, {translator.model.size:,} parameters"
     report(options, translator, what, f"{len(pairs):,} pairs", figures, show_figures)
 

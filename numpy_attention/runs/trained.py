@@ -1,6 +1,7 @@
 """A model with its vocabularies, settings and training: trained, saved, loaded, resumed."""
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -24,6 +25,7 @@ from numpy_attention.training.ranks import ALONE, Alone, adds_as_one
 from numpy_attention.training.schema import TRAINING, check
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
+from numpy_attention.training.threads import crowded
 from numpy_attention.training.trainer import Trainer
 
 One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
@@ -55,6 +57,9 @@ class Trained:
                 ranks: Alone = ALONE) -> Trainer:
         """The Trainer that `fit` runs, for a loop of one's own."""
         how = self.training
+        if how.batch_size < ranks.count:
+            raise ValueError(f"{ranks.count} ranks for batches of {how.batch_size} rows: expected "
+                             "a row for each, so start fewer, or give a larger batch_size")
         settings = vars(how)
         optimizer = find("optimizer", how.optimizer, OPTIMIZERS)
         own = dict(
@@ -90,6 +95,9 @@ class Trained:
             if trainer.resume() and trainer.progress:
                 print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
                       f"{how_shared(trainer)}")
+            warning = crowded(ranks, trainer.threads_here()) if ranks.count > 1 else ""
+            if warning and trainer.progress:
+                print(f"numpy-attention: {warning}", file=sys.stderr)
             self.history = trainer.fit(self.training.epochs, self.training.minutes)
         self.threads = trainer.threads_here()
         if self.training.keep == "best":

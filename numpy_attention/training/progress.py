@@ -7,11 +7,13 @@ from tqdm import tqdm
 from numpy_attention.training.evaluation import Evaluation
 
 
-def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool) -> tqdm:
+def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool,
+           ranks: int = 1) -> tqdm:
     """The bar of an epoch of so many batches, of which some may be done already."""
     plural = "s" if threads > 1 else ""
+    each = f"{ranks} ranks × " if ranks > 1 else ""
     return tqdm(total=batches, initial=done, disable=not shown, unit="batch", leave=False,
-                desc=f"epoch {epoch}, {threads} thread{plural}", mininterval=0.5)
+                desc=f"epoch {epoch}, {each}{threads} thread{plural}", mininterval=0.5)
 
 
 def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:

@@ -56,7 +56,7 @@ def unpack(packed: Array, sparse: list[tuple[Span, Array, Array]]) -> None:
     begin = 0
     for _, table, rows in sparse:
         end = begin + len(rows) * table.shape[1]
-        table[rows] = packed[begin:end].reshape(len(rows), -1)
+        table[rows] = packed[begin:end].reshape(len(rows), table.shape[1])
         begin = end
 
 

@@ -20,15 +20,15 @@ ATTRIBUTES = (
 SETTINGS = ("average", "clip")
 
 
-def of(trainer: Any) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The arrays of a checkpoint, and what JSON can hold."""
+def write(trainer: Any, path: str | Path) -> None:
+    """Write the checkpoint, whole or not at all; every rank calls this, the first one writes."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     for name, vector in trainer.vectors.items():
         arrays[f"optimizer/{name}"] = vector
     state = trainer.state
     for i, array in enumerate(leaves(state)):
         arrays[f"state/{i}"] = array
-    return arrays, {
+    about = {
         "about": trainer.about,
         "optimizer": _optimizer_of(trainer),
         "best_loss": trainer.best_loss if math.isfinite(trainer.best_loss) else None,
@@ -36,13 +36,16 @@ def of(trainer: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         "trainer": {name: getattr(trainer, name) for name in ATTRIBUTES}
         | {"ranks": trainer.ranks.count},
     }
+    trainer.ranks.first(lambda: checkpoint.save(path, arrays, about))
 
 
-def put(trainer: Any, path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
-    """Put a trainer where the run stood whose checkpoint at `path` holds this.
+def read(trainer: Any, path: str | Path) -> None:
+    """Put a trainer where the run of a checkpoint stood.
 
-    ValueError: it is another model's or optimizer's, or was written with other settings.
+    Every rank calls this, and the first one reads. ValueError: it is another model's or
+    optimizer's, was written with other settings, or in shares that the ranks cannot take.
     """
+    arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
     with checkpoint.understood(Path(path), about):
         check(about, TRAINING)
     optimizer = _optimizer_of(trainer)

@@ -19,6 +19,9 @@ M_TOP_PAD = -2
 M_MMAP_THRESHOLD = -3
 M_ARENA_MAX = -8
 
+# parameters × tokens of a step below which two threads wait for each other longer than they work
+SMALL_STEP = 3e8
+
 
 class Threads:
     """A pool of threads with BLAS held at one thread inside; a context manager.
@@ -71,6 +74,31 @@ def available(ranks: Alone = ALONE) -> int:
     mine = processors()
     ours = [cores for where, cores in ranks.everyones((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
+
+
+def threads_that_pay(work: int, ranks: Alone = ALONE) -> int:
+    """All processors, of all ranks, or one a rank where the steps are small.
+
+    work: parameters × tokens of a step.
+    """
+    mine = available(ranks) if work > SMALL_STEP else 1
+    return ranks.count * min(ranks.everyones(mine))
+
+
+def crowded(ranks: Alone, threads: int) -> str:
+    """What to say where so many threads a rank are more than their processors; else nothing."""
+    known = ranks.everyones((host(), processors()))
+    for place in dict.fromkeys(place for place, _ in known):
+        here = [cores for where, cores in known if where == place]
+        cores = len(set().union(*here))
+        if threads * len(here) > cores:
+            return (f"on {place} {len(here)} ranks × {threads} threads share {cores} processors, "
+                    "and wait for each other")
+        if threads > min(map(len, here)):
+            return (f"on {place} each rank is bound to {min(map(len, here))} of {cores} "
+                    f"processors, for which its {threads} threads wait: start with mpirun "
+                    "--bind-to none")
+    return ""
 
 
 def processors() -> set[int]:

@@ -27,10 +27,7 @@ from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
 from numpy_attention.training.ranks import ALONE, Alone
 from numpy_attention.training.shares import States, add_up, cut, shared, update, whole
-from numpy_attention.training.threads import Threads, available
-
-# parameters × tokens of a step below which two threads wait for each other longer than they work
-SMALL_STEP = 3e8
+from numpy_attention.training.threads import Threads, threads_that_pay
 
 
 @dataclass
@@ -101,7 +98,9 @@ class Trainer:
         self.stopped = False                # by patience
         self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
-            self.threads = self._threads_that_pay()
+            places = self.train.order()     # those of the shortest sentences come first
+            middle = self.train.batch(places[len(places) // 2])
+            self.threads = threads_that_pay(self.model.size * middle.tokens, self.ranks)
         self.threads_here()
 
     def _check(self) -> None:
@@ -128,14 +127,6 @@ class Trainer:
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"about cannot be kept in a checkpoint: {error}; expected a dict that "
                             "JSON can hold") from None
-
-    def _threads_that_pay(self) -> int:
-        """All processors, or one where the steps are small; with ranks, theirs all."""
-        places = self.train.order()         # those of the shortest sentences come first
-        middle = self.train.batch(places[len(places) // 2])
-        small = self.model.size * middle.tokens <= SMALL_STEP
-        mine = 1 if small else available(self.ranks)
-        return self.ranks.count * min(self.ranks.everyones(mine))
 
     def threads_here(self) -> int:
         """The threads of this rank. ValueError: the ranks cannot share them."""
@@ -219,7 +210,8 @@ class Trainer:
                    minutes: float | None) -> None:
         """The batches of this epoch that are not behind it yet, until the time is over."""
         order = self.order(self.seed, self.epoch)
-        with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress) as bar:
+        with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress,
+                    self.ranks.count) as bar:
             while self.position < len(order):
                 start = time.perf_counter()
                 place = order[self.position]
@@ -344,11 +336,9 @@ class Trainer:
 
     def save(self) -> None:
         """Write the checkpoint, if there is a path. BlockingIOError as `alone` has it."""
-        path = self.path
-        if path is not None:
+        if self.path is not None:
             with self.alone():
-                arrays, about = snapshot.of(self)
-                self.ranks.first(lambda: checkpoint.save(path, arrays, about))
+                snapshot.write(self, self.path)
 
     def resume(self) -> bool:
         """Go on from the checkpoint at `path` if there is one; → whether there was.
@@ -360,5 +350,5 @@ class Trainer:
         if path is None or not self.ranks.first(lambda: exists(path)):
             return False
         with self.alone():
-            snapshot.put(self, path, *self.ranks.first(lambda: checkpoint.load(path)))
+            snapshot.read(self, path)
         return True

@@ -91,12 +91,12 @@ def test_alignment_is_measured_where_a_pair_has_links(small):
 def test_all_processors_measure_unless_told(small, monkeypatch):
     asked = []
     evaluate = module.evaluate
-    monkeypatch.setattr(module, "available", lambda: 2)
-    monkeypatch.setattr(module, "evaluate", lambda model, batches, threads: (
-        asked.append(threads), evaluate(model, batches, threads))[1])
+    monkeypatch.setattr(module, "available", lambda ranks: 2)
+    monkeypatch.setattr(module, "evaluate", lambda model, batches, threads, ranks: (
+        asked.append(threads), evaluate(model, batches, threads, ranks))[1])
     translate = Translator.translate
-    monkeypatch.setattr(Translator, "translate", lambda self, *how, threads: (
-        asked.append(threads), translate(self, *how, threads=threads))[1])
+    monkeypatch.setattr(Translator, "translate", lambda self, *how, threads, ranks: (
+        asked.append(threads), translate(self, *how, threads=threads, ranks=ranks))[1])
     small.measure(PAIRS, 3)
     small.measure(PAIRS, 3, 1)
     assert asked == [2, 2, 2, 1, 1, 1]

@@ -9,7 +9,7 @@ import pytest
 from small import language_trainer, pairs, trainer, translator_model
 
 from numpy_attention.data.batching import PairBatches
-from numpy_attention.training import trainer as training
+from numpy_attention.training import threads
 from numpy_attention.training.diagnosis import NonFiniteError
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.optimizers import SGD
@@ -221,7 +221,7 @@ def test_small_steps_use_one_thread_by_default():
 
 
 def test_larger_steps_use_all_processors(monkeypatch):
-    monkeypatch.setattr(training, "SMALL_STEP", 0)
+    monkeypatch.setattr(threads, "SMALL_STEP", 0)
     assert trainer(threads=None).threads == available()
 
 
@@ -230,10 +230,10 @@ def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
     sizes = [batches.batch(place).tokens for place in batches.order()]
     middle = translator_model().size * sizes[len(sizes) // 2]
     assert sizes[0] < sizes[len(sizes) // 2] < max(sizes)
-    monkeypatch.setattr(training, "available", lambda ranks: 3)
-    for limit, threads in ((middle - 1, 3), (middle, 1)):
-        monkeypatch.setattr(training, "SMALL_STEP", limit)
-        assert trainer(threads=None).threads == threads
+    monkeypatch.setattr(threads, "available", lambda ranks: 3)
+    for limit, count in ((middle - 1, 3), (middle, 1)):
+        monkeypatch.setattr(threads, "SMALL_STEP", limit)
+        assert trainer(threads=None).threads == count
 
 
 @pytest.mark.parametrize("settings, error, words", [

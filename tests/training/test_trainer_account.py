@@ -120,7 +120,7 @@ def test_the_bar_and_the_line_of_an_epoch_are_told(monkeypatch, clock):
     run.position, run.epoch_loss, run.epoch_tokens = 1, 50.0, 40        # resumed behind a batch
     run.fit(1)
     (bar, *advances), (closed, line) = told[:-2], told[-2:]
-    assert bar == (1, 3, 1, 2, True) and closed == "closed"
+    assert bar == (1, 3, 1, 2, True, 1) and closed == "closed"
     assert [advance[0] for advance in advances] == ["bar"] * 2
     assert [advance[3] for advance in advances] == [0.25, 0.5]
     assert 50 < advances[0][1] < advances[1][1] and 40 < advances[0][2] < advances[1][2]
@@ -128,10 +128,10 @@ def test_the_bar_and_the_line_of_an_epoch_are_told(monkeypatch, clock):
     assert run.history[0]["tokens_per_second"] == round(advances[1][2] / 0.5)
     assert run.history[0]["train_loss"] == advances[1][1] / advances[1][2]
     run.fit(2)
-    assert told[5] == (2, 3, 0, 2, True)
+    assert told[5] == (2, 3, 0, 2, True, 1)
     told.clear()
     trainer(optimizer=Still(), progress=False).fit(1)
-    assert told[0][-1] is False and told[-1] == "closed"
+    assert told[0][4] is False and told[-1] == "closed"
 
 
 # ---- time and steps ------------------------------------------------------------------------------

@@ -1,0 +1,128 @@
+"""What test_ranks.py lets mpirun start on several ranks: one case each, told on standard output.
+
+    mpirun -n 2 python at_ranks.py trained 1        parameters of small trainings, 1 thread a rank
+"""
+
+import os
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.runs import agreement
+from numpy_attention.runs.libraries import digest
+from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.runs.writer import Writer, WriterTraining
+from numpy_attention.training import row_sums
+from numpy_attention.training.ranks import world
+from numpy_attention.training.threads import crowded
+
+WORDS = "the a red green blue house tree river sees finds and old new".split()
+RANKS = world()
+
+
+def sentences(count, seed):
+    rng = np.random.default_rng(seed)
+    return [[WORDS[k] for k in rng.integers(len(WORDS), size=size)]
+            for size in rng.integers(1, 7, count)]
+
+
+def pairs(count, seed=1):
+    return [Pair(tuple(words), tuple(words[::-1])) for words in sentences(count, seed)]
+
+
+def translator(**settings):
+    how = TranslatorTraining(epochs=2, batch_size=10, learning_rate=0.01)
+    return Translator.create(pairs(93), "rnnsearch",
+                             dict(hidden=8, embedding=6, dropout=0.3) | settings, how)
+
+
+def text():
+    return Text([sentences(4, seed) for seed in range(12)], whole=True)
+
+
+def writer(state, **settings):
+    how = WriterTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01, state=state)
+    name = "attentive-language-model" if "attention" in settings else "language-model"
+    return Writer.create(text(), name, dict(hidden=8, embedding=8, dropout=0.3) | settings, how)
+
+
+def told(name, made, *figures):
+    history = [made.history[-1][key] for key in ("train_loss", "valid_loss")]
+    print(RANKS.rank, name, digest(made.model.vector.tobytes()), *history, *figures, flush=True)
+
+
+def trained(threads):
+    """All that carries state, and all that is shared out after a training."""
+    made = translator().fit(pairs(93), pairs(25, 2), None, threads, False, RANKS)
+    found = made.translate(sentences(30, 3), 3, batch_size=4, threads=threads, ranks=RANKS)
+    told("translator", made, digest(repr(found).encode()),
+         made.measure(pairs(25, 2), 2, threads, ranks=RANKS)["perplexity"])
+    row_sums.MANY = 5               # of tables as small as these the touched rows are sent
+    row_sums.MOST = 0.9
+    told("rows", translator().fit(pairs(93), pairs(25, 2), None, threads, False, RANKS))
+    row_sums.MANY = 4096
+    told("carried", writer("carried").fit(text(), text(), None, threads, False, RANKS))
+    told("memory", writer("carried", attention="key-value", window=3).fit(
+        text(), text(), None, threads, False, RANKS))
+    told("articles", writer("article").fit(text(), text(), None, threads, False, RANKS))
+
+
+def alone(threads, name, value):
+    """Rank 1 is about to train something else."""
+    made = translator()
+    if RANKS.rank == 1:
+        if name == "version":
+            agreement.__version__ = value
+        if name == "seed":
+            made.training = replace(made.training, seed=int(value))
+    train = pairs(93, 5 if RANKS.rank == 1 and name == "text" else 1)
+    threads += RANKS.rank == 1 and name == "threads"
+    try:
+        made.fit(train, pairs(25, 2), None, threads, False, RANKS)
+    except ValueError as error:
+        print(RANKS.rank, error, flush=True)
+
+
+def agreed(threads):
+    """What ranks come to together, and what one alone is told of the others' failure."""
+    print(RANKS.rank, RANKS.count, RANKS.is_first, RANKS.everyones(RANKS.rank ** 2),
+          RANKS.of_first(RANKS.rank + 5), flush=True)
+    try:
+        RANKS.first(lambda: {}[f"of {RANKS.rank}"])
+    except KeyError as error:
+        print(RANKS.rank, "KeyError", error, flush=True)
+    for size in (0, 1, 5, 1000):
+        vector = np.random.default_rng([size, RANKS.rank]).standard_normal(size).astype(np.float32)
+        RANKS.add(vector)
+        print(RANKS.rank, size, digest(vector.tobytes()), flush=True)
+    print(RANKS.rank, crowded(RANKS, 500), flush=True)
+
+
+def failed(threads):
+    """A command that fails on rank 1 alone."""
+    from numpy_attention.cli import main
+    if RANKS.rank == 1:
+        def refuse(*arguments):
+            raise ValueError("no such thing here")
+        main.parse = refuse
+    sys.exit(main.main(["train", "--corpus", "copy", "--pairs", "60", "--hidden", "8", "--epochs",
+                        "1", "--threads", "1"]))
+
+
+def broken(threads):
+    """A mistake of the package's own, on rank 1 alone."""
+    from numpy_attention.training.trainer import Trainer
+    if RANKS.rank == 1:
+        Trainer.train_step = lambda *arguments: {}["forgotten"]
+    from numpy_attention.cli.main import main
+    sys.exit(main(["train", "--corpus", "copy", "--pairs", "60", "--hidden", "8", "--epochs", "1",
+                   "--threads", "1"]))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    case, number, *more = sys.argv[1:]
+    globals()[case](int(number), *more)
