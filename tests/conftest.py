@@ -1,7 +1,12 @@
-"""What all tests share: a Generator of their own, seeded by nothing but this file."""
+"""What all tests share: a Generator of their own, seeded by nothing but this file; mpirun."""
 
+import os
+import re
+import shutil
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +16,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("short", derandomize=True, max_examples=25, deadline=None, database=None,
                           suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.load_profile("short")
+
+MPIRUN = shutil.which("mpirun", path=str(Path(sys.executable).parent)) or shutil.which("mpirun")
 
 
 @pytest.fixture
@@ -35,3 +42,39 @@ def close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start(count, *words) → a Popen of mpirun with so many ranks of python and these words."""
+    pytest.importorskip("mpi4py", reason="ranks need the extra cluster")
+    if MPIRUN is None:
+        pytest.skip("mpirun is not installed: ranks need the extra cluster")
+    running = []
+
+    def started(count, *words):
+        command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(count),
+                   sys.executable, *map(str, words)]
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OPENBLAS_NUM_THREADS": "1",
+                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        running.append(subprocess.Popen(
+            command, cwd=tmp_path, env=environment, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True))
+        return running[-1]
+
+    yield started
+    for one in running:
+        if one.poll() is None:
+            os.killpg(one.pid, signal.SIGKILL)
+        one.communicate()
+
+
+@pytest.fixture
+def run(start):
+    """run(count, *words) → the exit status, the lines printed, what stands on standard error."""
+    def ended(count, *words):
+        process = start(count, *words)
+        out, err = process.communicate(timeout=120)
+        lines = [line for line in re.sub(r"\x1b\[0m", "", out).splitlines() if line]
+        return process.returncode, lines, err
+    return ended

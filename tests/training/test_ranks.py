@@ -18,46 +18,9 @@ from numpy_attention.training.interrupt import Interrupt
 from numpy_attention.training.ranks import ALONE, adds_as_one, outcome_of, tree, world
 from numpy_attention.training.shares import cut, shares_here, whole
 
-MPIRUN = shutil.which("mpirun", path=str(Path(sys.executable).parent)) or shutil.which("mpirun")
 CASES = Path(__file__).with_name("at_ranks.py")
 COPY = ["train", "--corpus", "copy", "--pairs", "300", "--max-length", "5", "--hidden", "8",
         "--batch-size", "20", "--threads", "1", "--run", "run"]
-
-
-@pytest.fixture
-def start(tmp_path):
-    """start(count, *words) → a Popen of mpirun with so many ranks of python and these words."""
-    pytest.importorskip("mpi4py", reason="ranks need the extra cluster")
-    if MPIRUN is None:
-        pytest.skip("mpirun is not installed: ranks need the extra cluster")
-    running = []
-
-    def started(count, *words):
-        command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(count),
-                   sys.executable, *map(str, words)]
-        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OPENBLAS_NUM_THREADS": "1",
-                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        running.append(subprocess.Popen(
-            command, cwd=tmp_path, env=environment, text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True))
-        return running[-1]
-
-    yield started
-    for one in running:
-        if one.poll() is None:
-            os.killpg(one.pid, signal.SIGKILL)
-        one.communicate()
-
-
-@pytest.fixture
-def run(start):
-    """run(count, *words) → the exit status, the lines printed, what stands on standard error."""
-    def ended(count, *words):
-        process = start(count, *words)
-        out, err = process.communicate(timeout=120)
-        lines = [line for line in re.sub(r"\x1b\[0m", "", out).splitlines() if line]
-        return process.returncode, lines, err
-    return ended
 
 
 def command(run, count, *words):
@@ -312,8 +275,10 @@ def test_a_polite_end_saves_once_and_a_dead_rank_ends_all(start, tmp_path):
     assert err.count("saved to run/checkpoint.npz; the same command resumes it") == 1
 
 
-def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing():
-    with Interrupt(2) as interrupt:
+def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing(monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    with Interrupt() as interrupt:
         os.kill(os.getpid(), signal.SIGCONT)
         assert interrupt.warned and not interrupt.asked
         begin = time.monotonic()
@@ -322,6 +287,7 @@ def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing():
         os.kill(os.getpid(), signal.SIGCONT)
         os.kill(os.getpid(), signal.SIGTERM)
         assert interrupt.awaited() == signal.SIGTERM
+    monkeypatch.delenv("OMPI_COMM_WORLD_SIZE")
     with Interrupt() as interrupt:
         os.kill(os.getpid(), signal.SIGCONT)
         assert not interrupt.warned
