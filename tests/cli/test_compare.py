@@ -42,6 +42,42 @@ def test_table_and_figures(tmp_path, capsys):
     assert re.search(r"^BLEU: .*tok:none.*\nchrF: .*\nbeam 5;", out, re.M)
 
 
+def test_several_seeds_are_one_row(tmp_path, capsys):
+    words = "tiny-additive tiny-dot --seeds 0,2 --threads 1 --output figures"
+    assert main(["compare", *words.split()]) == 0
+    out = capsys.readouterr().out
+    assert "2 epochs each, seeds 0, 2; measured" in out
+    assert "mean ± standard deviation over seeds 0, 2; the pictures are of seed 0\nBLEU" in out
+    for name in ("tiny-additive", "tiny-dot"):
+        assert f"\n{name}, seed 2: {name}\n" in out
+        runs = [Translator.load(f"runs/{name}-seed{seed}") for seed in (0, 2)]
+        pairs = KNOWN[name].load("test")
+        one, other = (run.measure(pairs, 5, 1)["perplexity"] for run in runs)
+        figure = f"{(one + other) / 2:.2f} ± {abs(one - other) / 2**0.5:.2f}"
+        parameters = f"{runs[0].model.size:,}"
+        assert re.search(rf"^\| {name} +\| +{parameters} \| +[\d.]+ \| +{figure} \|", out, re.M)
+    assert names_in(tmp_path / "runs") == {
+        f"{name}-seed{seed}" for name in ("tiny-additive", "tiny-dot") for seed in (0, 2)}
+
+
+def test_the_pictures_are_of_the_first_seed(capsys, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(comparison, "draw", lambda drawn, *_: seen.update(drawn))
+    for seeds in ("2,0", "2"):
+        assert main(["compare", "tiny-*", "--seeds", seeds, "--threads", "1"]) == 0
+        seen[seeds] = seen.pop("tiny-dot")
+    assert "seed" not in capsys.readouterr().out.rpartition("|\n")[2]
+    assert seen["2,0"].words == seen["2"].words
+    assert (seen["2,0"].weights == seen["2"].weights).all()
+
+
+def test_what_one_seed_cannot_resume_is_said_before_any_is_trained(tmp_path, capsys):
+    assert main("compare tiny-fixed tiny-dot --seed 1 --threads 1".split()) == 0
+    error = told(capsys, *"compare tiny-fixed tiny-dot --seeds 0-1 --threads 2".split())
+    assert "tiny-fixed-seed1 holds a run with other settings: threads 1 there, 2 now" in error
+    assert not (tmp_path / "runs/tiny-fixed-seed0").exists()
+
+
 def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
     words = "tiny-dot other-budget --epochs 1 --seed 3 --threads 1"
     assert main(["compare", *words.split()]) == 0
@@ -82,6 +118,8 @@ def test_a_folder_where_another_training_is_at_work_is_refused(tmp_path, capsys)
     ("tiny-dot other-text", "tiny-dot and other-text learn from different texts"),
     ("tiny-dot other-budget",
      "tiny-dot trains for 2 epochs, other-budget for 3 epochs: give them one"),
+    ("tiny-* --seed 0 --seeds 0-1", "--seed is given, but --seeds names them all: leave it out"),
+    ("tiny-* --seeds 1-0", "argument --seeds: '1-0': expected seeds such as 0-2 or 0,3,5"),
     ("tiny-* --index 60", "--index 60: test has 60 pairs"),
 ])
 def test_refused(words, message, capsys, tmp_path):
