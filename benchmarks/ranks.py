@@ -66,7 +66,6 @@ class Worker:
             env=os.environ | {"OMP_NUM_THREADS": str(way.threads)})
 
     def __enter__(self):
-        self.answer()
         return self
 
     def __exit__(self, *error):
@@ -94,7 +93,10 @@ class Worker:
 def measure(model, ways, rounds, rows=None):
     """A dict a way: what it is, the seconds of each round, and where they went."""
     with ExitStack() as stack:
-        workers = [stack.enter_context(Worker(way, model, rows)) for way in ways]
+        workers = []
+        for way in ways:
+            workers.append(stack.enter_context(Worker(way, model, rows)))
+            workers[-1].answer()
         seconds = {worker: [] for worker in workers}
         parts = {worker: [] for worker in workers}
         for n in range(rounds):
@@ -122,9 +124,15 @@ def sums_of(way, rounds, tables):
     words = [*way.words, sys.executable, HERE / "ranks_sums.py", "--rounds", rounds]
     if tables:
         words.append("--tables")
-    done = subprocess.run([*map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    said = done.stdout.replace(RESET, "").splitlines()
+    with subprocess.Popen([*map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}) as process:
+        try:
+            said = process.communicate()[0].replace(RESET, "").splitlines()
+        except BaseException:
+            process.terminate()                     # mpirun then ends its ranks
+            raise
+    if process.returncode:
+        raise RuntimeError(f"the ranks of {way.name} ended: their error stands above")
     return [json.loads(line) | {"link": way.link} for line in said if line]
 
 
