@@ -70,11 +70,14 @@ class Worker:
 
     def __exit__(self, *error):
         self.process.stdin.close()
-        try:
-            self.process.wait(0 if any(error) else ENDING)
-        except subprocess.TimeoutExpired:
-            self.process.terminate()
-            self.process.wait()
+        ends = [self.process.terminate, self.process.kill]
+        patience = 0 if any(error) else ENDING
+        while self.process.poll() is None:
+            try:
+                self.process.wait(patience)
+            except subprocess.TimeoutExpired:
+                ends.pop(0)()
+                patience = ENDING
         self.process.stdout.close()
 
     def answer(self):

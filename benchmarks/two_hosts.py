@@ -7,8 +7,9 @@ a virtual cable; tc limits what each end sends. mpirun stands on the first and s
 the second by a script in place of ssh; one rank of one thread is on each, and they speak TCP. Both
 run on this machine's processors and memory, so what is measured is the link and not a second
 machine. The same steps over shared memory, by 1 × 2 threads and by one rank stand beside it, as in
-ranks.py. --delay holds packets back where the kernel can (netem); the delay that a link really has
-is measured by messages of 8 bytes. What was made is removed in the end, also by Ctrl-C or SIGTERM.
+ranks.py. --delay holds packets back, by the kernel where it can (netem), else by delayed.py, which
+needs a processor's time for it. The delay that a link really has is measured by messages of 8
+bytes. What was made is removed in the end, also by Ctrl-C or SIGTERM.
 """
 
 import os
@@ -20,7 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
 
-from ranks import ALONE, Way, here, keep, options_of, steps, sums_of, sums_tables
+from delayed import LONGEST
+from ranks import ALONE, HERE, Way, here, keep, options_of, steps, sums_of, sums_tables
 from versus_pytorch import names_of
 
 NEEDED = ("ip", "tc", "unshare", "mpirun")
@@ -44,13 +46,18 @@ def run(*words):
 
 
 class Link:
-    """Two hosts and the cable between them; a context manager, which removes them."""
+    """Two hosts and the cable between them; a context manager, which removes them.
 
-    def __init__(self, gigabits, delay=None):
-        self.gigabits, self.delay = gigabits, delay
+    gigabits: a second, each way. delay: milliseconds, each way; netem: whether the kernel holds the
+    packets back, not delayed.py.
+    """
+
+    def __init__(self, gigabits, delay=None, netem=True):
+        self.gigabits, self.delay, self.netem = gigabits, delay, netem
         self.hosts = [f"host{os.getpid()}{end}" for end in "ab"]        # and their namespaces
         self.cables = [f"cable{os.getpid()}{end}" for end in "ab"]
         self.name = f"{gigabits:g} Gbit/s" + (f", {delay:g} ms" if delay else "")
+        self._forwarder = None
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()
@@ -62,6 +69,9 @@ class Link:
         return self
 
     def __exit__(self, *error):
+        if self._forwarder:
+            self._forwarder.terminate()
+            self._forwarder.communicate()
         for host in self.hosts:
             subprocess.run(["ip", "netns", "del", host], stderr=subprocess.DEVNULL)
         self._folder.cleanup()
@@ -69,18 +79,39 @@ class Link:
     def _make(self):
         for host in self.hosts:
             run("ip", "netns", "add", host)
-        (host, other), (cable, end) = self.hosts, self.cables
-        run("ip", "link", "add", cable, "netns", host, "type", "veth",
-            "peer", "name", end, "netns", other)
+        if self.delay and not self.netem:
+            self._lay_delayed()
+        else:
+            self._lay()
         for n, (host, cable) in enumerate(zip(self.hosts, self.cables), 1):
             run("ip", "-n", host, "address", "add", f"{NETWORK}.{n}/24", "dev", cable)
             run("ip", "-n", host, "link", "set", "lo", "up")
             run("ip", "-n", host, "link", "set", cable, "up")
             run("tc", "-n", host, "qdisc", "add", "dev", cable, "root", "handle", "1:", "tbf",
                 "rate", f"{self.gigabits:g}gbit", "burst", BURST, "latency", "50ms")
-            if self.delay:
+            if self.delay and self.netem:
                 run("tc", "-n", host, "qdisc", "add", "dev", cable, "parent", "1:1", "netem",
                     "delay", f"{self.delay:g}ms", "limit", 100_000)
+        self._write()
+
+    def _lay(self):
+        """Two ends of a virtual cable, one in each host."""
+        (host, other), (cable, end) = self.hosts, self.cables
+        run("ip", "link", "add", cable, "netns", host, "type", "veth",
+            "peer", "name", end, "netns", other)
+
+    def _lay_delayed(self):
+        """Those of delayed.py, which stays at work."""
+        words = [sys.executable, HERE / "delayed.py", *self.cables, f"{self.delay:g}"]
+        self._forwarder = subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, text=True)
+        if self._forwarder.stdout.readline() != "ready\n":
+            raise RuntimeError("delayed.py has ended: its error stands above")
+        for host, cable in zip(self.hosts, self.cables):
+            run("ip", "link", "set", cable, "netns", host)
+            run("ip", "-n", host, "link", "set", cable, "mtu", LONGEST)
+
+    def _write(self):
+        """What mpirun reads and calls."""
         folder = Path(self._folder.name)
         self._agent, self._hostfile = folder / "agent", folder / "hosts"
         self._agent.write_text(AGENT)
@@ -101,13 +132,11 @@ class Link:
 
 def has_netem():
     """Whether this kernel can hold packets back."""
-    with Link(1) as link:
-        try:
-            run("tc", "-n", link.hosts[0], "qdisc", "add", "dev", link.cables[0],
-                "parent", "1:1", "netem", "delay", "1ms")
-        except RuntimeError:
-            return False
-    return True
+    try:
+        with Link(1, 1):
+            return True
+    except RuntimeError:
+        return False
 
 
 @contextmanager
@@ -134,11 +163,11 @@ def missing():
     return None
 
 
-def trial(options, models, delay):
+def trial(options, models, netem):
     """Measure all links one after another, and print what came out."""
     lines = []
     for gigabits in options.gigabits:
-        with Link(gigabits, delay) as link:
+        with Link(gigabits, options.delay, netem) as link:
             print(f"\n## {link.name}", flush=True)
             steps(models, [ALONE, here(1, 2), here(1, 1), here(2, 1), link.way], options)
             lines += keep(sums_of(link.way, max(3, options.rounds // 3), True), options.output)
@@ -157,13 +186,12 @@ def main():
         print(f"two_hosts.py {reason}", file=sys.stderr)
         sys.exit(2)
     with ended_by_signals():
-        delay = options.delay
-        if delay and not has_netem():
-            print("This kernel has no netem: packets are not held back, and the delay of the link "
-                  "is the one measured below.")
-            delay = None
+        netem = has_netem()
+        if not netem:
+            by = "delayed.py holds them back" if options.delay else "the cable's is measured below"
+            print(f"this kernel has no netem to delay packets: {by}")
         try:
-            trial(options, models, delay)
+            trial(options, models, netem)
         except KeyboardInterrupt:
             sys.exit(130)
 
