@@ -120,9 +120,9 @@ class OneBatch:
         return False
 
 
-def ours(size, threads, built):
+def our_trainer(size, threads, built, **more):
+    """(a trainer of threads in all, the batch that it learns from); more: of Trainer."""
     from numpy_attention.training.optimizers import SGD, Adam
-    from numpy_attention.training.threads import Threads
     from numpy_attention.training.trainer import Trainer
     rng = np.random.default_rng(0)
     batch = batch_of(size, rng)
@@ -131,15 +131,24 @@ def ours(size, threads, built):
     name, rate, clip = rate_and_clip(size)
     optimizer = {"sgd": SGD, "adam": Adam}[name](rate)
     built()
-    trainer = Trainer(
-        model, optimizer, OneBatch(batch), rng=rng, clip=clip, threads=threads, progress=False)
-    pool = Threads(threads).__enter__()
-    twins = [model.zeros_like() for _ in range(threads)]
+    return Trainer(model, optimizer, OneBatch(batch), rng=rng, clip=clip, threads=threads,
+                   progress=False, **more), batch
+
+
+def our_step(trainer, batch):
+    """A function that makes one step of a trainer's → loss per token."""
+    from numpy_attention.training.threads import Threads
+    pool = Threads(trainer.threads_here(), trainer.ranks).__enter__()
+    twins = [trainer.model.zeros_like() for _ in range(pool.count)]
 
     def step():
         loss, tokens = trainer.train_step(batch, pool, twins)
         return loss / tokens
     return step
+
+
+def ours(size, threads, built):
+    return our_step(*our_trainer(size, threads, built))
 
 
 # ---- PyTorch, eager ----------------------------------------------------------------------------

@@ -82,6 +82,8 @@ class Ranks(Alone):
         return value
 
     def add(self, vector: Array) -> None:
+        if self.count == 1:
+            return
         slices = [share_of(len(vector), rank, self.count) for rank in range(self.count)]
         counts = [mine.stop - mine.start for mine in slices]
         starts = [mine.start for mine in slices]
