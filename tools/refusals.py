@@ -54,7 +54,7 @@ def answer(call, kinds, argument, make):
     if outcome.verdict != REFUSED:
         return f"({outcome.verdict})"
     text = outcome.text.replace(place, "FOLDER").replace(Path(place).name, "FOLDER")
-    return without_value(" ".join(text.split()))
+    return without_value(" ".join(re.sub("x{9,}", "x…", text).split()))
 
 
 def without_value(text):
