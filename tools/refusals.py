@@ -54,7 +54,9 @@ def answer(call, kinds, argument, make):
     if outcome.verdict != REFUSED:
         return f"({outcome.verdict})"
     text = outcome.text.replace(place, "FOLDER").replace(Path(place).name, "FOLDER")
-    return without_value(" ".join(re.sub("x{9,}", "x…", text).split()))
+    # a path that is too long is cut, and how long it is depends on the folder
+    text = re.sub("'FOLDER[^:]*: no file", "'FOLDER/…': no file", text)
+    return without_value(" ".join(text.split()))
 
 
 def without_value(text):
