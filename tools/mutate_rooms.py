@@ -36,7 +36,7 @@ from patient import SURVIVED
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("training", "decoding", "metrics.py", "data", "runs", "recipes")
 TESTS = ("tests/training", "tests/decoding", "tests/test_metrics.py", "tests/data", "tests/runs",
-         "tests/recipes")
+         "tests/recipes", "tests/tools/test_refusals.py")
 # corpora that do not ship; tests that need them are skipped where they are not
 BESIDE = ROOT.parent / "shared"
 # these need most of the kernels

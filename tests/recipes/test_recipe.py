@@ -136,3 +136,22 @@ def test_every_recipe_can_be_built(name):
     assert {"valid", test} >= {split for split, _ in recipe.metrics}
     words = [range(9)] if language else [range(9), range(9)]
     build(recipe.model, np.random.default_rng(0), *words, **recipe.settings)
+
+
+@pytest.mark.parametrize("name, message", [
+    ("daniluk-lstn", "unknown recipe 'daniluk-lstn': expected one of the {n} in "
+                     "numpy_attention.recipes.RECIPES, such as daniluk-lstm, "),
+    ("~~~~", "such as {first}, {second}, {third}$"),
+    (["dates"], r"unknown recipe \['dates'\]: "),
+])
+def test_a_name_of_no_recipe(name, message):
+    first, second, third, *_ = RECIPES
+    with pytest.raises(ValueError, match=message.format(
+            n=len(RECIPES), first=first, second=second, third=third)) as told:
+        find_recipe(name)
+    assert len(str(told.value).partition("such as ")[2].split(", ")) == 3
+
+
+def test_a_name_need_not_be_much_alike_to_be_offered():
+    with pytest.raises(ValueError, match="such as bible-key-value, daniluk-key-value$"):
+        find_recipe("key")

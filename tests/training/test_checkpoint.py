@@ -172,3 +172,73 @@ def test_what_was_saved_comes_back(tmp_path, arrays, note):
     assert found.keys() == given.keys() and about.items() >= note.items()
     for name, array in given.items():
         np.testing.assert_array_equal(found[name], array)
+
+
+def test_what_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "run.npz").mkdir()
+    with pytest.raises(OSError, match="run.npz cannot be written: Is a directory"):
+        checkpoint.save(tmp_path / "run.npz", {}, {})
+
+
+def test_half_written_ones_go_though_another_was_quicker(tmp_path, monkeypatch):
+    (tmp_path / "run.npz.1.partial").write_text("half")
+    unlink = type(tmp_path).unlink
+
+    def too_late(path, *words, **how):
+        unlink(path)
+        unlink(path, *words, **how)
+
+    monkeypatch.setattr(type(tmp_path), "unlink", too_late)
+    checkpoint.remove_partial(str(tmp_path / "run.npz"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_reaches_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    sizes = []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda number: (sizes.append(os.fstat(number).st_size),
+                                                     sync(number)))
+    checkpoint.save(tmp_path / "run.npz", {"a": np.zeros(3)}, {})
+    assert sizes == [(tmp_path / "run.npz").stat().st_size]
+
+
+@pytest.mark.parametrize("wrote, said", [
+    ("1.2.3", "1.2.3"), (3, "3"), ("v" * 21, "v" * 20 + "…"), ("v" * 20, "v" * 20),
+])
+def test_versions_in_words(wrote, said):
+    words = f"written by numpy_attention {said}, this is {__version__}"
+    assert checkpoint.versions({"version": wrote}) == words
+
+
+def test_a_reason_is_cut(path):
+    with pytest.raises(ValueError) as told, checkpoint.understood(path, {"version": "1"}):
+        raise ValueError("r" * 106)
+    assert f"({'r' * 105}…); written by numpy_attention 1" in str(told.value)
+    with pytest.raises(ValueError) as told, checkpoint.understood(path, {"version": "1"}):
+        raise ValueError("r" * 105)
+    assert f"({'r' * 105})" in str(told.value)
+
+
+def packed_about(path, text):
+    np.savez(path, about=np.frombuffer(text.encode(), np.uint8))
+
+
+def test_what_the_text_may_not_be(tmp_path):
+    path = tmp_path / "a.npz"
+    packed_about(path, json.dumps({"format": 1, "version": 3}))
+    with pytest.raises(ValueError, match="a.npz is not understood .its entry 'version' is 3"):
+        checkpoint.load_about(path)
+    deep = []
+    for _ in range(60):
+        deep = [deep]
+    packed_about(path, json.dumps({"format": 1, "more": deep}))
+    with pytest.raises(ValueError, match="its 'about' entry is nested too deep; use another"):
+        checkpoint.load_about(path)
+
+
+def test_a_best_vector_of_another_length_is_refused():
+    arrays = {"parameters/w": np.zeros((2, 3))}
+    with pytest.raises(ValueError, match=r"best has shape \(5,\), expected one .* 6 parameters"):
+        checkpoint._cut(np.zeros(5), arrays)
+    with pytest.raises(ValueError, match=r"best has shape \(5,\), expected one .* 0 parameters"):
+        checkpoint._cut(np.zeros(5), {})

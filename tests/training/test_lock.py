@@ -121,3 +121,49 @@ def test_a_system_without_locks_takes_none(tmp_path, monkeypatch):
     with lock.held(tmp_path / "run.npz"):
         trainer(path=tmp_path / "run.npz").fit(1)
         assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+
+
+def open_files():
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system has no /proc")
+def test_no_file_stays_open(other, tmp_path, monkeypatch):
+    before = open_files()
+    for name in ("own.npz", "run.npz"):
+        for _ in range(3):
+            try:
+                with lock.held(tmp_path / name):
+                    pass
+            except BlockingIOError:
+                assert name == "run.npz"
+    gone = [True, True]
+
+    def is_no_more(number, file):
+        return not (gone and gone.pop())
+
+    monkeypatch.setattr(lock, "_is", is_no_more)        # taken away twice by its holder
+    with lock.held(tmp_path / "own.npz"):
+        assert not gone
+    assert open_files() == before
+
+
+def test_a_lock_file_that_is_gone_already_is_no_error(tmp_path):
+    with lock.held(tmp_path / "run.npz"):
+        (tmp_path / "run.npz.lock").unlink()
+
+
+def test_whoever_may_write_may_lock(tmp_path):
+    before = os.umask(0)
+    try:
+        with lock.held(tmp_path / "run.npz"):
+            assert (tmp_path / "run.npz.lock").stat().st_mode & 0o777 == 0o666
+    finally:
+        os.umask(before)
+
+
+def test_what_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "run.npz.lock").mkdir()
+    with pytest.raises(OSError, match="run.npz.lock cannot be written: Is a directory"):
+        with lock.held(tmp_path / "run.npz"):
+            pass

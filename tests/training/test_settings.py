@@ -9,7 +9,8 @@ import pytest
 
 from numpy_attention import names
 from numpy_attention.training.settings import (
-    DIVISOR, FLAG, NORM, POSITIVE, Training, TranslatorTraining, WriterTraining, choice, whole)
+    DIVISOR, FLAG, NORM, POSITIVE, SEEDS, Training, TranslatorTraining, WriterTraining, choice,
+    whole)
 
 KINDS = Training, TranslatorTraining, WriterTraining
 
@@ -162,3 +163,18 @@ def test_numpy_is_not_imported():
     code = ("import sys, numpy_attention.training.settings; "
             "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_bounds_in_words():
+    assert whole(1).expected == "a whole number of at least 1, at most 10⁹"
+    assert whole(1, 2000).expected == "a whole number of at least 1, at most 2,000"
+    assert 10**9 in whole(1) and 10**9 + 1 not in whole(1)
+    assert 2**64 - 1 in SEEDS and 2**64 not in SEEDS
+
+
+def test_epochs_of_a_straight_line_can_be_counted():
+    """Its steps are, before the first one: those of every epoch."""
+    assert Training(schedule="linear", epochs=10_000).epochs == 10_000
+    assert Training(schedule="constant", epochs=10_001).epochs == 10_001
+    with pytest.raises(ValueError, match="give at most 10,000"):
+        Training(schedule="linear", epochs=10_001)

@@ -179,21 +179,16 @@ def scaled_dot(rng, z):
     visible = np.ones((z.B, 1, z.T, z.S), bool)
     y, weights, cache = layer.forward(q, k, v, visible)
 
-    def broadcasts(value):
-        if not isinstance(value, np.ndarray) or value.dtype != bool or value.ndim > 4:
-            return False
-        try:
-            return np.broadcast_shapes(value.shape, weights.shape) == weights.shape
-        except ValueError:
-            return False
-
-    def stretched(value):
-        if not isinstance(value, np.ndarray) or value.dtype != F or value.ndim > 4:
-            return False
-        try:
-            return np.broadcast_shapes(value.shape, weights.shape) == weights.shape
-        except ValueError:
-            return False
+    def broadcasts(dtype):
+        """Accepts arrays of this dtype that stretch to the weights."""
+        def fits(value):
+            if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim > 4:
+                return False
+            try:
+                return np.broadcast_shapes(value.shape, weights.shape) == weights.shape
+            except ValueError:
+                return False
+        return fits
 
     def of_these_weights(value):
         return (type(value) is type(cache) and value.weights.shape == weights.shape
@@ -202,10 +197,11 @@ def scaled_dot(rng, z):
     return [
         Call("ScaledDot.forward", lambda **given: layer.forward(**given)[:2],
              {"q": q, "k": k, "v": v, "visible": visible},
-             {"v": array(z.B, 2, z.S, None), "q": array(z.B, 2, None, z.D), "visible": broadcasts}),
+             {"v": array(z.B, 2, z.S, None), "q": array(z.B, 2, None, z.D),
+              "visible": broadcasts(bool)}),
         Call("ScaledDot.backward", layer.backward,
              {"doutput": np.ones_like(y), "dweights": np.ones_like(weights), "cache": cache},
-             {"dweights": optional(stretched), "cache": of_these_weights}),
+             {"dweights": optional(broadcasts(F)), "cache": of_these_weights}),
     ]
 
 
