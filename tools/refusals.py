@@ -32,15 +32,13 @@ SHOWN = re.compile(
 assert set(SOME) <= RUBBISH.keys()
 
 
-def answers(name):
-    """Lines for each argument of a use of the catalogue, in order."""
+def answers(name, argument):
+    """Lines for an argument of a use of the catalogue."""
     call, kinds = uses.CATALOGUE[name]
-    lines = []
-    for argument, kind in kinds.items():
-        some = {words: RUBBISH[words] for words in SOME if words not in kind.avoid}
-        found = {answer(call, kinds, argument, make) for make in {**some, **kind.wrong}.values()}
-        lines += [f"{name}({argument}): {text}" for text in sorted(found)]
-    return lines
+    kind = kinds[argument]
+    some = {words: RUBBISH[words] for words in SOME if words not in kind.avoid}
+    found = {answer(call, kinds, argument, make) for make in {**some, **kind.wrong}.values()}
+    return [f"{name}({argument}): {text}" for text in sorted(found)]
 
 
 def answer(call, kinds, argument, make):
@@ -68,9 +66,10 @@ def without_value(text):
 
 
 def main():
-    FILE.write_text("".join(f"{line}\n" for name in uses.CATALOGUE for line in answers(name)),
-                    encoding="utf-8")
-    print(f"{FILE.name} holds {len(FILE.read_text(encoding='utf-8').splitlines()):,} answers")
+    lines = [line for name, (_, kinds) in uses.CATALOGUE.items() for argument in kinds
+             for line in answers(name, argument)]
+    FILE.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    print(f"{FILE.name} holds {len(lines):,} answers")
     return 0
 
 

@@ -15,6 +15,7 @@ from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
 from numpy_attention.module import Module
 from numpy_attention.names import OPTIMIZERS, asked_for, find
+from numpy_attention.shapes import at_least
 from numpy_attention.runs.agreement import expect_agreement
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import (
@@ -86,6 +87,7 @@ class Trained:
         threads: on each of the ranks. → self. ValueError: the folder holds a run with other
         settings, or the ranks do not agree; BlockingIOError: another training is at work there.
         """
+        at_least(1, threads=threads)
         expect_agreement(ranks, self, train, valid, threads)
         shares = None if threads is None else threads * ranks.count
         trainer = self.trainer(train, valid, folder, shares, progress, ranks)
@@ -160,7 +162,8 @@ def how_shared(trainer: Trainer) -> str:
     sums = "equal to rounding"
     if adds_as_one(ranks, threads) and adds_as_one(before, earlier):
         sums = "bit-identical"
-    return (f", on {ranks} ranks × {threads} threads, {before} × {earlier} before: sums are {sums}")
+    now = f"{ranks} rank{'s' * (ranks > 1)} × {threads} thread{'s' * (threads > 1)}"
+    return f", on {now}, {before} × {earlier} before: sums are {sums}"
 
 
 def is_empty(data: Any) -> bool:

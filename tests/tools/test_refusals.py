@@ -4,19 +4,19 @@ import pytest
 import refusals
 from hostility import uses
 
-KNOWN = {name: [] for name in uses.CATALOGUE}
+ARGUMENTS = [(name, argument) for name, (_, kinds) in uses.CATALOGUE.items() for argument in kinds]
+KNOWN = {}
 for _line in refusals.FILE.read_text(encoding="utf-8").splitlines():
-    for _name in sorted(KNOWN, key=len, reverse=True):
-        if _line.startswith(f"{_name}("):
-            KNOWN[_name].append(_line)
-            break
-    else:
-        raise ValueError(f"{refusals.FILE.name} has an answer of nobody: {_line}")
+    KNOWN.setdefault(_line.partition("): ")[0], []).append(_line)
 
 
-@pytest.mark.parametrize("name", uses.CATALOGUE)
-def test_wrong_arguments_are_answered_as_before(name):
-    assert refusals.answers(name) == KNOWN[name]
+@pytest.mark.parametrize("name, argument", ARGUMENTS)
+def test_a_wrong_argument_is_answered_as_before(name, argument):
+    assert refusals.answers(name, argument) == KNOWN[f"{name}({argument}"]
+
+
+def test_no_answer_is_of_nobody():
+    assert KNOWN.keys() == {f"{name}({argument}" for name, argument in ARGUMENTS}
 
 
 @pytest.mark.parametrize("text, expected", [

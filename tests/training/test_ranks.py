@@ -1,40 +1,22 @@
-"""Ranks: the same bits as threads, one voice, one end; mpirun starts them in processes."""
+"""Ranks as threads of one process; those that mpirun starts are in tests/cli/test_mpirun.py."""
 
 import os
-import re
-import shutil
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
+import at_ranks
 import numpy as np
 import pytest
+from ranks_in_threads import Comm, same, together
 
-from numpy_attention.runs.translator import Translator
+from numpy_attention.runs.agreement import expect_agreement
+from numpy_attention.runs.libraries import digest
+from numpy_attention.runs.trained import how_shared
 from numpy_attention.training import ranks, row_sums
+from numpy_attention.training import threads as pools
 from numpy_attention.training.interrupt import Interrupt
-from numpy_attention.training.ranks import ALONE, adds_as_one, outcome_of, tree, world
+from numpy_attention.training.ranks import ALONE, Ranks, adds_as_one, outcome_of, tree, world
 from numpy_attention.training.shares import cut, shares_here, whole
-
-CASES = Path(__file__).with_name("at_ranks.py")
-COPY = ["train", "--corpus", "copy", "--pairs", "300", "--max-length", "5", "--hidden", "8",
-        "--batch-size", "20", "--threads", "1", "--run", "run"]
-
-
-def command(run, count, *words):
-    return run(count, "-m", "numpy_attention.cli.main", *words)
-
-
-def by_rank(lines):
-    """{rank: what it printed} of lines that begin with the rank."""
-    found = {}
-    for line in lines:
-        rank, _, rest = line.partition(" ")
-        found.setdefault(int(rank), []).append(rest)
-    return found
-
 
 # ---- sums ---------------------------------------------------------------------------------------
 
@@ -76,31 +58,235 @@ def test_which_shares_add_up_as_one_ranks_would():
     assert not adds_as_one(2, 3) and association(2, 3) != association(1, 6)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """{(ranks, threads): what each rank has printed of its trainings}, worked out when asked."""
-    known = {}
-
-    def of(run, count, threads):
-        if (count, threads) not in known:
-            code, lines, err = run(count, CASES, "trained", threads)
-            assert code == 0, err
-            known[count, threads] = by_rank(lines)
-        return known[count, threads]
-    return of
+# ---- together ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("one, other", [((1, 2), (2, 1)), ((1, 4), (2, 2)), ((1, 4), (4, 1))])
-def test_ranks_give_the_bits_of_as_many_threads(run, trained, one, other):
-    wanted, = trained(run, *one).values()
-    found = trained(run, *other)
-    assert len(wanted) == 5 and len(found) == other[0]
-    assert all(lines == wanted for lines in found.values())
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [0, 1, 3, 1000])
+def test_a_sum_is_the_same_bits_everywhere(count, size):
+    vectors = [np.random.default_rng([size, rank]).standard_normal(size).astype(np.float32)
+               for rank in range(count)]
+
+    def add(ranks):
+        vector = vectors[ranks.rank].copy()
+        ranks.add(vector)
+        return vector
+
+    total = [vector.copy() for vector in vectors]
+    tree(lambda to, one: np.add(total[to], total[one], out=total[to]), count)
+    assert same(together(count, add)).tobytes() == total[0].tobytes()
 
 
-def test_touched_rows_alone_give_the_same_sum(run, trained):
-    for translator, rows, *_ in trained(run, 2, 1).values():
-        assert translator.split()[1] == rows.split()[1]
+def test_what_ranks_tell_each_other():
+    def tell(ranks):
+        return ranks.everyones(ranks.rank ** 2), ranks.of_first(ranks.rank + 5), ranks.count
+
+    assert same(together(3, tell)) == ([0, 1, 4], 5, 3)
+    assert together(3, lambda ranks: ranks.is_first) == [True, False, False]
+    calls = []
+    assert together(2, lambda ranks: ranks.first(lambda: calls.append(ranks.rank) or 3)) == [3, 3]
+    assert calls == [0]
+
+    def fail(ranks):
+        with pytest.raises(KeyError, match="of 0"):
+            ranks.first(lambda: {}[f"of {ranks.rank}"])
+        with pytest.raises(KeyboardInterrupt):
+            ranks.first(stopped)
+        return True
+
+    def stopped():
+        raise KeyboardInterrupt
+
+    assert same(together(2, fail))
+
+
+class Arrives:
+    """A barrier that is complete after so many looks."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def Test(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+@pytest.mark.parametrize("looks, alike", [(0, True), (3, True), (10**9, False)])
+def test_ranks_that_end_alike(monkeypatch, looks, alike):
+    monkeypatch.setattr(ranks, "ENDED", 0.1)
+    monkeypatch.setattr(Comm, "Ibarrier", lambda self: Arrives(looks), raising=False)
+    aborted = []
+    monkeypatch.setattr(Comm, "Abort", lambda self, code: aborted.append(code), raising=False)
+    one = Ranks(Comm(0, [None], None), None)
+    begin = time.monotonic()
+    assert one.ended_alike() is alike
+    assert alike or time.monotonic() - begin > 0.1
+    one.abort(3)
+    assert aborted == [3]
+
+
+MAKE = {
+    "dropout": lambda: (at_ranks.translator(), at_ranks.pairs(93), at_ranks.pairs(25, 2)),
+    "carried": lambda: (at_ranks.writer("carried"), at_ranks.text(), at_ranks.text()),
+    "memory": lambda: (at_ranks.writer("carried", attention="key-value", window=3),
+                       at_ranks.text(), at_ranks.text()),
+    "articles": lambda: (at_ranks.writer("article"), at_ranks.text(), at_ranks.text()),
+}
+
+
+def trained(name, count, each, folder=None, **training):
+    """Parameters and losses of a training by so many ranks of so many threads."""
+    def train(ranks):
+        made, learn, valid = MAKE[name]()
+        for setting, value in training.items():
+            setattr(made.training, setting, value)
+        made.fit(learn, valid, folder, each, False, ranks)
+        lines = [(line["train_loss"], line["valid_loss"], line["threads"]) for line in made.history]
+        return digest(made.model.vector.tobytes()), lines
+
+    return same(together(count, train))
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_ranks_train_to_the_bits_of_as_many_threads(name):
+    assert trained(name, 2, 1) == trained(name, 1, 2)
+    assert trained(name, 2, 2) == trained(name, 4, 1) == trained(name, 1, 4)
+    assert trained(name, 3, 1) == trained(name, 1, 3) != trained(name, 1, 4)
+
+
+@pytest.mark.parametrize("name", ["carried", "memory"])
+def test_a_run_goes_on_within_an_epoch_on_other_ranks(name, tmp_path):
+    """Stopped in the middle of an epoch, with a state to carry on."""
+    whole_run = trained(name, 1, 2)
+
+    def stop(ranks):
+        made, learn, valid = MAKE[name]()
+        trainer = made.trainer(learn, valid, tmp_path, 2, False, ranks)
+        step = trainer.train_step
+
+        def step_until_3(*rest):
+            given = step(*rest)
+            if trainer.step == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return given
+
+        trainer.train_step = step_until_3
+        trainer.fit(1)
+
+    with pytest.raises(KeyboardInterrupt, match="after 3 steps, saved"):
+        stop(ALONE)
+    told = together(2, lambda ranks: told_on_resume(name, tmp_path, ranks))
+    assert told == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
+    assert trained(name, 2, 1, tmp_path) == whole_run
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.npz"]
+
+
+def told_on_resume(name, folder, ranks):
+    made, learn, valid = MAKE[name]()
+    trainer = made.trainer(learn, valid, folder, 2, False, ranks)
+    assert trainer.resume() and trainer.step == 3
+    return how_shared(trainer)
+
+
+class Spread:
+    """As much of a Trainer as `how_shared` looks at."""
+
+    def __init__(self, count, each, before):
+        self.ranks = Middle()
+        self.ranks.count = count
+        self.each = each
+        self.ranks_before = before
+
+    def threads_here(self):
+        return self.each
+
+
+@pytest.mark.parametrize("count, each, before, told", [
+    (2, 1, 2, ""), (1, 6, 3, ", on 1 rank × 6 threads, 3 × 2 before: sums are bit-identical"),
+    (1, 6, 2, ", on 1 rank × 6 threads, 2 × 3 before: sums are equal to rounding"),
+    (2, 3, 1, ", on 2 ranks × 3 threads, 1 × 6 before: sums are equal to rounding"),
+])
+def test_how_a_resumed_run_is_shared_is_told(count, each, before, told):
+    assert how_shared(Spread(count, each, before)) == told
+
+
+def test_threads_and_ranks_that_do_not_fit(tmp_path):
+    with pytest.raises(ValueError, match="3 threads and 2 ranks: expected as many threads on each"):
+        together(2, lambda ranks: at_ranks.translator().trainer(
+            at_ranks.pairs(9), None, None, 3, False, ranks))
+    trained("dropout", 1, 4, tmp_path, epochs=1)
+    with pytest.raises(ValueError, match="threads 4 there, 3 now"):
+        trained("dropout", 3, 1, tmp_path, epochs=2)
+    with pytest.raises(ValueError, match="was trained in 4 shares, threads of all ranks together, "
+                                         "which 3 ranks cannot take alike"):
+        together(3, lambda ranks: at_ranks.translator().trainer(
+            at_ranks.pairs(93), None, tmp_path, None, False, ranks).resume())
+
+
+def test_more_ranks_than_rows():
+    def train(ranks):
+        made = at_ranks.translator()
+        made.training.batch_size = 2
+        made.trainer(at_ranks.pairs(9), None, None, 3, False, ranks)
+
+    assert together(2, lambda ranks: at_ranks.translator().training.batch_size) == [10, 10]
+    with pytest.raises(ValueError, match="3 ranks for batches of 2 rows: expected a row for each"):
+        together(3, train)
+
+
+@pytest.mark.parametrize("many, most", [(5, 0.9), (5, 0.05), (4096, 0.5)])
+def test_rows_alone_or_all_give_the_same_sum(monkeypatch, many, most):
+    monkeypatch.setattr(row_sums, "MANY", many)
+    monkeypatch.setattr(row_sums, "MOST", most)
+    assert trained("dropout", 2, 1) == trained("dropout", 1, 2)
+
+
+class Counting(Ranks):
+    """Counts the numbers that are added up."""
+
+    def add(self, vector):
+        self.added = getattr(self, "added", []) + [len(vector)]
+        super().add(vector)
+
+
+class Twin:
+    """Three tables and a bias, side by side in a vector."""
+
+    def __init__(self, vector):
+        self.vector = vector
+        self.parts = vector[:40].reshape(20, 2), vector[40:44], vector[44:104].reshape(30, 2)
+
+    def named_parameters(self):
+        return zip("abc", self.parts)
+
+
+def test_only_touched_rows_are_sent(monkeypatch):
+    monkeypatch.setattr(row_sums, "MANY", 20)
+
+    def add(ranks):
+        counting = Counting(ranks.comm, ranks._in_place)
+        twin = Twin(np.zeros(104))
+        first, bias, last = twin.parts
+        first[3 + ranks.rank] = [0, ranks.rank + 1]         # two rows of 20, one on each rank
+        bias[...] = ranks.rank
+        last[:16 - ranks.rank] = 1                          # more than half of 30
+        wanted = sum(ranks.everyones(twin.vector.copy()))
+        row_sums.add(counting, twin)
+        assert (twin.vector == wanted).all()
+        return counting.added
+
+    assert same(together(2, add)) == [2 * 2, 4 + 60]
+
+
+def test_a_table_that_nobody_has_touched(monkeypatch):
+    monkeypatch.setattr(row_sums, "MANY", 20)
+
+    def add(ranks):
+        twin = Twin(np.zeros(104))
+        row_sums.add(ranks, twin)
+        return twin.vector
+
+    assert not same(together(2, add)).any()
 
 
 def test_what_is_sent_of_a_table():
@@ -110,16 +296,58 @@ def test_what_is_sent_of_a_table():
     assert row_sums.union(*rows).tolist() == [1, 4, 7]
 
 
-def test_ranks_come_to_the_same(run):
-    code, lines, err = run(3, CASES, "agreed", 1)
-    assert code == 0, err
-    found = by_rank(lines)
-    for rank in range(3):
-        assert found[rank][0] == f"3 {rank == 0} [0, 1, 4] 5"
-        assert found[rank][1] == "KeyError 'of 0'"
-        assert found[rank][2:6] == found[0][2:6]
-        assert re.fullmatch(r"on \S+ 3 ranks × 500 threads share \d+ processors, and wait for each "
-                            "other", found[rank][6])
+@pytest.mark.parametrize("what, change", [
+    ("settings", lambda made: setattr(made.training, "seed", 5)),
+    ("initial values", lambda made: made.model.vector.fill(1)),
+])
+def test_ranks_that_disagree(what, change):
+    def agree(ranks, mine=lambda made: None, train=at_ranks.pairs(9), count=1):
+        made = at_ranks.translator()
+        mine(made)
+        expect_agreement(ranks, made, train, at_ranks.pairs(3), count)
+
+    together(3, agree)
+    with pytest.raises(ValueError, match=r"rank 2 on \S+ does not agree with rank 0 on \S+: "
+                                         rf"{what} \S+ there, \S+ here. Give every host the same"):
+        together(3, lambda ranks: agree(ranks, change if ranks.rank == 2 else lambda made: None))
+    with pytest.raises(ValueError, match="training text .* there"):
+        together(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
+    with pytest.raises(ValueError, match="threads 2 there, 1 here"):
+        together(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
+
+
+# ---- processors ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cores, hosts, shares, crowd", [
+    ([{0, 1}, {0, 1}], "aa", [1, 1], None),
+    ([{0, 1, 2, 3}, {0, 1, 2, 3}], "aa", [2, 2], None),
+    ([{0}, {1}], "aa", [1, 1], "each rank is bound to 1 of 2 processors"),
+    ([{0}, {0}], "aa", [1, 1], "on a 2 ranks × 1 threads share 1 processors"),
+    ([{0, 1}, {0, 1, 2}], "ab", [2, 3], None),
+])
+def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, crowd):
+    class Placed(ranks.Alone):
+        def __init__(self, rank):
+            self.rank = rank
+            self.count = 2
+
+        def everyones(self, value):
+            return list(zip(hosts, cores))
+
+    found = []
+    for rank in (0, 1):
+        monkeypatch.setattr(pools, "host", lambda: hosts[rank])
+        monkeypatch.setattr(pools, "processors", lambda: cores[rank])
+        found.append(pools.available(Placed(rank)))
+    assert found == shares
+    each = 1 if crowd is None or "share" in crowd else 2
+    if crowd and "bound" in crowd:
+        assert pools.crowded(Placed(0), 1) == ""
+        cores[:] = [{0}, {1, 2, 3}]
+        crowd = "each rank is bound to 1 of 4 processors"
+    told = pools.crowded(Placed(0), each)
+    assert (crowd in told) if crowd else told == ""
 
 
 # ---- one process --------------------------------------------------------------------------------
@@ -164,115 +392,7 @@ def test_a_state_is_cut_where_its_rows_go_and_put_together_again():
     assert whole(ALONE, None) is None and cut(ALONE, 2, None) is None
 
 
-# ---- a command ----------------------------------------------------------------------------------
-
-
-def test_a_run_is_told_once_and_goes_on_with_other_ranks(run, tmp_path):
-    code, lines, err = command(run, 2, *COPY, "--epochs", "1")
-    assert code == 0, err
-    assert sum("parameters; 300 pairs" in line for line in lines) == 1
-    assert "2 ranks × 1 thread" in err
-    code, lines, err = command(run, 1, *COPY[:-4], "--threads", "2", *COPY[-2:], "--epochs", "2")
-    assert code == 0, err
-    assert any("on 1 ranks × 2 threads, 2 × 1 before: sums are bit-identical" in line
-               for line in lines), lines
-    half = Translator.load(tmp_path / "run").model.vector.tobytes()
-    shutil.rmtree(tmp_path / "run")
-    assert command(run, 2, *COPY, "--epochs", "2")[0] == 0
-    assert Translator.load(tmp_path / "run").model.vector.tobytes() == half
-    code, lines, err = command(run, 2, "evaluate", "run", "--threads", "1")
-    assert code == 0 and any("seed 0, 2 threads;" in line for line in lines)
-    code, alone, err = command(run, 1, "evaluate", "run", "--threads", "2")
-    assert alone == lines
-    code, lines, err = command(run, 3, *COPY, "--epochs", "3")
-    assert code == 2
-    assert err.count("numpy-attention: error") == 1 and "threads 2 there, 3 now" in err
-
-
-@pytest.mark.parametrize("words, message", [
-    (["heatmap", "run", "--output", "x.png"], "2 ranks have nothing to share in heatmap"),
-    (["train", "--corpus", "nothing"], "corpus 'nothing' is unknown"),
-    ([*COPY, "--batch-size", "1"], "2 ranks for batches of 1 rows: expected a row for each, so "
-                                   "start fewer, or give a larger --batch-size"),
-])
-def test_what_is_refused_is_told_once(run, words, message):
-    code, lines, err = command(run, 2, *words)
-    assert code == 2 and err.count(f"numpy-attention: error: {message}") == 1
-
-
-@pytest.mark.parametrize("what, value, message", [
-    ("version", "9.9", "numpy_attention 9.9 there, "),
-    ("text", "", "training text"), ("seed", "3", "settings"),
-    ("threads", "", "threads 2 there, 1 here"),
-])
-def test_ranks_that_disagree(run, what, value, message):
-    code, lines, err = run(2, CASES, "alone", 1, what, value)
-    assert code == 0, err
-    for told in by_rank(lines).values():
-        assert re.match(r"rank 1 on \S+ does not agree with rank 0 on \S+: " + message, told[0])
-
-
-@pytest.mark.parametrize("case, message", [
-    ("failed", "rank 1 on .*: numpy-attention: error: no such thing here"),
-    ("broken", "rank 1 on .*: KeyError: 'forgotten'"),
-])
-def test_a_rank_that_fails_alone_is_named_and_ends_all(run, case, message):
-    code, lines, err = run(2, CASES, case, 1)
-    assert code not in (0, None) and re.search(message, err)
-
-
-def test_a_missing_engine(tmp_path):
-    (tmp_path / "mpi4py.py").write_text("")
-    for rank, expected in (("0", 1), ("1", 0)):
-        environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": rank,
-                       "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-        done = subprocess.run([sys.executable, "-m", "numpy_attention.cli.main", *COPY],
-                              env=environment, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 2
-        told = "error: ranks are started, and the engine that joins them is missing"
-        assert done.stderr.count(told) == expected
-        assert 'pip install -e ".[cluster]"' in done.stderr or not expected
-
-
-# ---- signals and deaths -------------------------------------------------------------------------
-
-LONG = [*COPY[:-2], "--pairs", "6000", "--epochs", "500", "--save-steps", "5", "--run", "run"]
-
-
-def at_work(start, folder):
-    """An mpirun of two ranks whose training has written a checkpoint."""
-    path = folder / "run" / "checkpoint.npz"
-    before = path.stat().st_mtime_ns if path.exists() else 0
-    process = start(2, "-m", "numpy_attention.cli.main", *LONG)
-    end = time.monotonic() + 60
-    while not path.exists() or path.stat().st_mtime_ns == before:
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.05)
-    return process
-
-
-def children(process):
-    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True,
-                          text=True)
-    return [int(number) for number in done.stdout.split()]
-
-
-def test_a_polite_end_saves_once_and_a_dead_rank_ends_all(start, tmp_path):
-    process = at_work(start, tmp_path)
-    process.send_signal(signal.SIGUSR1)
-    out, err = process.communicate(timeout=60)
-    assert err.count("saved to run/checkpoint.npz; the same command resumes it") == 1
-    process = at_work(start, tmp_path)
-    time.sleep(1)
-    os.kill(children(process)[1], signal.SIGKILL)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode not in (0, None)
-    assert "rank 1" in err and "signal 9 (Killed)" in err
-    assert Translator.load(tmp_path / "run").model.size             # its checkpoint is whole
-    process = at_work(start, tmp_path)
-    os.kill(children(process)[0], signal.SIGTERM)                   # one rank alone is asked
-    out, err = process.communicate(timeout=60)
-    assert err.count("saved to run/checkpoint.npz; the same command resumes it") == 1
+# ---- signals ------------------------------------------------------------------------------------
 
 
 def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing(monkeypatch):

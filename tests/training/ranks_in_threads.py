@@ -1,0 +1,93 @@
+"""Ranks of one process: threads that exchange as mpi4py's communicators do, for quick tests.
+
+What real ones do is in test_ranks.py.
+"""
+
+import pickle
+import threading
+
+import numpy as np
+
+from numpy_attention.training.ranks import Ranks
+
+IN_PLACE = object()
+PATIENCE = 60
+
+
+class Comm:
+    """As much of an mpi4py communicator as Ranks uses."""
+
+    def __init__(self, rank, slots, barrier):
+        self.rank = rank
+        self.slots = slots
+        self.barrier = barrier
+
+    def Get_rank(self):
+        return self.rank
+
+    def Get_size(self):
+        return len(self.slots)
+
+    def Dup(self):
+        return self
+
+    def allgather(self, value):
+        self.slots[self.rank] = pickle.dumps(value)
+        self.barrier.wait(PATIENCE)
+        found = [pickle.loads(one) for one in self.slots]
+        self.barrier.wait(PATIENCE)
+        return found
+
+    def bcast(self, value):
+        return self.allgather(value)[0]
+
+    def Alltoallv(self, send, receive):
+        vector, (counts, starts) = send
+        parts, (lengths, begins) = receive
+        flat = parts.reshape(-1)
+        mine = [vector[start:start + count] for count, start in zip(counts, starts)]
+        for got, length, begin in zip(self.allgather(mine), lengths, begins):
+            assert len(got[self.rank]) == length
+            flat[begin:begin + length] = got[self.rank]
+
+    def Allgatherv(self, send, receive):
+        assert send is IN_PLACE
+        vector, (counts, starts) = receive
+        start = starts[self.rank]
+        own = vector[start:start + counts[self.rank]]
+        for got, count, start in zip(self.allgather(own), counts, starts):
+            vector[start:start + count] = got
+
+
+def together(count, do):
+    """[what do(Ranks) gives on each of so many ranks]; the first error is raised."""
+    slots, barrier = [None] * count, threading.Barrier(count)
+    given, errors = [None] * count, []
+
+    def run(rank):
+        try:
+            given[rank] = do(Ranks(Comm(rank, slots, barrier), IN_PLACE))
+        except BaseException as error:
+            errors.append(error)
+            barrier.abort()
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    real = [error for error in errors if not isinstance(error, threading.BrokenBarrierError)]
+    if real or errors:
+        raise (real or errors)[0]
+    return given
+
+
+def same(given):
+    """What all ranks have given, which is the same, bit for bit."""
+    first, *others = given
+    for other in others:
+        if isinstance(first, np.ndarray):
+            assert first.tobytes() == other.tobytes()
+        else:
+            assert first == other
+    return first
