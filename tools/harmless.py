@@ -5,6 +5,25 @@ One that explains no survivor any more is reported as STALE.
 """
 
 HARMLESS = {
+    "what an argument says is the default of TranslatorTraining, of WriterTraining or of a score": [
+        "numpy_attention/recipes/* argument left out: TranslatorTraining(*optimizer='adam'*",
+        "numpy_attention/recipes/* argument left out: TranslatorTraining(*clip=1.0*",
+        "numpy_attention/recipes/* argument left out: TranslatorTraining(*batch_size=64*",
+    ],
+    "the neighbour of 0 on the way to 1 is the one on the way to 2": [
+        "numpy_attention/training/optimizers.py : constant: 1 → 2",
+    ],
+    "how many batches an epoch has, whatever their order": [
+        "numpy_attention/training/snapshot.py _check_place: arguments: "
+        "trainer.order(saved['seed'], epochs) → trainer.order(epochs, saved['seed'])",
+    ],
+    "whether two files are one is asked the same either way round": [
+        "numpy_attention/training/lock.py _is: arguments: os.path.samestat(*",
+    ],
+    "no array is as long as the file that holds it": [
+        "numpy_attention/training/archive.py _check_members: compare: member.file_size > size → "
+        "member.file_size >= size",
+    ],
     "a shortcut: what it lets through too many is sorted and cut two lines below": [
         "numpy_attention/decoding/beam.py _largest: compare: count < len(flat) → *",
         "numpy_attention/decoding/beam.py _largest: sign: -flat → flat",

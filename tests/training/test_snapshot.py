@@ -86,6 +86,8 @@ def said(**entries):
     (said(epoch=3), "'trainer.epoch' is 3, expected 2, the epochs of its history"),
     (said(position=10**6), "'trainer.position' is 1000000, expected at most 8, the batches"),
     (said(position=1), "1 batches of 0 tokens"),
+    (said(position=1, epoch_tokens=5), "1 batches of 0 tokens, or of 0 seconds"),
+    (said(position=1, epoch_seconds=5.0), "1 batches of 0 tokens, or of 0 seconds"),
     (said(seed="7"), "entry 'trainer.seed' is \"7\", expected a whole number"),
     (said(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
     (said(history=[{}]), r"it has no 'trainer.history\[0\].epoch'"),
@@ -117,3 +119,11 @@ def test_a_long_optimizer_is_not_told_whole(tmp_path):
     checkpoint.save(path, arrays, about | {"optimizer": "a" * 999})
     with pytest.raises(ValueError, match="was trained with a{200}…, now Adam"):
         run.resume()
+
+
+def test_a_run_goes_on_behind_the_last_batch_of_an_epoch(tmp_path):
+    path = tmp_path / "run.npz"
+    changed(path, said(position=8, epoch_tokens=5, epoch_seconds=5.0))
+    run = trainer(path=path)
+    assert run.resume() and run.position == 8
+    assert run.fit(3)[-1]["epoch"] == 3

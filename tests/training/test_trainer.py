@@ -255,3 +255,73 @@ def test_a_trainer_without_validation_keeps_the_last_epoch():
     history = run.fit(1)
     last = run.model.vector.copy()
     assert "valid_loss" not in history[0] and np.array_equal(run.use_best().vector, last)
+
+
+class Nothing:
+    """An object with none of the methods that are asked for."""
+
+
+@pytest.mark.parametrize("settings, message", [
+    (dict(model=Nothing()), "^model .*Nothing"),
+    (dict(optimizer=Nothing()), "^optimizer .*Nothing"),
+    (dict(train=Nothing()), "^train .*Nothing"), (dict(train=None), "^train is None"),
+    (dict(valid=Nothing()), "^valid .*Nothing"),
+    (dict(schedule=3), "schedule is 3"), (dict(about=[1]), r"about is \[1\]"),
+    (dict(about={"a": object()}), "about cannot be kept in a checkpoint: .*; expected a dict"),
+])
+def test_what_is_no_part_of_a_training(settings, message):
+    plain = trainer()
+    rest = dict(model=plain.model, optimizer=plain.optimizer, train=plain.train,
+                rng=np.random.default_rng(3))
+    with pytest.raises(TypeError, match=message):
+        Trainer(**rest | settings)
+
+
+@pytest.mark.parametrize("settings, message", [
+    (dict(patience=0), "patience = 0"), (dict(save_steps=0), "save_steps = 0"),
+    (dict(threads=0), "threads = 0"), (dict(average="row"), "average = 'row'"),
+    (dict(clip=0.0), "clip = 0.0: expected a positive norm; math.inf clips nothing"),
+])
+def test_numbers_of_a_training_that_may_not_be(settings, message):
+    with pytest.raises(ValueError, match=message):
+        trainer(**settings)
+
+
+def test_the_smallest_numbers_that_may_be(tmp_path):
+    run = trainer(clip=1e-300, patience=1, save_steps=1, threads=1, path=tmp_path / "run.npz")
+    assert run.fit(0) == [] and run.fit(1, minutes=0) == []
+    assert len(run.fit(1, minutes=float("inf"))) == 1
+    for epochs, minutes, message in ((-1, None, "epochs = -1"), (1.5, None, "epochs = 1.5"),
+                                     (1, -1, "minutes = -1: expected a number of at least 0"),
+                                     (1, "x", "minutes = 'x'")):
+        with pytest.raises((ValueError, TypeError), match=message):
+            run.fit(epochs, minutes)
+
+
+def test_a_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(IsADirectoryError, match="path is the folder .*: expected the name of a f"):
+        trainer(path=tmp_path)
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
+    run = trainer(path=tmp_path / "run.npz", clip=np.float32(2), threads=np.int64(1))
+    assert type(run.clip) is float and type(run.threads) is int
+    run.fit(1)
+    assert trainer(path=tmp_path / "run.npz", clip=2.0).resume()
+
+
+@pytest.mark.parametrize("rate", [-1.0, math.nan, None, "1"])
+def test_a_schedule_that_gives_no_share_is_told(rate):
+    run = trainer(schedule=lambda step, epoch: rate)
+    told = "what the schedule gives .*: expected a share"
+    with pytest.raises((ValueError, TypeError), match=told):
+        run.fit(1)
+
+
+def test_alone_ends_with_its_block(tmp_path):
+    run = trainer(path=tmp_path / "run.npz")
+    with run.alone(), run.alone():
+        assert (tmp_path / "run.npz.lock").exists()
+    assert not (tmp_path / "run.npz.lock").exists()
+    with run.alone():
+        assert (tmp_path / "run.npz.lock").exists()
