@@ -21,15 +21,14 @@ def gather(total, other):
 
 
 @kernel
-def touched_rows(table):
-    """Which rows have a number that is not 0."""
-    found = np.zeros(table.shape[0], np.bool_)
+def touched_rows(table, found):
+    """found_i: whether row i has a number that is not 0."""
     for i in range(table.shape[0]):
+        found[i] = False
         for j in range(table.shape[1]):
             if table[i, j] != 0:
                 found[i] = True
                 break
-    return found
 
 
 @reduction

@@ -24,7 +24,7 @@ def add(ranks: Alone, twin: Any) -> None:
     """Put into a gradient twin the sum of all ranks' twins, as `ranks.add` does."""
     vector = twin.vector
     known = list(tables(twin)) if ranks.count > 1 else []
-    found = ranks.everyones([np.flatnonzero(touched_rows(table)) for _, table in known])
+    found = ranks.everyones([touched(table) for _, table in known])
     sparse = [(span, table, rows)
               for (span, table), rows in zip(known, map(union, *found))
               if len(rows) <= MOST * len(table)]
@@ -44,6 +44,13 @@ def tables(twin: Any) -> Iterator[tuple[Span, Array]]:
         if array.ndim == 2 and len(array) >= MANY:
             yield (begin, end), array
         begin = end
+
+
+def touched(table: Array) -> Array:
+    """The numbers of the rows that are not all 0."""
+    found = np.empty(len(table), bool)
+    touched_rows(table, found)
+    return np.flatnonzero(found)
 
 
 def union(*rows: Array) -> Array:

@@ -1,6 +1,8 @@
 """Ctrl-C: noted first, an ordinary KeyboardInterrupt the second time, and then as it was before."""
 
+import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -40,3 +42,31 @@ def test_outside_of_the_main_thread_nothing_is_changed():
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(work).result() == (before, 0)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing(monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    with Interrupt() as interrupt:
+        os.kill(os.getpid(), signal.SIGCONT)
+        assert interrupt.warned and not interrupt.asked
+        begin = time.monotonic()
+        assert interrupt.awaited() == 0 and not interrupt.warned
+        assert 0.5 <= time.monotonic() - begin < 0.95
+        os.kill(os.getpid(), signal.SIGCONT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupt.awaited() == signal.SIGTERM
+    monkeypatch.delenv("OMPI_COMM_WORLD_SIZE")
+    with Interrupt() as interrupt:
+        os.kill(os.getpid(), signal.SIGCONT)
+        assert not interrupt.warned
+
+
+@pytest.mark.parametrize("count, warned", [("1", False), ("2", True)])
+def test_ranks_alone_are_warned(monkeypatch, count, warned):
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", count)
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+    with Interrupt() as interrupt:
+        assert not interrupt.warned
+        signal.raise_signal(signal.SIGCONT)
+        assert interrupt.warned is warned

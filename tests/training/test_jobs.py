@@ -1,8 +1,12 @@
 """Jobs of one rank, and what a rank that works for another does; on several: test_compare_ranks."""
 
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
+from ranks_in_threads import together
 
 from numpy_attention.training import jobs
 from numpy_attention.training.interrupt import Stopped
@@ -53,3 +57,69 @@ def test_a_signal_between_two_jobs_is_kept_for_the_next():
         with pytest.raises(Stopped) as stopped:
             jobs.do(1)
     assert stopped.value.number == signal.SIGTERM and done == [0]
+
+
+class Executor(ThreadPoolExecutor):
+    """In place of mpi4py's: its one thread is rank 1, which works while rank 0 asks."""
+
+    over = None
+
+    def shutdown(self, wait=True, cancel_futures=False):
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        Executor.over.set()
+
+
+@contextmanager
+def working():
+    yield
+    assert Executor.over.wait(60)
+
+
+def two_ranks(monkeypatch, work, places):
+    """What two ranks give, and what rank 0 tells."""
+    Executor.over = threading.Event()
+    monkeypatch.setattr(jobs, "executor_of",
+                        lambda ranks: Executor(1) if ranks.is_first else working())
+    told = []
+
+    def do(ranks):
+        # rank 1 must be at its place before rank 0 asks it
+        if ranks.is_first:
+            while Worker.here is None:
+                pass
+        return handed_out(ranks, places, work, lambda *done: told.append(done))
+
+    Worker.here = None
+    return together(2, do), told
+
+
+def test_several_ranks_give_what_one_would(monkeypatch):
+    given, told = two_ranks(monkeypatch, lambda job: job * 2, "abc")
+    assert given == [["aa", "bb", "cc"]] * 2
+    assert sorted(told) == [(1, "a", "aa"), (2, "b", "bb"), (3, "c", "cc")]
+
+
+def test_the_first_error_ends_all_and_nothing_more_begins(monkeypatch, capsys):
+    done = []
+    begun = threading.Event()
+
+    def work(job):
+        done.append(job)
+        if job == "b":
+            begun.set()
+            raise KeyError(job)
+
+    with pytest.raises(KeyError, match="b"):
+        two_ranks(monkeypatch, work, "abcdef")
+    assert done == ["a", "b"]
+
+
+def test_one_of_several_numbers_of_ranks_is_one():
+    given = together(1, lambda ranks: handed_out(ranks, [1, 2], lambda job: job + 1, None))
+    assert given == [[2, 3]]
+
+
+def test_a_worker_is_not_at_work_before_it_is_asked():
+    worker = Worker(print)
+    worker._ask(signal.SIGTERM, None)
+    assert str(worker._error) == "interrupted"

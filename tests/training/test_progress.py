@@ -23,6 +23,8 @@ def test_the_bar_says_epoch_threads_and_means():
         assert bar.postfix == "loss 3333.333, perplexity inf, 6 tokens/s"
     with bar_of(1, 10, 0, 1, shown=True) as bar:
         assert bar.desc.rstrip(": ") == "epoch 1, 1 thread"
+    with bar_of(1, 10, 0, 1, shown=True, ranks=2) as bar:
+        assert bar.desc.rstrip(": ") == "epoch 1, 2 ranks × 1 thread"
     with bar_of(1, 10, 0, 1, shown=False) as bar:
         assert bar.disable
 

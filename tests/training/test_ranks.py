@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import time
 
 import at_ranks
@@ -12,9 +13,8 @@ from ranks_in_threads import Comm, same, together
 from numpy_attention.runs.agreement import expect_agreement
 from numpy_attention.runs.libraries import digest
 from numpy_attention.runs.trained import how_shared
-from numpy_attention.training import ranks, row_sums
+from numpy_attention.training import ranks
 from numpy_attention.training import threads as pools
-from numpy_attention.training.interrupt import Interrupt
 from numpy_attention.training.ranks import ALONE, Ranks, adds_as_one, outcome_of, tree, world
 from numpy_attention.training.shares import cut, shares_here, whole
 
@@ -234,68 +234,6 @@ def test_more_ranks_than_rows():
         together(3, train)
 
 
-@pytest.mark.parametrize("many, most", [(5, 0.9), (5, 0.05), (4096, 0.5)])
-def test_rows_alone_or_all_give_the_same_sum(monkeypatch, many, most):
-    monkeypatch.setattr(row_sums, "MANY", many)
-    monkeypatch.setattr(row_sums, "MOST", most)
-    assert trained("dropout", 2, 1) == trained("dropout", 1, 2)
-
-
-class Counting(Ranks):
-    """Counts the numbers that are added up."""
-
-    def add(self, vector):
-        self.added = getattr(self, "added", []) + [len(vector)]
-        super().add(vector)
-
-
-class Twin:
-    """Three tables and a bias, side by side in a vector."""
-
-    def __init__(self, vector):
-        self.vector = vector
-        self.parts = vector[:40].reshape(20, 2), vector[40:44], vector[44:104].reshape(30, 2)
-
-    def named_parameters(self):
-        return zip("abc", self.parts)
-
-
-def test_only_touched_rows_are_sent(monkeypatch):
-    monkeypatch.setattr(row_sums, "MANY", 20)
-
-    def add(ranks):
-        counting = Counting(ranks.comm, ranks._in_place)
-        twin = Twin(np.zeros(104))
-        first, bias, last = twin.parts
-        first[3 + ranks.rank] = [0, ranks.rank + 1]         # two rows of 20, one on each rank
-        bias[...] = ranks.rank
-        last[:16 - ranks.rank] = 1                          # more than half of 30
-        wanted = sum(ranks.everyones(twin.vector.copy()))
-        row_sums.add(counting, twin)
-        assert (twin.vector == wanted).all()
-        return counting.added
-
-    assert same(together(2, add)) == [2 * 2, 4 + 60]
-
-
-def test_a_table_that_nobody_has_touched(monkeypatch):
-    monkeypatch.setattr(row_sums, "MANY", 20)
-
-    def add(ranks):
-        twin = Twin(np.zeros(104))
-        row_sums.add(ranks, twin)
-        return twin.vector
-
-    assert not same(together(2, add)).any()
-
-
-def test_what_is_sent_of_a_table():
-    assert row_sums.between([(2, 5), (5, 6), (9, 10)], 10) == [(0, 2), (6, 9)]
-    assert row_sums.between([], 3) == [(0, 3)]
-    rows = np.array([4, 1]), np.array([], int), np.array([1, 7])
-    assert row_sums.union(*rows).tolist() == [1, 4, 7]
-
-
 @pytest.mark.parametrize("what, change", [
     ("settings", lambda made: setattr(made.training, "seed", 5)),
     ("initial values", lambda made: made.model.vector.fill(1)),
@@ -314,6 +252,10 @@ def test_ranks_that_disagree(what, change):
         together(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
     with pytest.raises(ValueError, match="threads 2 there, 1 here"):
         together(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
+
+
+def test_which_host_this_is():
+    assert ranks.host() == socket.gethostname()
 
 
 # ---- processors ---------------------------------------------------------------------------------
@@ -390,24 +332,3 @@ def test_a_state_is_cut_where_its_rows_go_and_put_together_again():
     again = whole(ALONE, cut(ALONE, 3, state))
     assert again[0].tolist() == list(range(7)) and again[1][0].tolist() == state[1][0].tolist()
     assert whole(ALONE, None) is None and cut(ALONE, 2, None) is None
-
-
-# ---- signals ------------------------------------------------------------------------------------
-
-
-def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing(monkeypatch):
-    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
-    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
-    with Interrupt() as interrupt:
-        os.kill(os.getpid(), signal.SIGCONT)
-        assert interrupt.warned and not interrupt.asked
-        begin = time.monotonic()
-        assert interrupt.awaited() == 0 and not interrupt.warned
-        assert time.monotonic() - begin >= 0.5
-        os.kill(os.getpid(), signal.SIGCONT)
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert interrupt.awaited() == signal.SIGTERM
-    monkeypatch.delenv("OMPI_COMM_WORLD_SIZE")
-    with Interrupt() as interrupt:
-        os.kill(os.getpid(), signal.SIGCONT)
-        assert not interrupt.warned

@@ -68,6 +68,10 @@ def test_lists_are_of_one_kind_throughout():
     assert [0, [None]] in TREE and [0, 1] not in TREE
 
 
+def test_a_value_is_cut_after_thirty_letters():
+    assert shown("a" * 29) == '"' + "a" * 29 + "…" and shown("a" * 28) == '"' + "a" * 28 + '"'
+
+
 def test_what_is_no_list_is_told():
     with pytest.raises(ValueError, match=r"its entry 'trainer.history' is \{\}, expected a list"):
         check({}, HISTORY, "trainer.history")

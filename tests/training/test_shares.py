@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from ranks_in_threads import same, together
 from small import pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches
@@ -32,6 +33,41 @@ def test_every_row_is_one_threads_and_states_stay_beside_their_rows(count, rows)
     assert len(losses) == len(threads) and sum(losses) == batch.tokens
     assert names.tolist() == [100 + row for row in range(rows)]
     assert states[:, 1].tolist() == [100 + row for row in range(rows)]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 20])
+def test_ranks_share_rows_as_their_threads_do(rows):
+    batch = PairBatches(*pairs(rows), batch_size=rows).batch(np.arange(rows))
+
+    def share(ranks):
+        with Threads(2, ranks) as pool:
+            assert (pool.shares, pool.first) == (6, 2 * ranks.rank)
+            parts = cut(ranks, 2, np.arange(rows))
+            losses, after = shared(pool, batch, parts, lambda k, part, before: (
+                float(part.rows[0]), before + 100))
+            assert len(after) == len(parts or [])
+            return losses, whole(ranks, after).tolist()
+
+    losses, state = same(together(3, share))
+    first = [rows * k // min(6, rows) for k in range(min(6, rows))]
+    assert losses == first and state == [100 + row for row in range(rows)]
+
+
+def test_ranks_add_up_to_the_bits_of_as_many_threads():
+    vectors = np.random.default_rng(3).standard_normal((4, 1001)).astype(np.float32)
+
+    def add(ranks, threads):
+        twins = [translator_model().zeros_like() for _ in range(threads)]
+        for k, twin in enumerate(twins):
+            twin.vector[:] = 0
+            twin.vector[:1001] = vectors[threads * ranks.rank + k]
+        with Threads(threads, ranks) as pool:
+            norm = add_up(pool, twins)
+        return twins[0].vector.tobytes(), norm
+
+    one = same(together(1, lambda ranks: add(ranks, 4)))
+    assert same(together(2, lambda ranks: add(ranks, 2))) == one
+    assert same(together(4, lambda ranks: add(ranks, 1))) == one
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

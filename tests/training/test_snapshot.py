@@ -8,6 +8,7 @@ from small import language_trainer, trainer, translator_model
 
 from numpy_attention.training import checkpoint, snapshot
 from numpy_attention.training.optimizers import SGD
+from numpy_attention.training.ranks import Alone
 from numpy_attention.trees import leaves
 
 
@@ -127,3 +128,36 @@ def test_a_run_goes_on_behind_the_last_batch_of_an_epoch(tmp_path):
     run = trainer(path=path)
     assert run.resume() and run.position == 8
     assert run.fit(3)[-1]["epoch"] == 3
+
+
+def test_on_how_many_ranks_a_run_was_is_kept(tmp_path):
+    path = tmp_path / "run.npz"
+    run = trainer(path=path, threads=2)
+    assert run.ranks_before == 1
+    run.save()
+    arrays, about = checkpoint.load(path)
+    assert about["trainer"]["ranks"] == 1
+    about["trainer"]["ranks"] = 2
+    checkpoint.save(path, arrays, about)
+    assert run.resume() and run.ranks_before == 2
+    del about["trainer"]["ranks"]                           # as 0.2.0 wrote it
+    checkpoint.save(path, arrays, about)
+    assert run.resume() and run.ranks_before == 1
+    checkpoint.save(path, arrays, about | {"trainer": about["trainer"] | {"ranks": 0}})
+    with pytest.raises(ValueError, match="'trainer.ranks' is 0, expected a whole number"):
+        run.resume()
+
+
+class Three(Alone):
+    """Three ranks, of which this is the first, without the others."""
+
+    count = 3
+
+
+def test_shares_that_ranks_cannot_take(tmp_path):
+    trainer(path=tmp_path / "run.npz", threads=2).save()
+    run = trainer(path=tmp_path / "run.npz", threads=3, ranks=Three())
+    assert run.ranks_before == 3
+    with pytest.raises(ValueError, match="was trained in 2 shares, threads of all ranks together, "
+                                         "which 3 ranks cannot take alike"):
+        run.resume()

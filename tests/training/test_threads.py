@@ -11,7 +11,9 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.training import threads
-from numpy_attention.training.threads import Threads, available, keep_freed_memory
+from numpy_attention.training.ranks import Alone
+from numpy_attention.training.threads import (
+    Threads, available, keep_freed_memory, threads_that_pay)
 
 
 def library_threads(kind):
@@ -202,3 +204,15 @@ def test_systems_without_mallopt_are_left_alone(monkeypatch):
     assert asked == [None]
     monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: object())          # as musl's
     keep_freed_memory()
+
+
+def test_what_makes_a_step_large_enough_for_threads(monkeypatch):
+    class Two(Alone):
+        count = 2
+
+        def everyones(self, value):
+            return [value, value + 1]
+
+    monkeypatch.setattr(threads, "available", lambda ranks: 3)
+    assert threads_that_pay(300_000_000) == 1 and threads_that_pay(300_000_001) == 3
+    assert threads_that_pay(10**12, Two()) == 6 and threads_that_pay(1, Two()) == 2

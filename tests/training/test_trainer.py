@@ -13,6 +13,7 @@ from numpy_attention.training import threads
 from numpy_attention.training.diagnosis import NonFiniteError
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.optimizers import SGD
+from numpy_attention.training.ranks import Alone
 from numpy_attention.training.schedules import Decay
 from numpy_attention.training.threads import available
 from numpy_attention.training.trainer import Trainer
@@ -325,3 +326,12 @@ def test_alone_ends_with_its_block(tmp_path):
     assert not (tmp_path / "run.npz.lock").exists()
     with run.alone():
         assert (tmp_path / "run.npz.lock").exists()
+
+
+def test_threads_that_ranks_cannot_share_are_told_at_once():
+    class Two(Alone):
+        count = 2
+
+    with pytest.raises(ValueError, match="3 threads and 2 ranks: expected as many threads on each"):
+        trainer(threads=3, ranks=Two())
+    assert trainer(threads=4, ranks=Two()).threads_here() == 2

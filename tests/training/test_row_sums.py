@@ -1,0 +1,114 @@
+"""Touched rows alone: the same sum as of whole tables, and only they are sent."""
+
+import at_ranks
+import numpy as np
+import pytest
+from ranks_in_threads import same, together
+
+from numpy_attention.runs.libraries import digest
+from numpy_attention.training import row_sums
+from numpy_attention.training.ranks import ALONE, Ranks
+
+
+def trained(count, threads):
+    def train(ranks):
+        made = at_ranks.translator()
+        made.fit(at_ranks.pairs(93), at_ranks.pairs(25, 2), None, threads, False, ranks)
+        return digest(made.model.vector.tobytes())
+
+    return same(together(count, train))
+
+
+@pytest.mark.parametrize("many, most", [(5, 0.9), (5, 0.05), (4096, 0.5)])
+def test_rows_alone_or_all_give_the_same_sum(monkeypatch, many, most):
+    monkeypatch.setattr(row_sums, "MANY", many)
+    monkeypatch.setattr(row_sums, "MOST", most)
+    assert trained(2, 1) == trained(1, 2)
+
+
+class Counting(Ranks):
+    """Counts the numbers that are added up."""
+
+    def add(self, vector):
+        self.added = getattr(self, "added", []) + [len(vector)]
+        super().add(vector)
+
+
+class Twin:
+    """Three tables and a bias, side by side in a vector."""
+
+    def __init__(self, vector):
+        self.vector = vector
+        self.parts = vector[:40].reshape(20, 2), vector[40:44], vector[44:104].reshape(30, 2)
+
+    def named_parameters(self):
+        return zip("abc", self.parts)
+
+
+def test_only_touched_rows_are_sent(monkeypatch):
+    monkeypatch.setattr(row_sums, "MANY", 20)
+
+    def add(ranks):
+        counting = Counting(ranks.comm, ranks._in_place)
+        twin = Twin(np.zeros(104))
+        first, bias, last = twin.parts
+        first[3 + ranks.rank] = [0, ranks.rank + 1]         # two rows of 20, one on each rank
+        bias[...] = ranks.rank
+        last[:16 - ranks.rank] = 1                          # more than half of 30
+        wanted = sum(ranks.everyones(twin.vector.copy()))
+        row_sums.add(counting, twin)
+        assert (twin.vector == wanted).all()
+        return counting.added
+
+    assert same(together(2, add)) == [2 * 2, 4 + 60]
+
+
+def test_a_table_that_nobody_has_touched(monkeypatch):
+    monkeypatch.setattr(row_sums, "MANY", 20)
+
+    def add(ranks):
+        twin = Twin(np.zeros(104))
+        row_sums.add(ranks, twin)
+        return twin.vector
+
+    assert not same(together(2, add)).any()
+
+
+def test_what_is_sent_of_a_table():
+    assert row_sums.between([(2, 5), (5, 6), (9, 10)], 10) == [(0, 2), (6, 9)]
+    assert row_sums.between([], 3) == [(0, 3)]
+    rows = np.array([4, 1]), np.array([], int), np.array([1, 7])
+    assert row_sums.union(*rows).tolist() == [1, 4, 7]
+
+
+def test_a_table_of_half_its_rows_is_sent_by_rows(monkeypatch):
+    monkeypatch.setattr(row_sums, "MANY", 20)
+
+    def add(ranks):
+        counting = Counting(ranks.comm, ranks._in_place)
+        twin = Twin(np.zeros(104))
+        twin.parts[0][:10] = 1
+        row_sums.add(counting, twin)
+        return counting.added
+
+    assert same(together(2, add)) == [10 * 2, 4]
+
+
+def test_a_large_table_is_one_of_4096_rows():
+    def of(rows):
+        vector = np.zeros(2 * rows)
+
+        class One:
+            def named_parameters(self):
+                yield "E", vector.reshape(rows, 2)
+
+        return len(list(row_sums.tables(One())))
+
+    assert of(4096) == 1 and of(4095) == 0
+
+
+def test_one_process_has_nothing_to_look_for(monkeypatch):
+    monkeypatch.setattr(row_sums, "tables", None)
+    twin = Twin(np.ones(104))
+    row_sums.add(ALONE, twin)
+    assert (twin.vector == 1).all()
