@@ -315,3 +315,15 @@ def test_gold_links_have_no_error_and_every_error_rate_is_a_share(sets):
     assert metrics.alignment_error_rate([pair.sure for pair in pairs], pairs) == 0
     assert metrics.alignment_error_rate([{(0, 0)}] * len(pairs), pairs) >= 0
     assert 0 <= metrics.diagonal_pointing(pairs) <= 1
+
+
+def test_pointing_along_the_diagonal_by_hand():
+    for target, links in ((1, {(0, 0)}), (2, {(0, 0), (2, 1)}), (3, {(0, 0), (1, 1), (2, 2)})):
+        pair = Pair(("a", "b", "c"), ("x",) * target, sure=links)
+        assert metrics.diagonal_pointing([pair]) == 1.0
+
+
+def test_tokens_that_were_cut_already_are_no_reason_to_warn(caplog):
+    sentences = ["a b c d ."] * 101
+    assert metrics.bleu(sentences, sentences, tokenize="none").score == pytest.approx(100)
+    assert not caplog.records

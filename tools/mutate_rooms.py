@@ -111,7 +111,7 @@ class Noticing:
             return json.loads(out.read_text(encoding="utf-8"))
 
     def tests(self, mutant):
-        """Its own file's tests that run it, the quickest first; then others, up to SECONDS."""
+        """Its own tests that run it, the quickest first; then others, up to SECONDS."""
         lines = self.lines.get(mutant.file, {})
         inside = Path(mutant.file).relative_to("numpy_attention")
         own = f"tests/{(inside.parent / f'test_{inside.stem}').as_posix()}"
@@ -122,10 +122,16 @@ class Noticing:
         if not found:           # a file of tables: whatever tests its room
             own = f"tests/{inside.parent.as_posix()}/"
             found = {test for test in self.seconds if test.startswith(own)}
+        owners = tuple(f"{name}-" for name in {mutant.function, mutant.function.split(".")[0]})
+
+        def is_own(test):
+            """Of its own file, or of wrong arguments for what it is in."""
+            return test.startswith(own) or test.partition("[")[2].startswith(owners)
+
         chosen = []
         spent = 0.0
-        for test in sorted(found, key=lambda test: (not test.startswith(own), self.seconds[test])):
-            if not test.startswith(own):
+        for test in sorted(found, key=lambda test: (not is_own(test), self.seconds[test])):
+            if not is_own(test):
                 spent += self.seconds[test]
                 if spent > SECONDS:
                     break

@@ -233,3 +233,12 @@ def test_tiny_shakespeare(folder):
 def test_find_corpus_returns_the_record():
     assert find_corpus("ptb").origin == "downloaded"
     assert find_corpus("ptb", "text") is CORPORA["ptb"]
+
+
+@pytest.mark.parametrize("settings, message", [
+    (dict(count=0), "count = 0"), (dict(min_length=0), "min_length = 0"),
+    (dict(max_length=0), "max_length = 0"), (dict(rng=5), "rng is int"),
+])
+def test_limits_of_a_corpus_that_ships(settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        load_parallel("bible-en-es", "valid", part="clauses", **settings)

@@ -155,3 +155,16 @@ def test_what_a_checkpoint_keeps(folder):
         assert selected(saved).saved() == saved
         with pytest.raises(FileNotFoundError, match="a.txt does not exist"):
             selected(saved).load("train")
+
+
+@pytest.mark.parametrize("settings, error, message", [
+    (dict(lowercase="yes"), TypeError, "lowercase"), (dict(tokenize=1), TypeError, "tokenize"),
+    (dict(digest=3), TypeError, "digest is 3"),
+    (dict(max_length=0), ValueError, "max_length = 0"), (dict(count=0), ValueError, "count = 0"),
+    (dict(held_out_seed=-1), ValueError, "held_out_seed = -1"),
+])
+def test_settings_that_cannot_be(tmp_path, settings, error, message):
+    for name in ("source", "target"):
+        (tmp_path / name).write_text("a b\nc d\ne f\ng h\n")
+    with pytest.raises((error, ValueError), match=message):
+        OwnPairs(tmp_path / "source", tmp_path / "target", **settings)

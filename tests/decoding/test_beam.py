@@ -1,5 +1,7 @@
 """Beam search on models whose best translation is known, and on translators."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,3 +104,8 @@ def test_the_order_of_a_beam_and_greedy_within_it(seed, beam, penalty):
         assert len({tuple(hypothesis.ids) for hypothesis in hypotheses}) == beam
         assert [hypothesis.ids for hypothesis in alone] == [one.ids]
         assert alone[0].log_probability == pytest.approx(one.log_probability, abs=1e-12)
+
+
+def test_five_hypotheses_ranked_by_their_means_unless_told():
+    how = inspect.signature(beam_search).parameters
+    assert (how["beam"].default, how["length_penalty"].default) == (5, 1.0)

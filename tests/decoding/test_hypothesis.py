@@ -7,7 +7,7 @@ from tables import Table, V, searches
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
-from numpy_attention.decoding.hypothesis import Hypothesis, forbid, longest
+from numpy_attention.decoding.hypothesis import Hypothesis, expect_penalty, forbid, longest
 
 
 def test_a_hypothesis_knows_its_words_and_its_score():
@@ -70,3 +70,17 @@ def test_a_model_without_probabilities_is_an_error(rng, search, bad):
     table.log_p[1, 1, V - 1] = np.nan
     with pytest.raises(ArithmeticError, match=message):
         search(table, source, source > 0)
+
+
+@pytest.mark.parametrize("penalty, holds", [(100, True), (-100, True), (100.5, False),
+                                            (-100.5, False)])
+def test_the_largest_penalty(penalty, holds):
+    if holds:
+        expect_penalty(penalty)
+    else:
+        with pytest.raises(ValueError, match="length_penalty = .*: expected a number from -100"):
+            expect_penalty(penalty)
+
+
+def test_no_sentence_has_no_length():
+    assert longest(np.ones((3, 0), bool), 5).shape == (0,)

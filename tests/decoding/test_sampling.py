@@ -7,7 +7,7 @@ import pytest
 
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK
-from numpy_attention.decoding.sampling import choose, read, sample
+from numpy_attention.decoding.sampling import Reading, choose, read, sample
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.language_model import LanguageModel
 
@@ -222,3 +222,12 @@ def test_of_equals_the_earlier_stays():
     for number, chosen in ((0.1, first), (0.5, second), (0.9, third)):
         assert choose(log_p, Draws(number), top_k=3) == chosen
         assert choose(log_p, Draws(number), top_p=1e-9) == first
+
+
+def test_a_start_without_an_array_is_refused():
+    class Model:
+        def next(self, tokens, state):
+            raise NotImplementedError
+
+    with pytest.raises(TypeError, match=r"start holds \[0.5\].*: expected a Reading, as `read` g"):
+        sample(Model(), Reading([0.5], [], None), np.random.default_rng(0), 3)

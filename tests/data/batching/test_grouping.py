@@ -1,5 +1,7 @@
 """Sequences side by side: padded, grouped by length, shared out."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,3 +70,8 @@ def test_every_sequence_is_in_one_group(lengths, batch_size, block, seed):
     assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
     assert max(map(len, groups)) <= batch_size
     assert len(groups) == -(-len(lengths) // batch_size)
+
+
+def test_blocks_of_twenty_batches_unless_told():
+    """As in Bahdanau et al. 2015, appendix B.2."""
+    assert inspect.signature(grouped).parameters["block"].default == 20
