@@ -9,8 +9,9 @@
 R hosts of one thread. compute(rows) = fixed + rows · each, fitted to steps of fewer rows on one
 host (the optimizer's update is in what is fixed). A sum sends (R − 1)/R of its bytes to the others
 and gets as much back, in 2 (R − 1) rounds; an agreement takes 2 log₂ R. Bandwidth and latency are
-fitted to sums by size over each link, so the copying and adding of a host are in them. Of an
-embedding the touched rows alone are sent, while there are at most `row_sums.MOST` of them.
+fitted to sums by size over each link and to messages of 8 bytes, so the copying and adding of a
+host are in them. Of an embedding the touched rows alone are sent, while they are at most
+`row_sums.MOST` of it.
 
 Left out: hosts that are slower at times, a switch that is shared, sums of unlike sizes. One model
 stands for large ones: (a) with other sizes, its rows computed at the floating-point rate of (a).
@@ -133,9 +134,9 @@ def not_negative(columns, seconds):
 
 
 def fit_link(name, lines):
-    """From lines of kind "sum"."""
-    columns = ([moved(line["ranks"], line["bytes"]) for line in lines],
-               [rounds(line["ranks"], 1) for line in lines])
+    """From lines of kind "sum", and of "ping", which is one round of no bytes to speak of."""
+    columns = ([moved(line["ranks"], line.get("bytes", 0)) for line in lines],
+               [rounds(line["ranks"], 1) if line["kind"] == "sum" else 1 for line in lines])
     return Link(name, *not_negative(columns, [np.median(line["seconds"]) for line in lines]))
 
 
@@ -258,7 +259,8 @@ def read(path):
         raise ValueError(f"{path} needs the lines of ranks.py, model a among them, and of "
                          "two_hosts.py: run both with --output")
     costs = {name: fit_cost(name, of("rows", "model", name)) for name in names}
-    return costs, [fit_link(name, of("sum", "link", name)) for name in links], lines
+    alone = {name: of("sum", "link", name) + of("ping", "link", name) for name in links}
+    return costs, [fit_link(name, found) for name, found in alone.items()], lines
 
 
 def main():

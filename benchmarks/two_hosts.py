@@ -27,7 +27,7 @@ from versus_pytorch import names_of
 
 NEEDED = ("ip", "tc", "unshare", "mpirun")
 NETWORK = "10.213.77"
-BURST = 64_000                  # bytes that may pass at once, at most
+BURST = 64_000                  # bytes that may pass at once, for each Gbit/s: half a millisecond's
 NAMED = 'hostname "$0"; exec "$@"'
 
 # what mpirun starts its daemon with: host, and the words of a command for that host's shell
@@ -87,8 +87,9 @@ class Link:
             run("ip", "-n", host, "address", "add", f"{NETWORK}.{n}/24", "dev", cable)
             run("ip", "-n", host, "link", "set", "lo", "up")
             run("ip", "-n", host, "link", "set", cable, "up")
+            burst = round(BURST * max(1, self.gigabits))
             run("tc", "-n", host, "qdisc", "add", "dev", cable, "root", "handle", "1:", "tbf",
-                "rate", f"{self.gigabits:g}gbit", "burst", BURST, "latency", "50ms")
+                "rate", f"{self.gigabits:g}gbit", "burst", burst, "latency", "50ms")
             if self.delay and self.netem:
                 run("tc", "-n", host, "qdisc", "add", "dev", cable, "parent", "1:1", "netem",
                     "delay", f"{self.delay:g}ms", "limit", 100_000)

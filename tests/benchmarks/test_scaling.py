@@ -57,10 +57,10 @@ def test_where_it_breaks():
 
 
 def test_the_fit_finds_what_made_the_figures():
-    lines = [{"ranks": ranks, "bytes": size,
+    lines = [{"kind": "sum", "ranks": ranks, "bytes": size,
               "seconds": [moved(ranks, size) * 2e-9 + rounds(ranks, 1) * 3e-5]}
              for ranks in (2, 4) for size in (1e5, 1e6, 1e7)]
-    link = fit_link("made up", lines)
+    link = fit_link("made up", lines + [{"kind": "ping", "ranks": 2, "seconds": [3e-5]}])
     assert link.byte == pytest.approx(2e-9)
     assert link.round == pytest.approx(3e-5)
 
