@@ -223,7 +223,7 @@ def draw(costs, links):
         ax.set_xlabel("hosts of one thread (log scale)")
     for ax in panels[:, 0]:
         ax.set_ylabel("efficiency")
-    panels[0, -1].legend(fontsize=8, title="model")
+    panels[0, -1].legend(fontsize=8, title="model", title_fontsize=8)
     figure.suptitle("A model, not a measurement: compute + bytes / bandwidth + rounds · latency,\n"
                     "fitted to runs of one and two hosts; ✕: the first below 0.5", fontsize=11)
     return figure
