@@ -223,7 +223,7 @@ def draw(costs, links):
         ax.set_xlabel("hosts of one thread (log scale)")
     for ax in panels[:, 0]:
         ax.set_ylabel("efficiency")
-    panels[0, -1].legend(fontsize=8, title="model")
+    panels[0, -1].legend(fontsize=8, title="model", title_fontsize=8)
     figure.suptitle("A model, not a measurement: compute + bytes / bandwidth + rounds · latency,\n"
                     "fitted to runs of one and two hosts; ✕: the first below 0.5", fontsize=11)
     return figure
@@ -232,8 +232,9 @@ def draw(costs, links):
 def panel(ax, costs, link, efficiency):
     for n, (name, cost) in enumerate(costs.items()):
         style = curve_style(n)
-        ax.plot(POWERS, [efficiency(cost, link, hosts) for hosts in POWERS], label=f"({name})",
-                markersize=4, **style)
+        every = range(1, HOSTS + 1)             # hosts that share rows unevenly wait: a saw's teeth
+        ax.plot(every, [efficiency(cost, link, hosts) for hosts in every], label=f"({name})",
+                markersize=4, markevery=[hosts - 1 for hosts in POWERS], linewidth=1, **style)
         first = breaks(efficiency, cost, link)
         if first:
             ax.plot(first, efficiency(cost, link, first), linestyle="none", marker="x",

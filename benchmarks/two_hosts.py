@@ -27,7 +27,7 @@ from versus_pytorch import names_of
 
 NEEDED = ("ip", "tc", "unshare", "mpirun")
 NETWORK = "10.213.77"
-BURST = 64_000                  # bytes that may pass at once, for each Gbit/s: half a millisecond's
+BURST = 128_000                 # bytes that may pass at once, for each Gbit/s: a millisecond's
 NAMED = 'hostname "$0"; exec "$@"'
 
 # what mpirun starts its daemon with: host, and the words of a command for that host's shell
