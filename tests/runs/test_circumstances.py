@@ -1,7 +1,9 @@
 """What a figure depends on, told so that two of them can be compared."""
 
+import numba
 import numpy as np
 
+from numpy_attention import __version__
 from numpy_attention.data.running_text import Text
 from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.libraries import blas, digest_of
@@ -25,7 +27,8 @@ def test_another_model_seed_and_number_of_threads_are_told():
     known = circumstances(one, SENTENCES, 2)
     assert known == circumstances(same, SENTENCES, 2)
     assert (known["seed"], known["threads"], known["text"]) == (0, 2, digest_of(SENTENCES))
-    assert known["numpy"] == np.__version__
+    assert (known["numpy"], known["numba"]) == (np.__version__, numba.__version__)
+    assert (known["version"], known["blas"]) == (__version__, blas())
     changed = circumstances(other, SENTENCES, 1)
     assert {name for name in known if known[name] != changed[name]} == {
         "parameters", "seed", "threads"}
