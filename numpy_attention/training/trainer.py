@@ -51,8 +51,9 @@ class Trainer:
     ranks: the processes that train this model together, of which the first reads and writes `path`
     progress: show a bar, and print a line an epoch
 
-    The result depends on the seed and on the number of threads, on nothing else: a run that is
-    killed and resumed ends bit-identical to one that was not. TypeError: rng is no Generator;
+    The result depends on the seed and on the number of threads, on nothing else but, where
+    `ranks.adds_as_one` does not hold, how they are spread over ranks: a run that is killed and
+    resumed ends bit-identical to one that was not. TypeError: rng is no Generator;
     ValueError: an unknown average, a clip not above 0, threads that the ranks cannot share.
     """
 
