@@ -10,6 +10,7 @@ from typing import Any
 # Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed; a polite end, as
 # schedulers of clusters ask for it
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
+SOON = 0.01         # seconds until a stop that Python had to ignore comes again
 
 
 def prepare() -> None:
@@ -47,15 +48,20 @@ class Signals:
     """While it is entered, the first of SIGNALS is a Stopped: what is half-written goes.
 
     Those that follow change nothing, so that all is tidied up and told. One that is ignored, as
-    `nohup` does, stays so. Only the main thread gets signals.
+    `nohup` does, stays so. Only the main thread gets signals. A Stopped within a finalizer, which
+    Python ignores, comes again.
     """
 
     def __init__(self) -> None:
         self._kept: dict[int, Any] = {}
         self._over = False
+        self._ignored = sys.unraisablehook
+        self._again: threading.Timer | None = None
 
     def __enter__(self) -> "Signals":
         if threading.current_thread() is threading.main_thread():
+            self._ignored = sys.unraisablehook
+            sys.unraisablehook = self._repeat
             for number in (getattr(signal, name) for name in SIGNALS if hasattr(signal, name)):
                 if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                     self._kept[number] = signal.signal(number, self._stop)
@@ -69,11 +75,26 @@ class Signals:
         name = signal.Signals(number).name
         raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
+    def _repeat(self, ignored: Any) -> None:
+        """Instead of `Exception ignored in …`: the same signal once more, outside of there."""
+        from numpy_attention.training.interrupt import Stopped
+        if not isinstance(ignored.exc_value, Stopped):
+            self._ignored(ignored)
+            return
+        self._over = False
+        self._again = threading.Timer(SOON, os.kill, [os.getpid(), ignored.exc_value.number])
+        self._again.daemon = True
+        self._again.start()
+
     def over(self) -> None:
         """Whatever comes now comes too late."""
         self._over = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        if self._kept:
+            sys.unraisablehook = self._ignored
         for number, handler in self._kept.items():
             signal.signal(number, handler)

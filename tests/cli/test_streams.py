@@ -1,16 +1,18 @@
 """The standard streams and signals of a command: closed, full, left by their reader; stopped."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from numpy_attention.cli import catalogue, streams
 from numpy_attention.cli.main import main
-from numpy_attention.training.interrupt import Stopped
+from numpy_attention.training.interrupt import Interrupt, Stopped
 
 ROOT = Path(__file__).resolve().parents[2]
 ERROR = "numpy-attention: error: "
@@ -63,6 +65,49 @@ def test_a_signal_ends_a_command_in_a_line(name, status, said, monkeypatch, caps
     assert main(["corpora", "list"]) == status and tidied
     assert capsys.readouterr().err == f"numpy-attention: {said}\n"
     assert signal.getsignal(number) is before
+
+
+class Finalized:
+    """Gets a signal when it is thrown away, where Python ignores whatever is raised."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __del__(self):
+        signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_signal_within_a_finalizer_comes_again(first, monkeypatch, capsys):
+    """The first of a command; or, while it trains, the second, which an Interrupt raises."""
+    before = sys.unraisablehook
+
+    def work(options):
+        with Interrupt() if first else contextlib.nullcontext():
+            if first:
+                signal.raise_signal(signal.SIGINT)
+            thrown_away = Finalized(signal.SIGTERM)
+            del thrown_away
+            time.sleep(10)
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    begin = time.monotonic()
+    assert main(["corpora", "list"]) == 143 and time.monotonic() - begin < 5
+    said = "interrupted" if first else "ended by SIGTERM"
+    assert capsys.readouterr().err == f"numpy-attention: {said}\n"
+    assert sys.unraisablehook is before
+
+
+def test_what_else_a_finalizer_raises_is_told_as_ever(monkeypatch):
+    class Faulty:
+        def __del__(self):
+            raise ValueError("of the finalizer")
+
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: told.append(ignored.exc_value))
+    monkeypatch.setattr(catalogue, "list_corpora", lambda options: Faulty() and None)
+    assert main(["corpora", "list"]) == 0
+    assert [str(error) for error in told] == ["of the finalizer"]
 
 
 def test_a_signal_that_is_ignored_stays_so(monkeypatch):
