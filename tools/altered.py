@@ -2,9 +2,9 @@
 
     python tools/altered.py             writes tests/runs/altered.txt anew
 
-One line for each answer, of loading the run and of resuming its training: which run, the entry, and
-what is said; … stands for the value that was given. A test holds the package to that file, as
-tests/tools/refusals.txt does to the answers to wrong arguments.
+One line for each answer, of loading the run and of resuming its training: which run, the entry,
+what is said, and to which values; in the words … stands for the value. A test holds the package to
+that file, as it does to the answers to wrong arguments, tests/tools/refusals.txt.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,8 @@ OWN = {"source": "s", "target": "t", "valid_source": "v", "valid_target": "w", "
 NAMED = {"name": "bible-en", "part": "whole", "text": "t", "valid_text": "v", "characters": False,
          "count": 7}
 MISSING = object()
-VALUES = (MISSING, None, True, 0, -1, 1.5, 10**9 + 1, 10**400, "x", ["a"], {"a": 1})
+VALUES = {"missing": MISSING, "null": None, "true": True, "0": 0, "-1": -1, "1.5": 1.5,
+          "over 10⁹": 10**9 + 1, "10⁴⁰⁰": 10**400, "text": "x", "list": ["a"], "dict": {"a": 1}}
 # a value within a message, and what stands at the end of many
 GIVEN = re.compile(r" is .*?, expected")
 TAIL = re.compile(r"\); written by numpy_attention .*")
@@ -84,9 +86,12 @@ class Altered:
         lines = []
         for way in self.groups[group]:
             where = ".".join(map(str, way))
-            found = {f"{self.name}, {where}: {text}"
-                     for value in VALUES for text in self.answers_to(way, value)}
-            lines += sorted(found)
+            found = defaultdict(list)
+            for name, value in VALUES.items():
+                for text in self.answers_to(way, value):
+                    found[text].append(name)
+            lines += [f"{self.name}, {where}: {text} [{', '.join(names)}]"
+                      for text, names in sorted(found.items())]
         return lines
 
     def answers_to(self, way, value):

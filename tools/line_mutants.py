@@ -174,7 +174,7 @@ def changes(place):
             text = f"{shown(node)} → {shown(new)}"
             if isinstance(new, ast.Pass):
                 text = shown(node)
-            if shown(node) != shown(new) or SHOWN < len(ast.unparse(node)):
+            if ast.unparse(node) != ast.unparse(new):
                 found.append(Change(name, text, apply))
     return found
 

@@ -116,12 +116,10 @@ class Noticing:
         inside = Path(mutant.file).relative_to("numpy_attention")
         own = f"tests/{(inside.parent / f'test_{inside.stem}').as_posix()}"
         found = {test for line in mutant.lines for test in lines.get(str(line), ())}
-        if not found:           # run on import alone: whatever runs the file, or is meant for it
+        if not found:           # run on import alone: what runs the file, or is its room's
+            around = f"tests/{inside.parent.as_posix()}/"
             found = {test for tests in lines.values() for test in tests}
-            found |= {test for test in self.seconds if test.startswith(own)}
-        if not found:           # a file of tables: whatever tests its room
-            own = f"tests/{inside.parent.as_posix()}/"
-            found = {test for test in self.seconds if test.startswith(own)}
+            found |= {test for test in self.seconds if test.startswith((own, around))}
         owners = tuple(f"{name}-" for name in {mutant.function, mutant.function.split(".")[0]})
 
         def is_own(test):

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pytest
+import written_recipes
 
 from numpy_attention.recipes import RECIPES, results
 from numpy_attention.runs.translator import TranslatorTraining
@@ -71,3 +72,9 @@ def test_a_digest_tells_all_that_figures_depend_on():
         replace(recipe, training=Newer(**asdict(training))),
     ]
     assert {one.digest() for one in same} == {recipe.digest()}
+
+
+def test_a_recipe_is_as_it_is_written_down():
+    known = written_recipes.FILE.read_text(encoding="utf-8")
+    assert written_recipes.written() == known, (
+        "if the recipes are meant to have changed: python tools/written_recipes.py")

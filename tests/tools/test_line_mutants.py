@@ -93,6 +93,13 @@ def test_arithmetic_logic_and_tables(made):
         "{'first': total, 'second': weight} → {'first': weight, 'second': total}"]
 
 
+def test_what_is_the_same_program_is_no_mutant(tmp_path):
+    path = tmp_path / "long.py"
+    path.write_text("table = {" + ", ".join(f"'name{n}': int" for n in range(30)) + ", 'x': str}")
+    made = [mutant for mutant in mutants(path, "long.py") if "values: " in mutant.what]
+    assert len(made) == 1 and "'name29': str, 'x': int" in made[0].source
+
+
 def test_words_annotations_and_protocols_are_let_alone(made):
     text = "\n".join(str(mutant) for mutant in made)
     for let_alone in ("Adds", "weight {weight", "'how many' →", "int →", "Wide"):
