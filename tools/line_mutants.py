@@ -249,6 +249,8 @@ def left_out(node, place):
     """A statement left out, where what follows does not fail for want of a name."""
     simple = isinstance(node, (ast.Expr, ast.AugAssign, ast.Continue, ast.Break, ast.Delete))
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        if node.value is None:                          # an annotation alone
+            return
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [target.id for target in targets if isinstance(target, ast.Name)]
         if isinstance(place.function, ast.Module):

@@ -31,7 +31,6 @@ FIELDS = {
     "minutes": float,
     "threads": int,
 }
-SHOWN = 40          # characters of a value in a message
 LARGEST = 1e300     # JSON has whole numbers that no float can hold
 START = "<!-- results -->"
 END = "<!-- /results -->"
@@ -86,7 +85,6 @@ def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
     ValueError: a malformed line in the file, or one recipe with two settings.
     """
-    path = as_path(path)
     known = read_file(path) if exists(path) else []
     settings: dict[str, str] = {}
     for line in [*known, *lines]:

@@ -1,7 +1,8 @@
 """Recipes: run, recorded beside their yardsticks, resumed."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,6 +52,67 @@ def test_figures(tmp_path):
     assert lines[0]["value"] == pytest.approx(translator.history[-1]["valid_perplexity"], abs=1e-4)
     assert lines[0]["value"] != lines[1]["value"]
     assert run(TINY, 4, 1, progress=False)[0]["value"] != lines[0]["value"]
+
+
+class Trained:
+    """Stands for a Translator: notes how it is measured."""
+
+    def __init__(self, seed=0):
+        self.seed = seed
+        self.measured = []
+        self.history = [{"seconds": 754.0}]
+        self.model = SimpleNamespace(size=12)
+        self.threads = 3
+
+    @classmethod
+    def create(cls, train, model, settings, training, corpus):
+        return cls(training.seed)
+
+    def fit(self, *how):
+        pass
+
+    def measure(self, *how, **more):
+        self.measured.append((how, more))
+        return {"bleu": 12.345678, "perplexity": 2.0}
+
+
+@dataclass(frozen=True)
+class Stand(Recipe):
+    TRAINS = Trained
+
+    def load(self, split):
+        loaded.append(split)
+        return split
+
+
+loaded = []
+STAND = Stand(name="stand", description="", corpus={}, model="", settings={},
+              training=TranslatorTraining(), metrics=(("valid", "bleu"), ("test", "bleu")), beam=7)
+
+
+def test_what_a_run_records():
+    loaded.clear()
+    ranks = SimpleNamespace(count=2)
+    assert run(STAND, ranks=ranks) == [
+        {"recipe": "stand", "settings": STAND.digest(), "seed": 0, "metric": "bleu",
+         "split": split, "value": 12.3457, "parameters": 12, "minutes": 12.57, "threads": 6}
+        for split in ("valid", "test")]
+    assert loaded == ["train", "valid", "test"]         # each once
+
+
+def test_how_a_recipe_measures():
+    trained = STAND.create(None)
+    assert trained.seed == 0
+    STAND.measure(trained, "pairs", {"bleu", "perplexity"}, "ranks")
+    assert trained.measured == [(("pairs", 7, 3), {"ranks": "ranks"})]
+
+
+def test_where_perplexity_alone_is_asked_nothing_is_translated(monkeypatch):
+    trained = TINY.create(TINY.load("train"))
+    trained.threads = 1
+    monkeypatch.setattr(Translator, "measure", lambda *how, **more: pytest.fail("translated"))
+    found = TINY.measure(trained, TINY.load("test"), {"perplexity"})
+    assert found.keys() == {"perplexity"} and 1 < found["perplexity"] < 100
 
 
 def test_reproduce(tiny, capsys):

@@ -1,5 +1,6 @@
 """Recorded figures: what a line must be, how lines are appended, and README's tables of them."""
 
+import errno
 import json
 import os
 import subprocess
@@ -29,6 +30,7 @@ def tool(*arguments):
     ({"note": "x"}, "fields"), ({"seed": "0"}, "seed is '0'"), ({"seed": True}, "seed is True"),
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
     ({"minutes": float("inf")}, "finite"),
+    ({"value": 1e300}, "value is 1e.300; expected a finite"), ({"settings": 3}, "settings is 3"),
     ({"seed": 10**400}, "seed is 1000.*…; expected a finite"),
     ({"recipe": ["x" * 999]}, "recipe is .'xxx.*…, of type list; expected str"),
     ({"parameters": 1.5}, "parameters is 1.5"),
@@ -58,6 +60,29 @@ def test_appended_once_in_one_write(tmp_path, monkeypatch):
     assert results.read(path.parent) == [line(), line(seed=1), line(seed=2)]
     for text in path.read_text().splitlines():
         assert list(json.loads(text)) == list(results.FIELDS)
+
+
+def test_the_file_is_closed_and_may_be_written_by_all_whom_the_umask_allows(tmp_path, monkeypatch):
+    files = []
+    open_file = os.open
+    monkeypatch.setattr(os, "open", lambda *how: files.append(open_file(*how)) or files[-1])
+    before = os.umask(0)
+    try:
+        results.append(tmp_path / "r.jsonl", [line()])
+    finally:
+        os.umask(before)
+    assert (tmp_path / "r.jsonl").stat().st_mode & 0o777 == 0o666
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(files[-1])
+
+
+def test_a_file_that_may_not_be_written_is_named(tmp_path, monkeypatch):
+    def refuse(*how):
+        raise PermissionError(errno.EACCES, "")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError, match="r.jsonl cannot be written: Permission denied"):
+        results.append(tmp_path / "r.jsonl", [line()])
 
 
 def test_figures_of_other_settings_do_not_join(tmp_path):
@@ -134,6 +159,14 @@ def test_a_table_of_the_recipes_that_record_the_same_figures():
     head = "| recipe | bleu greedy, valid | seeds | parameters | minutes | threads |"
     assert second.splitlines()[0] == head
     assert second.splitlines()[2:] == ["| other | 19.00 | 1 | 1,234,567 | 3.0 | 2 |"]
+
+
+@pytest.mark.parametrize("values, mean", [
+    ((0.25, 1.0), "0.625 ± 0.530"), ((0.5, 3.0), "1.75 ± 1.77"), ((-0.5, -3.0), "-1.75 ± 1.77"),
+    ((1.5,), "1.50")])
+def test_shares_have_a_digit_more(values, mean):
+    text = results.tables([line(seed=seed, value=value) for seed, value in enumerate(values)])
+    assert text.splitlines()[2].split(" | ")[1] == mean
 
 
 def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():

@@ -25,6 +25,7 @@ class Counter:
         """Adds."""
         if weight < 0:
             raise ValueError(f"weight {weight + 1}: expected at least 0")
+        total: int
         total = start
         total = total + 2
         for value in values:
