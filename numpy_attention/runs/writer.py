@@ -104,12 +104,10 @@ class Writer(Trained):
         """
         streams = 1 if self.training.state == "carried" else None
         result = evaluate(self.model, self.batches(text, streams), threads, ranks)
-        mean = result.loss / result.tokens
+        mean = result.mean
         found = {"loss": mean, "perplexity": result.perplexity, "tokens": result.tokens}
         if text.unit == "characters":
             found["bits_per_character"] = mean / math.log(2)
-        if not math.isfinite(mean):
-            raise ArithmeticError(f"the loss is {result.loss}; is the model trained?")
         return found
 
     # ---- use -----------------------------------------------------------------------------------

@@ -129,6 +129,18 @@ def of_words(about):
     about["about"]["settings"]["hidden"] = "four"
 
 
+def of_a_corpus_within(about):
+    about["about"]["corpus"]["mine"] = {"deep": 1}
+
+
+def both_ways_perhaps(about):
+    about["about"]["settings"]["bidirectional"] = "perhaps"
+
+
+def dropped_by_half(about):
+    about["about"]["settings"]["dropout"] = "half"
+
+
 def vocabulary_of_numbers(about):
     about["about"]["source_vocabulary"][1] = 7
 
@@ -136,6 +148,9 @@ def vocabulary_of_numbers(about):
 @pytest.mark.parametrize("change, message", [
     (without_a_target, "'about.corpus.tokenize' is \"yes\", expected True or False"),
     (of_many_cells, "'about.settings.hidden' is 100000000, expected a whole number of at least 0"),
+    (of_a_corpus_within, "'about.corpus.mine' is .*, expected"),
+    (both_ways_perhaps, "'about.settings.bidirectional' is \"perhaps\", expected True or False"),
+    (dropped_by_half, "'about.settings.dropout' is \"half\", expected a number"),
     (of_words, "'about.settings.hidden' is \"four\", expected a whole number"),
     (vocabulary_of_numbers, "'about.source_vocabulary' is .*, expected a list of words"),
 ])
@@ -153,6 +168,28 @@ def test_a_model_larger_than_what_is_saved_is_not_built():
     assert rng.standard_normal(3).shape == (3,)
     with pytest.raises(ValueError, match="a model far larger than the 10,000 parameters"):
         rng.uniform(-1, 1, (10**6, 10**6))
+
+
+def test_what_is_drawn_is_counted_to_the_last_number():
+    """A thousand, and four for each that is saved: a model's own draws fit in."""
+    def rng():
+        return Limited({"parameters/b": np.zeros(10)})
+
+    plain = np.random.Generator(np.random.PCG64(0))
+    whole = rng()
+    assert np.array_equal(whole.uniform(size=1040), plain.uniform(size=1040))
+    for draw in (whole.uniform, whole.standard_normal):
+        with pytest.raises(ValueError, match="far larger than the 10 parameters"):
+            draw()
+    one = rng()
+    assert np.isscalar(one.standard_normal()) and one.uniform(-1, 1, 1039).shape == (1039,)
+    with pytest.raises(ValueError, match="far larger"):
+        one.standard_normal()
+
+
+def test_sizes_that_overflow_are_counted_too():
+    with pytest.raises(ValueError, match="far larger"):
+        Limited({}).uniform(-1, 1, (2**32, 2**32))
 
 
 def test_another_format_names_both_versions(folder):

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from ranks_in_threads import together
 
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.models.registry import build
+from numpy_attention.runs import trained
 from numpy_attention.runs.trained import kind_of, schedule_of
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.runs.writer import Writer, WriterTraining
@@ -89,6 +91,38 @@ def test_the_arrays_are_read_once(folder, monkeypatch):
     assert len(read) == 2
 
 
+# ---- on several ranks --------------------------------------------------------------------------
+
+
+def test_ranks_that_are_about_to_train_something_else_do_not():
+    def fit(ranks):
+        made = translator_of(seed=ranks.rank)
+        made.fit(PAIRS, PAIRS, threads=1, progress=False, ranks=ranks)
+
+    with pytest.raises(ValueError, match="rank 1 on .* does not agree with rank 0 .*: settings"):
+        together(2, fit)
+
+
+@pytest.mark.parametrize("count, progress, told", [(2, True, 1), (2, False, 0), (1, True, 0)])
+def test_ranks_that_share_processors_are_told_once(count, progress, told, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(trained, "crowded",
+                        lambda ranks, threads: asked.append((ranks.count, threads)) or "crowded")
+
+    def fit(ranks):
+        made = translator_of().fit(PAIRS, PAIRS, threads=1, progress=progress, ranks=ranks)
+        return made.model.vector, made.translate([["a", "b"], ["b"], ["a"]], ranks=ranks)
+
+    found = together(count, fit)
+    assert asked == [(2, 1)] * (count if count > 1 else 0)
+    assert capsys.readouterr().err.count("numpy-attention: crowded\n") == told
+    alone = translator_of().fit(PAIRS, PAIRS, threads=count, progress=False)
+    for vector, translations in found:
+        assert np.array_equal(vector, alone.model.vector)
+        expected = [one.target for one in alone.translate([["a", "b"], ["b"], ["a"]])]
+        assert [one.target for one in translations] == expected
+
+
 # ---- settings reach what they are for ----------------------------------------------------------
 
 
@@ -101,6 +135,9 @@ def test_the_trainer_and_its_optimizer_take_what_they_name():
     assert (trainer.average, trainer.clip) == ("token", 2.0)
     assert (trainer.patience, trainer.save_steps) == (3, 4)
     assert trainer.schedule == Decay(1, 3.0)
+    assert trainer.threads == 1 and not trainer.progress
+    many = translator.trainer(PAIRS, threads=2)
+    assert many.threads == 2 and many.progress
 
 
 @pytest.mark.parametrize("make", [translator_of, lambda **how: writer_of(**how)])
@@ -198,13 +235,13 @@ def test_the_best_parameters_are_kept_by_name(folder, flat):
     assert np.array_equal(trainer.use_best().vector, best)
 
 
-@pytest.mark.parametrize("progress, says", [(True, True), (False, False)])
-def test_a_run_says_that_it_goes_on(progress, says, tmp_path, capsys):
+@pytest.mark.parametrize("how, says", [({}, True), (dict(progress=False), False)])
+def test_a_run_says_that_it_goes_on(how, says, tmp_path, capsys):
     pairs = load_parallel("copy", "train", rng=np.random.default_rng(0), count=20, max_length=4)
     training = TranslatorTraining(epochs=1, batch_size=10)
     for _ in range(2):
         capsys.readouterr()
         made = Translator.create(pairs, settings=dict(embedding=3, hidden=4), training=training)
-        made.fit(pairs, None, tmp_path, threads=1, progress=progress)
+        made.fit(pairs, None, tmp_path, threads=1, **how)
     assert ("resumed after 2 steps and 1 whole epochs" in capsys.readouterr().out) == says
     assert Translator.load(tmp_path).corpus == made.corpus == {}

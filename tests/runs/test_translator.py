@@ -47,6 +47,8 @@ def test_what_a_beam_found_and_what_greedy_search_found_are_measured_each(traine
                             target[:3] + ["?!"] + target[3:], -1.0, None)
                 for k, (sentence, target) in enumerate(zip(sentences, targets))]
     monkeypatch.setattr(Translator, "translate", made)
+    trained[0].measure(long, 2, 1)
+    assert asked == [2, 1]
     for given, searches in ((None, [4, 1]), (made(None, [p.source for p in long], 4), [1])):
         asked = []
         found = trained[0].measure(long, 4, 1, given)
@@ -127,6 +129,11 @@ def test_what_is_no_sentence_is_refused(trained, rng):
         translator.translate([["1"], []])
     with pytest.raises(ValueError, match="batch_size = 0: expected a whole number"):
         translator.translate([["1"]], batch_size=0)
+    for penalty in (np.nan, "1"):
+        with pytest.raises(ValueError, match="length_penalty = "):
+            translator.translate([["1"]], beam=1, length_penalty=penalty)
+    with pytest.raises(ValueError, match="beam = 0: expected"):
+        translator.measure(reverse("test", 2), 0, found=translator.translate([["1"], ["2"]]))
     with pytest.raises(TypeError, match=r"sentence 2 is the string '3 1', .* \.split\(\)"):
         translator.translate([["1"], "3 1"])
     for use in (translator.hypotheses, lambda sentence: translator.sample(sentence, rng)):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from numpy_attention.data.pairs import Pair
-from numpy_attention.runs.translator import Translation, Translator, TranslatorTraining
+from numpy_attention.runs.translator import (Translation, Translator, TranslatorTraining,
+                                             vocabularies_of)
 
 WORDS = ["red", "green", "greener", "blue", "bluest", "house", "houses", "tree"]
 SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
@@ -33,6 +34,15 @@ def cut(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     translator = translator_of(pairs, subwords=28, reverse_source=True)
     return translator.fit(pairs, None, folder, 1, progress=False), folder
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_the_side_that_has_too_many_letters_is_told(side):
+    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
+    few, many = ["ab", "ba"], ["abcdefgh", "ijklmnopqrstuvw"]
+    pair = Pair(many, few) if side == "source" else Pair(few, many)
+    with pytest.raises(ValueError, match=f"8 subwords cannot be made of the {side}'s 3 sentences"):
+        vocabularies_of([pair] * 3, TranslatorTraining(subwords=8))
 
 
 def test_pieces_come_back_as_words(cut, rng):

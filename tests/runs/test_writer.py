@@ -8,7 +8,7 @@ import pytest
 from numpy_attention import plotting
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.running_text import Text
-from numpy_attention.data.vocabulary import EOS, PAD, UNK
+from numpy_attention.data.vocabulary import EOS, PAD, UNK, Vocabulary
 from numpy_attention.runs import writer as module
 from numpy_attention.runs.writer import Writer, WriterTraining
 from numpy_attention.training.evaluation import evaluate
@@ -203,6 +203,20 @@ def test_refused(rng):
     writer.model.vector[:] = np.nan
     with pytest.raises(ArithmeticError, match="is the model trained"):
         writer.measure(TEXT)
+
+
+def test_a_wrong_setting_is_told_before_the_text_is_read(monkeypatch):
+    monkeypatch.setattr(Vocabulary, "build", lambda *how: pytest.fail("read"))
+    with pytest.raises(ValueError, match="hiden"):
+        writer_of(settings={"hiden": 3})
+    with pytest.raises(TypeError, match="corpus is 3, of type int: expected a dict"):
+        Writer.create(TEXT, corpus=3)
+
+
+def test_a_writer_that_is_made_by_hand_has_no_corpus_unless_told():
+    made = writer_of()
+    bare = Writer(made.model, made.vocabulary, made.name, made.settings, made.training)
+    assert bare.corpus == {} and bare.history == []
 
 
 def test_the_output_begins_with_the_words_frequencies():
