@@ -2,8 +2,9 @@
 
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
 
 import pytest
 from ranks_in_threads import together
@@ -112,6 +113,23 @@ def test_the_first_error_ends_all_and_nothing_more_begins(monkeypatch, capsys):
     with pytest.raises(KeyError, match="b"):
         two_ranks(monkeypatch, work, "abcdef")
     assert done == ["a", "b"]
+
+
+@pytest.mark.parametrize("running, told", [(2, "lost; 2 at work end first, no more begin\n"),
+                                           (0, "")])
+def test_what_other_ranks_are_at_ends_before_the_error(running, told, monkeypatch, capsys):
+    asked = [Future() for _ in range(4)]
+    asked[0].set_exception(ValueError("lost"))
+    for future in asked[1:1 + running]:
+        assert future.set_running_or_notify_cancel()
+    shut = []
+    waiting = iter(asked)
+    executor = SimpleNamespace(submit=lambda do, place: next(waiting),
+                               shutdown=lambda **how: shut.append(how))
+    monkeypatch.setattr(jobs, "executor_of", lambda ranks: nullcontext(executor))
+    with pytest.raises(ValueError, match="^lost$"):
+        jobs.ask_for(None, "abcd", lambda *done: None)
+    assert shut == [{"cancel_futures": True}] and capsys.readouterr().out == told
 
 
 def test_one_of_several_numbers_of_ranks_is_one():

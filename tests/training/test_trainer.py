@@ -1,6 +1,7 @@
 """The training loop: it learns, shares rows, resumes bit-identically, and stops when it should."""
 
 import math
+import os
 import signal
 import threading
 
@@ -12,6 +13,7 @@ from numpy_attention.data.batching import PairBatches
 from numpy_attention.training import threads
 from numpy_attention.training.diagnosis import NonFiniteError
 from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.interrupt import Stopped
 from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.ranks import Alone
 from numpy_attention.training.schedules import Decay
@@ -206,6 +208,66 @@ def test_interrupt_while_it_validates(tmp_path, epochs):
     rest = trainer(path=tmp_path / "run.npz")
     assert rest.resume() and rest.epoch == 1 and len(rest.history) == 1
     assert len(rest.fit(epochs)) == epochs
+
+
+class WithAnother(Alone):
+    """Beside another rank, which no signal reaches."""
+
+    def everyones(self, value):
+        quiet = {tuple: [(0, False)], int: [0]}.get(type(value), [])
+        return [*quiet, value]
+
+
+def warned_in(run, step, number, monkeypatch):
+    """mpirun warns in a step; this signal comes once the checkpoint is written. → the saves."""
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+    train, save, saves = run.train_step, run.save, []
+
+    def interrupted(*arguments):
+        if run.step == step:
+            os.kill(os.getpid(), signal.SIGCONT)
+        return train(*arguments)
+
+    def saved():
+        save()
+        saves.append(run.step)
+        if number and run.step == step + 1:
+            os.kill(os.getpid(), number)
+
+    run.train_step, run.save = interrupted, saved
+    return saves
+
+
+@pytest.mark.parametrize("step", [4, 7])
+def test_a_warning_of_mpirun_saves_before_the_end(step, tmp_path, monkeypatch):
+    """Within an epoch, and at its end, where it is saved in any case: once each."""
+    run = trainer(path=tmp_path / "run.npz", ranks=WithAnother())
+    saves = warned_in(run, step, signal.SIGTERM, monkeypatch)
+    with pytest.raises(Stopped, match=f"after {step + 1} steps, saved") as stopped:
+        run.fit(3)
+    assert saves == [step + 1] and stopped.value.number == signal.SIGTERM
+
+
+def test_a_warning_that_nothing_follows_saves_and_trains_on(tmp_path, monkeypatch):
+    run = trainer(path=tmp_path / "run.npz", ranks=WithAnother())
+    saves = warned_in(run, 4, None, monkeypatch)
+    assert len(run.fit(2)) == 2 and saves == [5, 8, 16]
+    whole = trainer()
+    whole.fit(2)
+    assert np.array_equal(run.model.vector, whole.model.vector)
+
+
+def test_a_warning_at_the_end_of_an_epoch_saves_once(tmp_path, monkeypatch):
+    run = trainer(path=tmp_path / "run.npz")
+    saves = warned_in(run, None, None, monkeypatch)
+    end = run._end_epoch
+
+    def ended(pool):
+        end(pool)
+        os.kill(os.getpid(), signal.SIGCONT)
+    run._end_epoch = ended
+    assert len(run.fit(1)) == 1 and saves == [8]
 
 
 def test_fit_works_outside_the_main_thread():
