@@ -77,6 +77,12 @@ def add_up(pool: Threads, twins: Sequence[Model]) -> float:
     def square(k: int) -> float:
         return squared_norm(total[share_of(len(total), pool.first + k, pool.shares)])
 
+    def add_and_square(k: int) -> float:
+        add(k)
+        return square(k)
+
+    if pool.ranks.count == 1:                   # then a thread's sums are all: it need not wait
+        return math.sqrt(sum(pool.map(add_and_square)))
     pool.map(add)
     row_sums.add(pool.ranks, twins[0])
     return math.sqrt(sum(sum(pool.ranks.everyones(pool.map(square)), [])))

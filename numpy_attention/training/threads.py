@@ -3,7 +3,7 @@
 import ctypes
 import os
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Callable
 
@@ -58,7 +58,8 @@ class Threads:
             first = f(0)
         finally:
             # no thread is still at work when the first one's error is raised
-            wait(others)
+            for other in others:
+                other.exception()
         return [first] + [other.result() for other in others]
 
     def _started(self, f: Callable[[int], Any]) -> list[Future]:
