@@ -162,4 +162,4 @@ def lines_of_circumstances(known: Mapping[str, Any]) -> list[str]:
         f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
         f"{known['seed']}, {threads};",
         f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
-        f"{known['numba']}, {known['blas']}"]
+        f"{known['numba']}, {known['blas']}, {known['processor']}"]

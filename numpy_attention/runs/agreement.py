@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from numpy_attention import __version__
-from numpy_attention.runs.libraries import blas, digest, digest_of
+from numpy_attention.runs.libraries import blas, digest, digest_of, processor
 from numpy_attention.training.ranks import Alone, host
 
 
@@ -28,6 +28,7 @@ def expect_agreement(
         "NumPy": np.__version__,
         "numba": numba.__version__,
         "BLAS": blas(),
+        "processor": processor(),
         "settings": digest(json.dumps(trained.configuration(), sort_keys=True).encode()),
         "training text": digest_of(trained.sentences(train)),
         "validation text": None if valid is None else digest_of(trained.sentences(valid)),

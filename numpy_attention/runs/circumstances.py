@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from numpy_attention import __version__
-from numpy_attention.runs.libraries import blas, digest, digest_of
+from numpy_attention.runs.libraries import blas, digest, digest_of, processor
 from numpy_attention.runs.trained import Trained
 
 
@@ -28,4 +28,5 @@ def circumstances(trained: Trained, text: Iterable[Sequence[str]], threads: int)
         "numpy": np.__version__,
         "numba": numba.__version__,
         "blas": blas(),
+        "processor": processor(),
     }

@@ -233,7 +233,8 @@ def test_evaluate(run, capsys):
     depends = figures["depends_on"]
     assert (f"depends on  parameters {depends['parameters']}, text {depends['text']}, seed 0, "
             "1 thread;\n") in out
-    assert f"NumPy {depends['numpy']}, numba {depends['numba']}, {depends['blas']}\n" in out
+    assert (f"NumPy {depends['numpy']}, numba {depends['numba']}, {depends['blas']}, "
+            f"{depends['processor']}\n") in out
     assert f"{figures['perplexity']:.2f}   over {figures['tokens']:,} tokens" in out
     assert figures["bleu_signature"] in out
     assert f"{figures['pointing']:.3f}   of the sure links" in out

@@ -10,7 +10,7 @@ import pytest
 
 from numpy_attention import __version__
 from numpy_attention.runs.agreement import expect_agreement
-from numpy_attention.runs.libraries import blas, digest, digest_of
+from numpy_attention.runs.libraries import blas, digest, digest_of, processor
 from numpy_attention.training.ranks import ALONE, Alone
 
 
@@ -44,6 +44,7 @@ def test_what_is_compared():
         "NumPy": np.__version__,
         "numba": numba.__version__,
         "BLAS": blas(),
+        "processor": processor(),
         "settings": digest(json.dumps(made.configuration(), sort_keys=True).encode()),
         "training text": digest_of(made.sentences(pairs)),
         "validation text": digest_of(made.sentences(pairs[:2])),
@@ -53,8 +54,9 @@ def test_what_is_compared():
     assert known(made)["validation text"] is None
 
 
-@pytest.mark.parametrize("name", ["numpy_attention", "Python", "NumPy", "numba", "BLAS", "settings",
-                                  "training text", "validation text", "initial values", "threads"])
+@pytest.mark.parametrize("name", [
+    "numpy_attention", "Python", "NumPy", "numba", "BLAS", "processor", "settings", "training text",
+    "validation text", "initial values", "threads"])
 def test_a_difference_is_told_by_its_name(name):
     made = at_ranks.translator()
     mine = known(made)[name]

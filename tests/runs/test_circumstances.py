@@ -1,12 +1,16 @@
 """What a figure depends on, told so that two of them can be compared."""
 
+import os
+import subprocess
+import sys
+
 import numba
 import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.data.running_text import Text
 from numpy_attention.runs.circumstances import circumstances
-from numpy_attention.runs.libraries import blas, digest_of
+from numpy_attention.runs.libraries import blas, digest_of, processor
 from numpy_attention.runs.writer import Writer, WriterTraining
 
 SENTENCES = [["a", "b"], ["c"]]
@@ -29,6 +33,7 @@ def test_another_model_seed_and_number_of_threads_are_told():
     assert (known["seed"], known["threads"], known["text"]) == (0, 2, digest_of(SENTENCES))
     assert (known["numpy"], known["numba"]) == (np.__version__, numba.__version__)
     assert (known["version"], known["blas"]) == (__version__, blas())
+    assert known["processor"] == processor()
     changed = circumstances(other, SENTENCES, 1)
     assert {name for name in known if known[name] != changed[name]} == {
         "parameters", "seed", "threads"}
@@ -45,3 +50,25 @@ def test_the_library_of_products_is_named(monkeypatch):
     assert blas() == "mkl 2024.1, openblas 0.3 Zen"
     monkeypatch.setattr("numpy_attention.runs.libraries.threadpool_info", list)
     assert blas() == "BLAS of unknown name"
+
+
+def test_the_processor_that_kernels_and_loops_are_for():
+    def told(**named):
+        code = "from numpy_attention.runs.libraries import processor; print(processor())"
+        return subprocess.run([sys.executable, "-c", code], env=os.environ | named, check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    here = processor()
+    assert told() == here
+    old = told(NUMBA_CPU_NAME="nehalem", NUMBA_CPU_FEATURES="")
+    assert old.startswith("nehalem (") and old != told(NUMBA_CPU_NAME="nehalem",
+                                                       NUMBA_CPU_FEATURES="+avx")
+
+
+def test_loops_of_numpy_that_are_switched_off_are_told(monkeypatch):
+    here = processor()
+    monkeypatch.setattr("numpy_attention.runs.libraries.in_loops", {"SSE": True, "AVX2": False})
+    less = processor()
+    monkeypatch.setattr("numpy_attention.runs.libraries.in_loops", {"SSE": True, "AVX2": True})
+    assert len({here, less, processor()}) == 3
+    assert len({told.partition(" (")[0] for told in (here, less, processor())}) == 1
