@@ -166,6 +166,8 @@ def test_bleu_by_length():
     ([1, 2], (5, 1), "rising"),
     ([1, 2], (1, 3, 3), "rising"),
     ([1, 2], (1,), "rising"),
+    ([1, "2"], (1, 5), "^one of the lengths = '2': expected a number$"),
+    ([1, 2], (1, None), "^one of the edges = None: expected a number$"),
 ])
 def test_bleu_by_length_refuses(lengths, edges, message):
     with pytest.raises(ValueError, match=message):

@@ -45,7 +45,6 @@ class Pair:
             object.__setattr__(self, name, tuple(tokens))
         sure = as_set("sure", self.sure)
         possible = sure.union(as_set("possible", self.possible))
-        expect_links(possible)
         object.__setattr__(self, "sure", sure)
         object.__setattr__(self, "possible", possible)
         for i, j in self.possible:
@@ -64,16 +63,15 @@ class Pair:
 
 
 def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
-    """Links as a frozenset. TypeError: nothing that holds links."""
-    if isinstance(links, (set, frozenset)):
-        return frozenset(links)
-    pairs = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
-             for link in listed(name, links, "links")]
-    expect_links(pairs)
-    return frozenset(pairs)
+    """Links as a frozenset. TypeError: nothing that holds links, or something else in it."""
+    if not isinstance(links, (set, frozenset)):
+        links = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
+                 for link in listed(name, links, "links")]
+    _expect_links(links)
+    return frozenset(links)
 
 
-def expect_links(links: Collection[Any]) -> None:
+def _expect_links(links: Collection[Any]) -> None:
     """Refuse what are no pairs of whole numbers. TypeError."""
     for link in links:
         if type(link) is tuple and len(link) == 2 and type(link[0]) is type(link[1]) is int:

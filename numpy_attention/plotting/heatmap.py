@@ -11,7 +11,7 @@ from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
 from numpy_attention.arguments import as_numbers, expect_flags, expect_number
-from numpy_attention.data.pairs import as_set, expect_links
+from numpy_attention.data.pairs import as_set
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import (as_written, expect_axes, label_of, label_width,
                                            new_axes, tokens_of)
@@ -144,7 +144,6 @@ def legend_below(ax: Axes, patches: Sequence[Patch]) -> None:
 
 def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]:
     inside = as_set(name, () if links is None else links)
-    expect_links(inside)
     for i, j in inside:
         if not (0 <= i < S and 0 <= j < T):
             raise ValueError(f"{name} link ({i}, {j}) is outside of {S} source and {T} target "

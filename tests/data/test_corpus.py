@@ -35,6 +35,13 @@ def test_lengths_are_given_to_what_reads_them_alone():
     assert own[-1] == pair_of(2, 1, 4)
 
 
+@pytest.mark.parametrize("limit", ["count", "min_length", "max_length"])
+def test_a_limit_below_1_is_refused_before_the_corpus_is_read(limit):
+    corpus = parallel(lambda split: pytest.fail("the corpus was read"))
+    with pytest.raises(ValueError, match=f"^{limit} = 0: expected a whole number of at least 1$"):
+        corpus.pairs("test", **{limit: 0})
+
+
 def test_text_is_nobodys_articles_unless_it_is_said():
     corpus = TextCorpus(**KNOWN, read=lambda split: [[[split]]])
     assert not corpus.whole and corpus.articles("valid") == [[["valid"]]]

@@ -1,5 +1,8 @@
 """Pairs and their links, and limits to how long and how many they are."""
 
+import re
+
+import numpy as np
 import pytest
 
 from numpy_attention.data.pairs import Pair, limited
@@ -24,6 +27,20 @@ def test_reversed_exchanges_sides_and_links():
 def test_links_outside_are_refused(link):
     with pytest.raises(ValueError, match="outside of a pair with 2 source and 1 target"):
         Pair(("a", "b"), ("x",), possible={link})
+
+
+@pytest.mark.parametrize("link", [(True, 0), (0, 0.0), (0,), "00"])
+@pytest.mark.parametrize("holds", [list, set])
+@pytest.mark.parametrize("field", ["sure", "possible"])
+def test_what_is_no_pair_of_whole_numbers_is_no_link(field, holds, link):
+    message = f"a link is {link!r}, of type {type(link).__name__}: expected (source position"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+        Pair(("a", "b"), ("x",), **{field: holds([link])})
+
+
+def test_links_of_numpy_are_links():
+    pair = Pair(("a", "b"), ("x",), sure=np.array([[1, 0]]))
+    assert pair == Pair(("a", "b"), ("x",), sure={(1, 0)})
 
 
 def test_a_string_is_no_sentence():

@@ -110,6 +110,7 @@ def test_unknown_names_and_other_kinds_are_refused():
     (TEXT | {"part": "x"}, "with part that is unknown"),
     ({"name": "bible-en", "part": "x"}, "with part that is unknown"),
     ({"name": "copy", "split": "test"}, "'split' is no part of what a run learns from"),
+    ({"name": "copy", "rng": 7}, "'rng' is no part of what a run learns from"),
 ])
 def test_a_dict_with_more_or_less_is_refused(saved, message):
     with pytest.raises(ValueError, match=message):

@@ -124,6 +124,20 @@ def test_refused(subwords, monkeypatch):
         Subwords.build(TEXT, 30)
 
 
+@pytest.mark.parametrize("ask, message", [
+    (lambda subwords: subwords.places("new"), "words is the string 'new', expected a list of tok"),
+    (lambda subwords: subwords.read("45"), "ids is '45', of type str: expected a list of ids$"),
+    (lambda subwords: subwords.read([2.0]), "an id is 2.0, of type float: expected a whole number"),
+    (lambda subwords: subwords.unknown_share("new"),
+     "sentences is 'new', of type str: expected a list of sentences$"),
+    (lambda subwords: subwords.unknown_share([["new"], "house"]),
+     "sentence 1 is the string 'house', expected a list of tokens"),
+])
+def test_another_kind_of_argument_is_refused(subwords, ask, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        ask(subwords)
+
+
 @given(words=st.lists(st.text("thelowrnswiad", min_size=1, max_size=8), max_size=6))
 def test_pieces_joined_are_the_words(subwords, words):
     ids = subwords.encode(words)

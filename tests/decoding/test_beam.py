@@ -82,6 +82,19 @@ def test_refused(model, batch):
         beam_search(model, batch.source, batch.source_mask, 0)
 
 
+def test_a_penalty_that_is_none_is_refused_before_the_model_is_asked():
+    class Model:
+        def start(self, source, source_mask):
+            pytest.fail("the model was asked to read")
+
+        def next(self, tokens, state):
+            pytest.fail("the model was asked for a word")
+
+    source = np.full((3, 1), 4)
+    with pytest.raises(ValueError, match="^length_penalty = 101: expected a number from -100 to"):
+        beam_search(Model(), source, source > 0, length_penalty=101)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 40, 60, 61])
 def test_the_largest_come_first_and_the_earlier_of_equals(count, rng):
     totals = rng.integers(-4, 0, (3, 20)).astype(float)             # most are equal to some other

@@ -1,6 +1,7 @@
 """Sampling from a table of probabilities, where frequencies are known, and from language models."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -187,6 +188,8 @@ def test_refused(table, rng):
         next(sample(table, start._replace(log_probabilities=np.full(V, np.nan)), rng))
     with pytest.raises(ArithmeticError, match="no probabilities"):
         next(sample(table, start, rng, never=range(V)))
+    with pytest.raises(TypeError, match="^reset is 'no', of type str: expected True or False$"):
+        sample(table, start, rng, reset="no")
 
 
 def test_sixty_tokens_unless_told(table, rng):
@@ -222,6 +225,18 @@ def test_of_equals_the_earlier_stays():
     for number, chosen in ((0.1, first), (0.5, second), (0.9, third)):
         assert choose(log_p, Draws(number), top_k=3) == chosen
         assert choose(log_p, Draws(number), top_p=1e-9) == first
+
+
+@pytest.mark.parametrize("shape", [(), (1, V)])
+def test_one_token_alone_is_chosen(shape, rng):
+    message = fr"log_p (V,) has shape {shape}, expected (any): of one token alone"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        choose(np.zeros(shape), rng)
+
+
+def test_of_no_token_at_all_none_is_chosen(rng):
+    with pytest.raises(ArithmeticError, match="log_p has NaN in it, or nothing to choose from"):
+        choose(np.zeros(0), rng)
 
 
 def test_a_start_without_an_array_is_refused():

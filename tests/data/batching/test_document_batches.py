@@ -82,6 +82,12 @@ def test_refused(arguments, message):
         DocumentBatches(*arguments)
 
 
+def test_a_document_that_is_no_list_is_named():
+    message = "^number 1 of the documents is 7, of type int: expected a list of ids$"
+    with pytest.raises(TypeError, match=message):
+        DocumentBatches([[2, 4], 7])
+
+
 @given(st.lists(st.lists(st.integers(4, 9), min_size=2, max_size=9), min_size=1, max_size=8),
        st.integers(1, 4), st.none() | st.integers(1, 4))
 def test_every_token_but_the_first_is_predicted_once(documents, batch_size, steps):

@@ -108,3 +108,14 @@ def test_pairs_are_encoded():
 def test_what_cannot_be_cut_into_batches_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         PairBatches(*arguments)
+
+
+@pytest.mark.parametrize("sources, targets, reverse_source, message", [
+    ([["a"]], [[4]], False, "^sources hold something of type str, expected integers"),
+    ([[4]], [["a"]], False, "^targets hold something of type str, expected integers"),
+    ([[4]], [[4]], "no", "^reverse_source is 'no', of type str: expected True or False$"),
+])
+def test_what_is_of_another_kind_is_refused_before_a_batch_is_made(
+        sources, targets, reverse_source, message):
+    with pytest.raises(TypeError, match=message):
+        PairBatches(sources, targets, reverse_source=reverse_source)
