@@ -39,7 +39,10 @@ HISTORY_SCORES = {
     "single": "attention.single:Single",
     "combined": "attention.combined:Combined",
 }
-READERS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram")
+READERS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram",
+           "projection")
+# what a reader makes of its sum
+ACTIVATIONS = ("tanh", "linear")
 
 TRANSLATORS = {
     "rnnsearch": "models.rnnsearch:RNNSearch",

@@ -62,8 +62,9 @@ class TorchReader(nn.Module):
     """
 
     def __init__(self, hidden, outputs, roles=1, score="combined", window=None, carried=0,
-                 bias=False):
+                 bias=False, activation="tanh"):
         super().__init__()
+        self.squash = torch.tanh if activation == "tanh" else nn.Identity()
         size = hidden // roles
         self.W_s = nn.Linear(size, size, bias=False)
         self.W_q = nn.Linear(size, size, bias=False) if score == "combined" else None
@@ -106,7 +107,7 @@ class TorchReader(nn.Module):
         lowest = torch.finfo(h.dtype).min
         weights = scores.masked_fill(~visible, lowest).softmax(1) * visible
         r = (weights.permute(2, 0, 1) @ value.transpose(0, 1)).transpose(0, 1)  # (T, B, n)
-        y = torch.tanh(self.W_x(predict) + self.W_r(r))
+        y = self.squash(self.W_x(predict) + self.W_r(r))
         memory = None
         if self.carried:
             memory = (states[-self.carried:], known[-self.carried:])
@@ -116,8 +117,9 @@ class TorchReader(nn.Module):
 class TorchNGram(nn.Module):
     """numpy_attention's NGramReader."""
 
-    def __init__(self, hidden, outputs, order=4, carried=False):
+    def __init__(self, hidden, outputs, order=4, carried=False, activation="tanh"):
         super().__init__()
+        self.squash = torch.tanh if activation == "tanh" else nn.Identity()
         self.W_x = nn.Linear(hidden, outputs, bias=False)
         self.order = order
         self.carried = carried
@@ -130,7 +132,7 @@ class TorchNGram(nn.Module):
         states = torch.cat([memory, h * mask[..., None]])
         parts = states.chunk(self.order - 1, -1)
         read = torch.cat([part[reach - i:reach - i + T] for i, part in enumerate(parts)], -1)
-        return torch.tanh(self.W_x(read)), None, states[T:] if self.carried else None
+        return self.squash(self.W_x(read)), None, states[T:] if self.carried else None
 
 
 def named(model, of):

@@ -5,13 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_name
 from numpy_attention.attention import history
 from numpy_attention.attention.history import HistoryAttention, causal
 from numpy_attention.attention.memory import expect_own
-from numpy_attention.attention.reader import Reader, expect_upstream, last
+from numpy_attention.attention.reader import (Reader, activate, activate_backward,
+                                              expect_upstream, last)
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.names import HISTORY_SCORES, find
+from numpy_attention.names import ACTIVATIONS, HISTORY_SCORES, find
 from numpy_attention.shapes import (at_least, expect_made, expect_parameters, expect_sizes,
                                     expect_twin, flat)
 
@@ -33,7 +35,7 @@ class KeyValueReader(Reader):
         h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
         α_t = softmax(score(k_t, k_i))      over the `window` positions before t (None: all)
         r_t = Σ_i α_ti v_i
-        y_t = tanh(W_x p_t + W_r r_t + b)
+        y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh
 
     roles 1 is the attention model of Daniluk et al. 2017 (equations 2 to 6), 2 their key-value
     model (7 to 9), 3 their key-value-predict model (10 to 12), all without b. With b, no window,
@@ -51,17 +53,19 @@ class KeyValueReader(Reader):
     roles: int = 1
     window: int | None = None
     carried: int = 0
+    activation: str = "tanh"
 
     def __post_init__(self):
         expect_parameters(self, W_x="nO", W_r="nO", b="O")
+        expect_name("activation", self.activation, ACTIVATIONS)
 
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
-               bias=False, init=glorot, dtype=np.float32):
+               bias=False, activation="tanh", init=glorot, dtype=np.float32):
         """A reader of states (T, B, hidden) that gives (T, B, outputs); a score of a role's size.
 
-        ValueError: hidden does not divide into roles, an unknown score, a window or memory that
-        cannot be.
+        ValueError: hidden does not divide into roles, an unknown score or activation, a window or
+        memory that cannot be.
         """
         expect_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -75,7 +79,7 @@ class KeyValueReader(Reader):
         W_x = init(rng, (n, outputs), dtype)
         W_r = init(rng, (n, outputs), dtype)
         b = np.zeros(outputs, dtype) if bias else None
-        return cls(attention, W_x, W_r, b, roles, window, carried)
+        return cls(attention, W_x, W_r, b, roles, window, carried, activation)
 
     @property
     def hidden_size(self):
@@ -108,7 +112,7 @@ class KeyValueReader(Reader):
         a += flat(r) @ self.W_r
         if self.b is not None:
             a += self.b
-        y = np.tanh(a, out=a).reshape(h.shape[:2] + a.shape[1:])                # (T, B, O)
+        y = activate(a, self.activation).reshape(h.shape[:2] + a.shape[1:])     # (T, B, O)
         memory = last(states, known, self.carried if keep is None else keep)
         return y, memory, weights, Cache(h, r, y, attended)
 
@@ -125,7 +129,7 @@ class KeyValueReader(Reader):
         T = len(h)
         _, _, p = self._roles(h)
         # y_t = tanh(W_x p_t + W_r r_t + b)
-        da = flat(dy * (1 - y * y))
+        da = flat(activate_backward(dy, y, self.activation))
         if self.b is not None:
             grad.b += da.sum(0)
         grad.W_x += flat(p).T @ da

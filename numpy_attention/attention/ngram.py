@@ -5,9 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.reader import Reader, expect_upstream, last
+from numpy_attention.arguments import expect_name
+from numpy_attention.attention.reader import (Reader, activate, activate_backward,
+                                              expect_upstream, last)
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
+from numpy_attention.names import ACTIVATIONS
 from numpy_attention.shapes import (at_least, expect_made, expect_parameters, expect_sizes,
                                     expect_twin, flat)
 
@@ -24,25 +27,34 @@ class NGramReader(Reader):
 
     This is equation 13. Part i of a state is written for the step i − 1 places later. Parts of
     states before the chunk of text are 0, or with carried=True come from the chunk before.
+    activation "linear" leaves tanh out. Order 2 has no past: y_t = tanh(W h_t), one layer between
+    the state and the words, which is what every reader has besides its attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
     order: int = 4
     carried: bool = False
+    activation: str = "tanh"
 
     def __post_init__(self):
         expect_parameters(self, W="HO")
+        expect_name("activation", self.activation, ACTIVATIONS)
 
     @classmethod
-    def create(cls, rng, hidden, outputs, order=4, carried=False, init=glorot, dtype=np.float32):
-        """order: N. ValueError: an order below 2, a state that does not divide into N − 1 parts."""
+    def create(cls, rng, hidden, outputs, order=4, carried=False, activation="tanh", init=glorot,
+               dtype=np.float32):
+        """order: N.
+
+        ValueError: an order below 2, a state that does not divide into N − 1 parts, an unknown
+        activation.
+        """
         expect_sizes(2, order=order)
         expect_sizes(hidden=hidden, outputs=outputs)
         expect_initial(rng, dtype, init)
         if hidden % (order - 1):
             raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden "
                              "size that divides into order − 1 parts")
-        return cls(init(rng, (hidden, outputs), dtype), order, carried)
+        return cls(init(rng, (hidden, outputs), dtype), order, carried, activation)
 
     @property
     def hidden_size(self):
@@ -70,7 +82,8 @@ class NGramReader(Reader):
         # a part of an unknown state is 0
         parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)
         # y_t = tanh(W^N parts_t)
-        y = np.tanh(flat(parts) @ self.W).reshape(h.shape[:2] + self.W.shape[1:])       # (T, B, O)
+        a = flat(parts) @ self.W                                                # (T · B, O)
+        y = activate(a, self.activation).reshape(h.shape[:2] + a.shape[1:])     # (T, B, O)
         memory = last(states, known, self.reach if self.carried or keep else 0)
         return y, memory, None, Cache(parts, y, mask)
 
@@ -81,7 +94,7 @@ class NGramReader(Reader):
         parts, y, mask = cache
         expect_upstream(dy, y, parts, self)
         # y_t = tanh(W^N parts_t)
-        da = flat(dy * (1 - y * y))
+        da = flat(activate_backward(dy, y, self.activation))
         grad.W += flat(parts).T @ da
         dparts = (da @ self.W.T).reshape(parts.shape)                           # (T, B, H)
         # part i of h_t was read at step t + i − 1

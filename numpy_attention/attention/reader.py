@@ -57,6 +57,16 @@ def expect_upstream(dy, y, cached, reader):
            "another reader's cache")
 
 
+def activate(a, activation):
+    """y = tanh(a), in the memory of a, or "linear": y = a."""
+    return np.tanh(a, out=a) if activation == "tanh" else a
+
+
+def activate_backward(dy, y, activation):
+    """∂L/∂y → ∂L/∂a."""
+    return dy * (1 - y * y) if activation == "tanh" else dy
+
+
 def last(states, known, keep):
     """The memory of the last `keep` of these states, or as many as there are; None for none."""
     at_least(0, keep=keep)

@@ -196,7 +196,10 @@ CASES = {
     "KeyValueReader one role": key_value(1, bias=True, carried=3),
     "KeyValueReader two roles": key_value(2, window=2),
     "KeyValueReader three roles": key_value(3),
+    "KeyValueReader linear": key_value(2, activation="linear"),
     "NGramReader": partial(reader, create=partial(NGramReader.create, order=4), hidden=3 * H),
     "NGramReader from nothing": partial(reader, create=partial(NGramReader.create, order=3),
                                         hidden=2 * H, remembered=0),
+    "NGramReader projection": partial(reader, hidden=H, remembered=0, create=partial(
+        NGramReader.create, order=2, activation="linear")),
 }

@@ -118,19 +118,25 @@ TRANSLATOR = (
 SIZE = 200      # of word vectors, where no option says otherwise
 UNATTENTIVE = {"none": "a model without attention has none of it"}
 NGRAM = {"ngram": "an N-gram model looks back --order − 1 states"}
+PASTLESS = UNATTENTIVE | {"projection": "a projection looks at no past"}
 AT_ONCE = {"sentence": "a sentence is read at once where the state begins anew with it"}
 SIZED = Against("parameters", "--parameters chooses the sizes")
 
 LANGUAGE_MODEL = (
     Option("attention", "how the model looks at its own past: Salton's single and combined score, "
-           "Daniluk's attention with one, two or three vectors, or their N-gram without attention",
+           "Daniluk's attention with one, two or three vectors, their N-gram without attention, or "
+           "the layer alone that all of these have between state and words",
            default="none", choices=["none", *names.READERS]),
     Option("window", "how many positions back attention may look", whole(1),
-           otherwise="all of a chunk", only=[Without("attention", UNATTENTIVE | NGRAM)]),
+           otherwise="all of a chunk", only=[Without("attention", PASTLESS | NGRAM)]),
     Option("carried", "states of the chunk before (see --steps) that attention still sees; an "
            "ngram keeps the order − 2 that it needs", whole(1), otherwise="none",
-           only=[Without("attention", UNATTENTIVE), Without("state", AT_ONCE)]),
+           only=[Without("attention", PASTLESS), Without("state", AT_ONCE)]),
     Option("order", "its N", whole(2), 4, only=[With("attention", ["ngram"])]),
+    Option("activation", "of the layer above the state", default="tanh",
+           choices=names.ACTIVATIONS,
+           only=[With("attention", names.READERS, "a model without attention has no such layer",
+                      words="with --attention: ")]),
     Option("cell", "the recurrent cell", default="lstm", choices=names.CELLS),
     Option("layers", "cells on top of each other", whole(1, MOST_LAYERS), 1),
     Option("hidden", "size of a state", whole(1), only=[SIZED],

@@ -3,8 +3,9 @@
 from difflib import get_close_matches
 
 from numpy_attention.messages import shown
-from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, mechanisms,
-                                     multi30k, reverse, rnnsearch_bible, salton, zaremba)
+from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, layer_above,
+                                     mechanisms, multi30k, reverse, rnnsearch_bible, salton,
+                                     zaremba)
 from numpy_attention.recipes.recipe import Recipe
 
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
@@ -19,6 +20,7 @@ RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
     *daniluk.RECIPES,
     *equal.RECIPES,
     *bible_text.RECIPES,
+    *layer_above.RECIPES,
 )}
 
 

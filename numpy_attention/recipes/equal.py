@@ -11,6 +11,7 @@ SHARED = dict(layers=1, tied=True, dropout=0.3, init=0.1, forget_bias=1.0)
 TRAIN = WriterTraining(
     epochs=4, batch_size=20, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear",
     clip=5.0, frequencies=True)
+READOUT = "LSTM with one tanh layer more and no past"
 TEXTS = {"ptb": "Penn Treebank"}
 
 
@@ -58,6 +59,5 @@ RECIPES = (
     # beside the LSTM: how far back a gradient reaches
     equal("equal-rnn", None, 191, 191, what="Elman's RNN", cell="rnn"),
     # tanh(h_t W) and no past at all: is attention's gain one more layer between state and softmax?
-    equal("equal-readout", "ngram", 172, 172, order=2,
-          what="LSTM with one tanh layer more and no past"),
+    equal("equal-readout", "ngram", 172, 172, order=2, what=READOUT),
 )

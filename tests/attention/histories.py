@@ -16,6 +16,7 @@ READERS = {
     "two roles": dict(roles=2, window=2),
     "three roles": dict(roles=3),
     "memory": dict(roles=3, carried=4),
+    "linear": dict(roles=2, activation="linear"),
     "memory and window": dict(roles=2, window=3, carried=3, bias=True),
 }
 
@@ -26,8 +27,14 @@ def key_value(rng, name=None, **settings):
     return randomize(KeyValueReader.create(rng, H, K, dtype=np.float64, **settings), rng)
 
 
-def ngram(rng, order=4, carried=False):
-    return randomize(NGramReader.create(rng, H, K, order, carried, dtype=np.float64), rng)
+def ngram(rng, order=4, carried=False, **settings):
+    return randomize(NGramReader.create(rng, H, K, order, carried, dtype=np.float64, **settings),
+                     rng)
+
+
+def squash(reader):
+    """What the reader makes of its sum."""
+    return {"tanh": np.tanh, "linear": np.asarray}[reader.activation]
 
 
 def forward(reader, h):

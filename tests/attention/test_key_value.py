@@ -29,7 +29,7 @@ def plain_reader(reader, h, mask, memory=None):
     weights = histories.plain_softmax(scores, visible)
     r = (weights[..., None] * value).sum(2)
     b = 0 if reader.b is None else reader.b
-    return np.tanh(steps[-1] @ reader.W_x + r @ reader.W_r + b), weights
+    return histories.squash(reader)(steps[-1] @ reader.W_x + r @ reader.W_r + b), weights
 
 
 @pytest.mark.parametrize("remembered", [0, 2])
@@ -59,13 +59,15 @@ def test_a_step_that_sees_nothing_gets_zero_and_no_gradient(rng, name):
     for memory in (None, unknown):
         y, _, weights, cache = reader.forward(h, np.ones((1, B), bool), memory)
         assert not weights.any()
-        np.testing.assert_allclose(y, np.tanh(predict @ reader.W_x + b), atol=1e-14)
+        np.testing.assert_allclose(y, histories.squash(reader)(predict @ reader.W_x + b),
+                                   atol=1e-14)
         grad = reader.zeros_like()
         dh = reader.backward(np.ones_like(y), np.ones_like(weights), cache, grad)
         assert not any(array.any() for _, array in grad.attention.named_parameters())
         assert not grad.W_r.any()
         dpredict = np.split(dh, reader.roles, 2)[-1]
-        np.testing.assert_allclose(dpredict, (1 - y * y) @ reader.W_x.T, atol=1e-14)
+        slope = 1 - y * y if reader.activation == "tanh" else np.ones_like(y)
+        np.testing.assert_allclose(dpredict, slope @ reader.W_x.T, atol=1e-14)
 
 
 @pytest.mark.parametrize("settings", [

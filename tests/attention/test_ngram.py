@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from histories import MASK, B, K, H, T
 
+from numpy_attention.names import ACTIVATIONS
 
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("remembered", [False, True])
 @pytest.mark.parametrize("order", [2, 3, 4])
-def test_the_plain_form_gives_the_same(rng, order, remembered):
-    reader = histories.ngram(rng, order)
+def test_the_plain_form_gives_the_same(rng, order, remembered, activation):
+    reader = histories.ngram(rng, order, activation=activation)
     h = rng.standard_normal((T, B, H))
     memory = histories.memory_of(rng, order - 2) if remembered else None
     n = H // (order - 1)
@@ -26,7 +29,7 @@ def test_the_plain_form_gives_the_same(rng, order, remembered):
                     wanted[t, b] += memory[1][b, s] * memory[0][b, s, part] @ reader.W[part]
     y, _, weights, _ = reader.forward(h, MASK, memory)
     assert weights is None
-    np.testing.assert_allclose(y, np.tanh(wanted), atol=1e-14)
+    np.testing.assert_allclose(y, histories.squash(reader)(wanted), atol=1e-14)
 
 
 def test_the_future_never_matters(rng):

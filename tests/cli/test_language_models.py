@@ -168,6 +168,8 @@ GRU = dict(hidden=8, embedding=8, cell="gru", layers=2, tied=False, dropout=0.0,
      dict(attention="ngram", order=5, hidden=800, embedding=200)),
     ("--attention ngram --hidden 9 --embedding 9", "attentive-language-model",
      dict(attention="ngram", order=4, hidden=9, embedding=9)),
+    ("--attention projection --activation linear", "attentive-language-model",
+     dict(attention="projection", activation="linear", hidden=200, embedding=200)),
 ])
 def test_options_reach_the_model(words, name, settings):
     _, (found, its) = meant("--corpus ptb " + words)
@@ -185,7 +187,8 @@ def test_settings_that_are_not_given_are_told_too():
     assert what_it_is(writer).startswith("lstm of 1 × 6, ")
 
 
-@pytest.mark.parametrize("attention", ["none", "combined", "key-value", "ngram --order 5"])
+@pytest.mark.parametrize("attention", ["none", "combined", "key-value", "ngram --order 5",
+                                       "projection"])
 def test_a_budget_chooses_the_sizes(attention):
     words = f"--corpus ptb --layers 2 --no-tied --parameters 3000 --attention {attention}"
     training, (name, settings) = meant(words)
@@ -236,6 +239,9 @@ REFUSED = [
     (OWN_TEXT + "--window 3", "--window is given, but a model without attention"),
     (OWN_TEXT + "--carried 3", "--carried is given, but a model without attention"),
     (OWN_TEXT + "--attention ngram --window 3", "--window is given, but an N-gram model"),
+    (OWN_TEXT + "--attention projection --window 3", "--window is given, but a projection looks"),
+    (OWN_TEXT + "--attention projection --carried 3", "--carried is given, but a projection looks"),
+    (OWN_TEXT + "--activation linear", "--activation is given, but a model without attention"),
     (OWN_TEXT + "--attention single --order 3", "it belongs to --attention ngram"),
     (OWN_TEXT + "--cell gru --forget-bias 1", "a gru has no forget gate"),
     (OWN_TEXT + "--hidden 8 --embedding 9", "with tied weights both are the same"),

@@ -34,7 +34,7 @@ TABLES = {
     "model": names.TRANSLATORS, "attention": names.SCORES, "window": names.WINDOWS,
     "cell": names.CELLS, "init": names.INITIAL_VALUES, "readout": names.READOUTS,
     "reset": names.RESETS, "update": names.UPDATES, "optimizer": names.OPTIMIZERS,
-    "schedule": names.SCHEDULES, "state": names.STATES,
+    "schedule": names.SCHEDULES, "state": names.STATES, "activation": names.ACTIVATIONS,
 }
 
 

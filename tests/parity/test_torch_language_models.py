@@ -35,6 +35,9 @@ ATTENTIVE = {
                                   "layers": 2, "tied": False},
     "ngram": {"attention": "ngram"},
     "ngram, memory": {"attention": "ngram", "carried": 1, "cell": "rnn", "tied": False},
+    "key-value, linear": {"attention": "key-value", "activation": "linear"},
+    "projection": {"attention": "projection"},
+    "projection, linear": {"attention": "projection", "activation": "linear", "tied": False},
     "bigram": {"attention": "ngram", "carried": 1, "order": 2},
 }
 
@@ -90,9 +93,9 @@ def pair(rng, dtype=np.float64, attention="combined", layers=1, cell="gru", tied
     model = AttentiveLanguageModel.create(rng, V, attention, H, layers, cell, embedding=5,
                                           tied=tied, dropout=dropout, dtype=dtype, **settings)
     outputs = model.reader.output_size
-    if attention == "ngram":
-        order = settings.get("order", 4)
-        reader = TorchNGram(H, outputs, order, settings.get("carried", 0))
+    if attention in ("ngram", "projection"):
+        order = settings.pop("order", 4) if attention == "ngram" else 2
+        reader = TorchNGram(H, outputs, order, **settings)
     else:
         reader = TorchReader(H, outputs, **FORMS[attention], **settings)
     theirs = TorchLanguageModel(V, H, layers, cell, 5, tied, dropout, reader)

@@ -7,7 +7,8 @@ from numpy_attention.data import running_text
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
 from numpy_attention.models.registry import build
-from numpy_attention.recipes import RECIPES, bible_text, daniluk, equal, results, salton
+from numpy_attention.recipes import (RECIPES, bible_text, daniluk, equal, layer_above, results,
+                                     salton)
 from numpy_attention.recipes.recipe import LanguageRecipe, run
 from numpy_attention.runs.writer import Writer, WriterTraining
 
@@ -35,7 +36,7 @@ def test_figures(monkeypatch, tmp_path):
 
 
 def test_equal_recipes_are_the_largest_within_the_budget():
-    assert len(EQUAL) == 19 and len({recipe.name for recipe in EQUAL}) == 19
+    assert len(EQUAL) == 20 and len({recipe.name for recipe in EQUAL}) == 20
     for recipe in EQUAL:
         settings = {name: value for name, value in recipe.settings.items()
                     if name not in ("hidden", "embedding")}
@@ -44,6 +45,27 @@ def test_equal_recipes_are_the_largest_within_the_budget():
         assert 0.985 * equal.BUDGET < count <= equal.BUDGET
         words = range(WORDS[recipe.corpus["name"]])
         assert build(recipe.model, np.random.default_rng(0), words, **recipe.settings).size == count
+
+
+def test_the_layer_above_is_all_that_differs():
+    tied = layer_above.RECIPES[:7]
+    untied = layer_above.RECIPES[7:]
+    reading = {"attention", "activation", "window"}
+    for group, is_tied in ((tied, True), (untied, False)):
+        for recipe in group:
+            shared = {name: value for name, value in recipe.settings.items()
+                      if name not in reading}
+            assert shared == equal.SHARED | {"tied": is_tied, "hidden": 165, "embedding": 165}
+            assert recipe.training == equal.TRAIN and recipe.corpus == {"name": "ptb"}
+    assert [recipe.settings.keys() & reading for recipe in tied] == [
+        recipe.settings.keys() & reading for recipe in untied]
+    sizes = {recipe.name: build(recipe.model, np.random.default_rng(0), range(50),
+                                **recipe.settings).size for recipe in tied}
+    square = layer_above.SIZE**2
+    assert sizes["layer-linear"] == sizes["layer-tanh"] == sizes["layer-lstm"] + square
+    attentive = [size for name, size in sizes.items() if "attention" in name]
+    # W_x and W_r above the state, and the score's W_s, W_q and v
+    assert set(attentive) == {sizes["layer-lstm"] + 4 * square + layer_above.SIZE}
 
 
 def test_words_of_bible_en():
