@@ -72,6 +72,10 @@ class HistoryAttention(Module):
                                                                             not look at the queries
     """
 
+    def weigh(self, scores, visible):
+        """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
+        return masked_softmax(scores, visible)
+
     def forward(self, queries, keys, values, visible):
         """→ contexts r (T, B, D), weights α (T, B, S), cache.
 
@@ -84,7 +88,7 @@ class HistoryAttention(Module):
         scores, scored = self.score(queries, keys, visible)
         expect("scores", scores, visible.shape, "(T, B, S)")
         expect_dtype("values", values, scores, "the scores")
-        weights = masked_softmax(scores, visible)                               # (T, B, S)
+        weights = self.weigh(scores, visible)                                   # (T, B, S)
         # r_t = Σ_i α_ti v_i
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)     # (T, B, D)
         np.matmul(weights.transpose(1, 0, 2), values, out=contexts.transpose(1, 0, 2))

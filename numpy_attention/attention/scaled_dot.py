@@ -33,6 +33,10 @@ class ScaledDotProductAttention(Module):
 
     scaled: bool = True
 
+    def weigh(self, scores, visible):
+        """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
+        return masked_softmax(scores, visible)
+
     def forward(self, q, k, v, visible):
         """→ output (B, …, T, d_v), weights (B, …, T, S), cache."""
         _expect_queries_keys_values(q, k, v)
@@ -43,7 +47,7 @@ class ScaledDotProductAttention(Module):
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
         visible = np.ascontiguousarray(np.broadcast_to(visible, shape))
-        weights = masked_softmax(scores, visible)                               # (B, …, T, S)
+        weights = self.weigh(scores, visible)                                   # (B, …, T, S)
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grad=None):

@@ -53,6 +53,10 @@ class SoftmaxAttention(Module):
             expect_dtype("values", values, weights)
         return Memory(values, None, mask)
 
+    def weigh(self, scores, visible):
+        """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
+        return masked_softmax(scores, visible)
+
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache.
 
@@ -67,7 +71,7 @@ class SoftmaxAttention(Module):
         expect_dtype("query", query, memory.values)
         scores, scored = self.score(query, memory)
         expect("scores", scores, memory.mask.shape, "(B, S)", "one for each position of the memory")
-        weights = masked_softmax(scores, memory.mask)                           # (B, S)
+        weights = self.weigh(scores, memory.mask)                               # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
         return context, weights, Cache(memory, weights, scored, self)
 

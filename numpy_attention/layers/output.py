@@ -50,6 +50,14 @@ class Output(Module):
         logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
         return logits
 
+    def losses(self, x, targets):
+        """−log p[target] of each row, float64 (N,)."""
+        self._expect_targets(x, targets)
+        found = np.empty(len(x))                                            # (N,)
+        for rows, _, losses in self._blocks(x, targets, 1.0):
+            found[rows] = losses
+        return found
+
     def loss(self, x, targets):
         """Σ −log p[target] over the rows, as a float."""
         self._expect_targets(x, targets)

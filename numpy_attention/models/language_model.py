@@ -131,6 +131,17 @@ class LanguageModel(Module):
         words = np.flatnonzero(batch.targets != PAD)
         return float(self.output.loss(flat(h)[words], batch.targets.ravel()[words])), state
 
+    def losses(self, batch, state=None):
+        """−log p of each target without dropout, float64 (T, B), 0 where there is none; the state.
+        """
+        expect_batch(batch, TEXT)
+        expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
+        h, state, _ = self.forward(batch, state)
+        words = np.flatnonzero(batch.targets != PAD)
+        found = np.zeros(batch.targets.shape)
+        found.flat[words] = self.output.losses(flat(h)[words], batch.targets.ravel()[words])
+        return found, state
+
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):

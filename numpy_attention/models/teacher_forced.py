@@ -70,6 +70,13 @@ class TeacherForced(Module):
         x, _, _ = self.forward(batch)
         return float(self.output.loss(x, batch.target_out[batch.target_mask])), None
 
+    def losses(self, batch, state=None):
+        """−log p(y_t) of each word, float64 (T, B), 0 at padding; None for the state."""
+        x, _, _ = self.forward(batch)
+        found = np.zeros(batch.target_out.shape)
+        found[batch.target_mask] = self.output.losses(x, batch.target_out[batch.target_mask])
+        return found, None
+
     def weights(self, batch):
         """→ weights (T, B, S) of the attention under teacher forcing."""
         _, weights, _ = self.forward(batch)

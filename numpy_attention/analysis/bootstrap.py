@@ -1,0 +1,54 @@
+"""How sure a mean is: the bootstrap (Efron 1979), over the sentences or blocks of a text."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from numpy_attention.arguments import as_numbers, expect_generator, expect_number
+from numpy_attention.module import Array
+from numpy_attention.shapes import expect_whole
+
+DRAWS = 1000
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """A mean, and between what it lies at a level of confidence."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws: int = DRAWS,
+                  level: float = LEVEL) -> Interval:
+    """Σ totals / Σ counts over the units of a text, and its interval.
+
+    totals (U,): of each sentence or block, such as its loss in nats; counts (U,): its tokens. Each
+    of so many draws takes U units with replacement; the interval leaves out (1 − level) / 2 of
+    their means on either side. Of the difference of two models on one text, give the differences of
+    their totals: the bootstrap is then paired (Koehn 2004).
+
+    ValueError: no units, or none that counts; TypeError: rng is no Generator.
+    """
+    totals = as_numbers("totals", totals)
+    counts = as_numbers("counts", counts)
+    expect_generator(rng)
+    expect_whole("draws", draws, 1)
+    expect_number("level", level, np.nextafter(0, 1), np.nextafter(1, 0), "a share in (0, 1)")
+    if totals.shape != counts.shape or totals.ndim != 1 or not counts.sum() > 0:
+        raise ValueError(f"totals of shape {totals.shape} and counts of shape {counts.shape}, "
+                         f"{counts.sum():g} in all: expected one of each for every unit of a text, "
+                         "and a count above 0")
+    means = np.full(draws, np.nan)
+    for k in range(draws):
+        chosen = rng.integers(len(totals), size=len(totals))
+        count = counts[chosen].sum()
+        if count > 0:                   # where few units count, a draw may hit none of them
+            means[k] = totals[chosen].sum() / count
+    outside = (1 - level) / 2
+    low, high = np.nanquantile(means, [outside, 1 - outside])
+    return Interval(float(totals.sum() / counts.sum()), float(low), float(high))
