@@ -37,9 +37,6 @@ HARMLESS = {
     "zipfile flushes the file that it has ended; said for the reader": [
         "numpy_attention/training/checkpoint.py save: left out: file.flush()",
     ],
-    "counts that are all whole numbers of at least 0": [
-        "numpy_attention/training/schema.py : values: {'seed': SEEDS, 'threads': THREADS, *",
-    ],
     "the smallest number above 0 on the way to 1 is the one on the way to 2": [
         "numpy_attention/training/trainer.py Trainer._check: constant: 1 → 2",
     ],
@@ -91,10 +88,6 @@ HARMLESS = {
     ],
     "NumPy tells the kind of a sort by its first letter": [
         "numpy_attention/* constant: 'stable' → 'stable_'*",
-    ],
-    "NumPy's own default, said for the reader: tests show that no pickle is loaded": [
-        "numpy_attention/training/checkpoint.py _read: argument left out: "
-        "np.load(path, allow_pickle=False) → np.load(path)",
     ],
     "how often a bar is drawn anew while batches pass: any pace that the eye can follow serves": [
         "numpy_attention/training/progress.py bar_of: constant: 0.5 → 1.0",
@@ -153,9 +146,6 @@ HARMLESS = {
     ],
     "errors of sentencepiece arrive as exceptions too: nothing more is printed at either level": [
         "numpy_attention/data/subwords.py Subwords.build: constant: 2 → 3",
-    ],
-    "a size of step, measured, from which threads pay: what they compute is the same": [
-        "numpy_attention/training/trainer.py : constant: 300000000.0 → 600000000.0",
     ],
     "a draw that hits the share itself, to the last of 53 bits, is met by no seed": [
         "numpy_attention/data/grammar.py * compare: rng.random() < 0.* → rng.random() <= 0.*",
