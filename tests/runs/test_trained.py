@@ -103,6 +103,18 @@ def test_ranks_that_are_about_to_train_something_else_do_not():
         together(2, fit)
 
 
+@pytest.mark.parametrize("name, train, valid", [
+    ("training text", OTHERS, PAIRS), ("validation text", PAIRS, OTHERS)])
+def test_ranks_that_read_another_text_say_which(name, train, valid):
+    def fit(ranks):
+        texts = (train, valid) if ranks.rank else (PAIRS, PAIRS)
+        translator_of().fit(*texts, threads=1, progress=False, ranks=ranks)
+
+    with pytest.raises(ValueError, match=f"does not agree with rank 0 .*: {name} \\w+ there, "
+                                         r"\w+ here\. Give"):
+        together(2, fit)
+
+
 @pytest.mark.parametrize("count, progress, told", [(2, True, 1), (2, False, 0), (1, True, 0)])
 def test_ranks_that_share_processors_are_told_once(count, progress, told, monkeypatch, capsys):
     asked = []

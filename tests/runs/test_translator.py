@@ -129,9 +129,6 @@ def test_what_is_no_sentence_is_refused(trained, rng):
         translator.translate([["1"], []])
     with pytest.raises(ValueError, match="batch_size = 0: expected a whole number"):
         translator.translate([["1"]], batch_size=0)
-    for penalty in (np.nan, "1"):
-        with pytest.raises(ValueError, match="length_penalty = "):
-            translator.translate([["1"]], beam=1, length_penalty=penalty)
     with pytest.raises(ValueError, match="beam = 0: expected"):
         translator.measure(reverse("test", 2), 0, found=translator.translate([["1"], ["2"]]))
     with pytest.raises(TypeError, match=r"sentence 2 is the string '3 1', .* \.split\(\)"):
@@ -141,6 +138,13 @@ def test_what_is_no_sentence_is_refused(trained, rng):
             use("3 1")
         with pytest.raises(ValueError, match="the sentence is empty"):
             use([])
+
+
+@pytest.mark.parametrize("penalty", [np.nan, "1"])
+def test_a_penalty_that_is_none_is_refused_before_the_search(trained, penalty, monkeypatch):
+    monkeypatch.setattr(Translator, "_best", lambda *how: pytest.fail("searched"))
+    with pytest.raises(ValueError, match="length_penalty = "):
+        trained[0].translate([["1"]], length_penalty=penalty)
 
 
 def test_what_no_translator_can_be_made_of_is_refused():

@@ -3,8 +3,8 @@
 import pytest
 
 from numpy_attention.training.schema import (
-    DURATION, FINITE, HEADER, HISTORY, NUMBER, PLAIN, SCALAR, TEXT, TREE, Every, Fields, Maybe,
-    check, shown, too_deep)
+    DURATION, FINITE, HEADER, HISTORY, NUMBER, PLAIN, SCALAR, TEXT, TRAINING, TREE, Every, Fields,
+    Maybe, check, shown, too_deep)
 from numpy_attention.training.settings import FLAG, whole
 
 LINE = {"epoch": 1, "seconds": 0.5, "train_perplexity": float("inf")}
@@ -93,3 +93,25 @@ def test_what_a_line_of_history_may_say():
     check([line | {"valid_loss": 1}], HISTORY)
     with pytest.raises(ValueError, match=r"'\[0\].valid_loss' is \"x\", expected a number"):
         check([line | {"valid_loss": "x"}], HISTORY)
+
+
+TRAINED = {
+    "optimizer": "SGD()", "best_loss": None, "state": [0],
+    "trainer": {
+        "seed": 3, "threads": 2, "average": "token", "clip": 5.0, "epoch": 0, "position": 4,
+        "step": 4, "seconds": 1.5, "history": [LINE], "bad_epochs": 0, "stopped": False,
+        "epoch_loss": 2.5, "epoch_tokens": 9, "epoch_seconds": 0.5,
+    },
+}
+
+
+@pytest.mark.parametrize("name, value, expected", [
+    ("optimizer", None, "a text"), ("best_loss", "x", "a finite number"), ("best_loss", [0], "a f"),
+    ("state", 1.5, "the shape of a state"), ("state", "x", "the shape"), ("trainer", 0, "a dict"),
+    ("trainer", "x", "a dict"),
+])
+def test_what_a_training_says(name, value, expected):
+    check(TRAINED, TRAINING)
+    check(TRAINED | {"best_loss": 0.5, "state": None}, TRAINING)
+    with pytest.raises(ValueError, match=f"its entry '{name}' is .*, expected {expected}"):
+        check(TRAINED | {name: value}, TRAINING)
