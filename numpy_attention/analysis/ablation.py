@@ -15,7 +15,7 @@ from numpy_attention.models.transformer_layers import DecoderLayer
 from numpy_attention.module import Array, Module
 
 # how far back the word to predict may have occurred, in tokens: the last of each group
-RECENT = (1, 5, 15, 35)
+RECENT = (5, 15, 35)
 ALIVE = 0.01        # nats a token that equal weights must cost
 
 Weigh = Callable[[Array, Array], Array]     # (scores, visible) → weights
@@ -87,7 +87,7 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
     for attention in attentions:
         for _, part in attention.modules():
             if hasattr(part, "weigh"):
-                part.weigh = weigh
+                vars(part)["weigh"] = weigh
     return copy
 
 
@@ -119,7 +119,7 @@ def _exchange_rows(attention: Any) -> None:
         def over_next(queries: Array, keys: Array, values: Array, visible: Array) -> Any:
             return forward(queries, next_row(keys), next_row(values),
                            np.ascontiguousarray(np.roll(visible, -1, axis=1)))
-        attention.forward = over_next
+        vars(attention)["forward"] = over_next
         return
     if hasattr(attention, "look"):          # several heads, which share keys and values
         project = attention.keys_and_values
@@ -241,8 +241,7 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
     if ago:
         low = 0
         for high in RECENT:
-            name = f"{low + 1} ago" if high == low + 1 else f"{low + 1} to {high} ago"
-            groups[name] = [(low < one) & (one <= high) for one in ago]
+            groups[f"{low + 1} to {high} ago"] = [(low < one) & (one <= high) for one in ago]
             low = high
         groups["not since"] = [one == np.inf for one in ago]
     return groups

@@ -68,6 +68,11 @@ COMMANDS = {
         {kind: f"{file}:evaluate" for kind, file in OF_RUNS.items()},
         "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
         f"numpy-attention evaluate {RUN} --split test", offered.EVALUATE, shared=True),
+    "ablate": Command(
+        {kind: f"ablation:{kind}" for kind in OF_RUNS},
+        "measure a run again with its attention taken away, made equal, exchanged, hardened or "
+        "drawn: is it alive?",
+        f"numpy-attention ablate {RUN} --split valid", offered.ABLATE),
     "heatmap": Command(
         {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "

@@ -278,6 +278,15 @@ EVALUATE = (
         replace(THREADS, otherwise="all processors; one where a language model's state is carried"),
         flag("json", "print one JSON object"))),
 )
+ABLATE = (
+    Group("", (RUN,)),
+    Group("what to measure on, the run's own corpus unless given", EVALUATE[1].options),
+    Group("how", (
+        Option("output", "draw what each change costs: .png, .pdf or .svg", picture,
+               metavar="FILE"),
+        SEED,
+        flag("json", "print one JSON object"))),
+)
 HEATMAP = (Group("", (
     RUN,
     word("sentences", "a source and a target sentence of your own, or one sentence for a language "

@@ -2,6 +2,8 @@
 
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from numpy_attention.arguments import expect_generator, expect_methods, expect_number
 from numpy_attention.layers.dropout import position_names
 from numpy_attention.module import Array, Module

@@ -8,6 +8,7 @@ by the colour-blind and in print.
 """
 
 from numpy_attention.plotting.base import COLOURS, FALLBACK_FONTS, MARKERS, save
+from numpy_attention.plotting.costs import costs
 from numpy_attention.plotting.curves import bleu_by_length_plot, learning_curves
 from numpy_attention.plotting.distance import attention_span, gradient_flow
 from numpy_attention.plotting.grid import heatmap_grid
@@ -16,6 +17,6 @@ from numpy_attention.plotting.history import history_heatmap
 
 __all__ = [
     "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
-    "bleu_by_length_plot", "gradient_flow", "heatmap_grid", "history_heatmap", "learning_curves",
-    "save",
+    "bleu_by_length_plot", "costs", "gradient_flow", "heatmap_grid", "history_heatmap",
+    "learning_curves", "save",
 ]

@@ -1,0 +1,60 @@
+"""What other attention than its own costs a model, with intervals."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from numpy_attention.arguments import expect_kind
+from numpy_attention.plotting.base import (COLOURS, MARKERS, as_written, expect_axes,
+                                           legend_as_written, new_axes)
+
+Bar = tuple[float, float, float]        # mean, and the interval's low and high
+
+
+def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
+          title: str | None = None) -> Axes:
+    """Nats a token more, a row for each change, a mark and its interval for each model.
+
+    models: name → {change: (mean, low, high)}, such as `analysis.Interval`s; a change that a model
+    lacks stays empty. A line stands at 0, where nothing is lost. ValueError: nothing to draw, or
+    what is no three finite numbers in the order low ≤ mean ≤ high.
+    """
+    expect_axes(ax, title)
+    expect_kind("models", models, Mapping, "a dict of names and their costs")
+    for name, found in models.items():
+        expect_kind(str(name), found, Mapping, "a dict of changes and their costs")
+    checked = {str(name): {str(change): _checked(change, bar) for change, bar in found.items()}
+               for name, found in models.items() if found}
+    changes = list(dict.fromkeys(change for found in checked.values() for change in found))
+    if not changes:
+        raise ValueError("nothing to plot: give a dict with at least one name and its costs")
+    ax = ax or new_axes(6.5, 1.2 + 0.45 * len(changes) * max(1, 0.4 * len(checked)))
+    lines = []
+    for n, found in enumerate(checked.values()):
+        rows = [changes.index(change) + 0.7 * ((n + 0.5) / len(checked) - 0.5) for change in found]
+        means, low, high = (np.array(part) for part in zip(*found.values()))
+        lines.append(ax.errorbar(
+            means, rows, xerr=[means - low, high - means], fmt=MARKERS[n % len(MARKERS)],
+            color=COLOURS[n % len(COLOURS)], capsize=3).lines[0])
+    ax.axvline(0, color="0.5", linewidth=1)
+    ax.set_yticks(range(len(changes)), changes, **as_written())
+    ax.set_ylim(len(changes) - 0.5, -0.5)
+    ax.set_xlabel("nats a token more than with the model's own attention (95 % interval)")
+    ax.grid(alpha=0.3, axis="x")
+    if len(checked) > 1:
+        legend_as_written(ax, lines, checked)
+    if title:
+        ax.set_title(title, **as_written())
+    return ax
+
+
+def _checked(change: str, bar: Bar) -> Bar:
+    numbers = np.asarray(bar, float)
+    if numbers.shape != (3,) or not np.isfinite(numbers).all():
+        raise ValueError(f"{change!r} is {bar}: expected three finite numbers, mean, low and high")
+    mean, low, high = map(float, numbers)
+    if not low <= mean <= high:
+        raise ValueError(f"{change!r} is {mean:g} between {low:g} and {high:g}: "
+                         "expected low ≤ mean ≤ high")
+    return mean, low, high
