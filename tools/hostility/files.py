@@ -3,14 +3,17 @@
 Where root would be refused nothing, an attempt is made in a child of a user without rights.
 """
 
+import io
 import json
 import math
 import os
 
+import numpy as np
 from hostility import checkpoints, child, small_runs, special_files
 from hostility.command_line import halves, outcome
 from hostility.outcome import RIGHT, Attempt, Outcome, judged
 
+from numpy_attention import plotting
 from numpy_attention.data import reading, running_text
 from numpy_attention.data.own_text import OwnPairs, OwnText
 from numpy_attention.data.text_form import TextForm
@@ -268,7 +271,11 @@ def taken(rng, folder, place):
 
 
 def as_nobody(folder):
-    """A user without rights, who may pass through to this folder and not write there."""
+    """A user without rights, who may pass through to this folder and not write there.
+
+    Fonts are read before: what is installed where that user may not look is not what is tried.
+    """
+    plotting.attention_heatmap(np.ones((2, 2)), ["a", "b"], ["a", "b"]).figure.savefig(io.BytesIO())
     folder.parent.chmod(0o755)
     folder.chmod(0o755)
     return child.of_nobody
