@@ -16,7 +16,9 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, Sized
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
-from numpy_attention.arguments import as_numbers, expect_name, expect_number, is_list, listed
+from numpy_attention.arguments import (as_numbers, expect_generator, expect_name, expect_number,
+                                       is_list, listed)
+from numpy_attention.bootstrap import DRAWS, ends
 from numpy_attention.messages import given, shown
 from numpy_attention.data.pairs import Pair, as_set, expect_pairs
 from numpy_attention.module import Array
@@ -28,11 +30,17 @@ MOST_WORDS = 100                        # in an n-gram of chrF
 
 
 class Score(NamedTuple):
-    """A corpus score from 0 to 100, and sacreBLEU's signature, which says how it was computed."""
+    """A corpus score from 0 to 100, and sacreBLEU's signature, which says how it was computed.
+
+    low, high: where it lies at 95 % confidence, by a bootstrap over the sentences (Koehn 2004), if
+    that was asked for.
+    """
 
     name: str
     score: float
     signature: str
+    low: float | None = None
+    high: float | None = None
 
     def __str__(self) -> str:
         return f"{self.name} = {self.score:.2f} ({self.signature})"
@@ -48,8 +56,10 @@ class LengthBucket(NamedTuple):
 
 
 def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
-         tokenize: str = "none") -> Score:
+         tokenize: str = "none", rng: np.random.Generator | None = None) -> Score:
     """Corpus BLEU (Papineni et al. 2002) by sacreBLEU, one reference a sentence.
+
+    rng: draws an interval; None: there is none.
 
     Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are (strings:
     split at white space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, for
@@ -63,18 +73,20 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
     metric = BLEU(tokenize=tokenize, force=tokenised)       # force: without a warning of that
-    return _score("BLEU", metric, hypotheses, references)
+    return _score("BLEU", metric, hypotheses, references, rng)
 
 
 def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
-         word_order: int = 0) -> Score:
+         word_order: int = 0, rng: np.random.Generator | None = None) -> Score:
     """Corpus chrF (Popović 2015) by sacreBLEU, one reference a sentence; `word_order=2`: chrF++.
 
-    Sentences are token lists (joined by spaces, which chrF does not count) or strings.
+    rng as `bleu` has it. Sentences are token lists (joined by spaces, which chrF does not
+    count) or strings.
     """
     expect_whole("word_order", word_order, 0, MOST_WORDS)
     hypotheses, references = _lists(hypotheses, references)
-    return _score("chrF" + "+" * word_order, CHRF(word_order=word_order), hypotheses, references)
+    return _score("chrF" + "+" * word_order, CHRF(word_order=word_order), hypotheses, references,
+                  rng)
 
 
 def signature(measure: Callable[..., Score], **how: Any) -> str:
@@ -289,10 +301,23 @@ def _lists(hypotheses: Iterable[Sentence],
 
 
 def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
-           references: Sequence[Sentence]) -> Score:
-    result = metric.corpus_score([_text(sentence) for sentence in hypotheses],
-                                 [[_text(sentence) for sentence in references]])
-    return Score(name, float(result.score), str(metric.get_signature()))
+           references: Sequence[Sentence], rng: np.random.Generator | None) -> Score:
+    if rng is not None:
+        expect_generator(rng)
+    found = [_text(sentence) for sentence in hypotheses]
+    wanted = [[_text(sentence) for sentence in references]]
+    result = metric.corpus_score(found, wanted)
+    score = Score(name, float(result.score), str(metric.get_signature()))
+    if rng is None:
+        return score
+    # sacreBLEU's own bootstrap stops at a draw in which nothing of chrF is right
+    counts = np.array(metric._extract_corpus_statistics(found, wanted))     # (sentences, counts)
+    draws = []
+    for _ in range(DRAWS):
+        chosen = rng.integers(len(counts), size=len(counts))
+        draws.append(metric._compute_score_from_stats(counts[chosen].sum(0).tolist()).score)
+    low, high = ends(draws)
+    return score._replace(low=low, high=high)
 
 
 def _text(sentence: Sentence) -> str:

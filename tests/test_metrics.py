@@ -329,3 +329,33 @@ def test_tokens_that_were_cut_already_are_no_reason_to_warn(caplog):
     sentences = ["a b c d ."] * 101
     assert metrics.bleu(sentences, sentences, tokenize="none").score == pytest.approx(100)
     assert not caplog.records
+
+
+def test_an_interval_holds_the_score_and_shrinks_with_the_text(rng):
+    words = [[str(k) for k in rng.integers(0, 9, 8)] for _ in range(400)]
+    found = [[word if rng.random() < 0.6 else "x" for word in sentence] for sentence in words]
+    for measure in (metrics.bleu, metrics.chrf):
+        few, many = (measure(found[:count], words[:count], rng=rng) for count in (40, 400))
+        for score in (few, many):
+            assert 0 < score.low < score.score < score.high < 100
+        assert many.high - many.low < few.high - few.low
+        plain = measure(found, words)
+        assert (plain.low, plain.high) == (None, None) and plain[:3] == many[:3]
+        one, other = (measure(found, words, rng=np.random.default_rng(3)) for _ in range(2))
+        assert one == other
+
+
+def test_the_interval_of_two_sentences_by_hand(rng):
+    """One right and one wrong: a draw in four has the right one twice, as many the wrong one."""
+    found, wanted = [list("abcde"), list("vwxyz")], [list("abcde"), list("fghij")]
+    for measure in (metrics.bleu, metrics.chrf):
+        score = measure(found, wanted, rng=rng)
+        assert (score.low, score.high) == (0.0, pytest.approx(100.0))
+
+
+def test_an_interval_of_nothing_right_and_of_all(rng):
+    right = [["a", "b", "c", "d", "e"]] * 9
+    assert metrics.bleu([["x"] * 5] * 9, right, rng=rng)[3:] == (0.0, 0.0)
+    assert metrics.bleu(right, right, rng=rng)[3:] == pytest.approx((100.0, 100.0))
+    with pytest.raises(TypeError, match="rng"):
+        metrics.chrf(right, right, rng=3)

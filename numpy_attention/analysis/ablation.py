@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.analysis.bootstrap import Interval, mean_interval
+from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.arguments import expect_generator, expect_methods, expect_name
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.attention.softmax import masked_softmax

@@ -22,6 +22,10 @@ class Batch(Protocol):
     def tokens(self) -> int:
         """The number of tokens to predict."""
 
+    @property
+    def row_tokens(self) -> Array:
+        """(B,) the same of each row."""
+
     def share(self, k: int, n: int) -> "Batch":
         """The k-th of n nearly equal parts of the rows."""
 

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from numpy_attention import metrics
 from numpy_attention.data.grammar import phenomena
 from numpy_attention.data.pairs import Pair
 from numpy_attention.recipes.recipe import Recipe
+from numpy_attention.runs import confidence
 from numpy_attention.runs.translator import TranslatorTraining
 from numpy_attention.training.ranks import ALONE, Alone
 
@@ -18,12 +21,16 @@ PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_ne
 class GrammarRecipe(Recipe):
     """Measures pointing by phenomenon too: of adjectives that change places, of "ne" and "pas"."""
 
-    def measure(self, trained: Any, data: Any, wanted: set[str],
-                ranks: Alone = ALONE) -> dict[str, float]:
-        found = super().measure(trained, data, wanted, ranks)
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+                rng: np.random.Generator | None = None) -> dict[str, float]:
+        found = super().measure(trained, data, wanted, ranks, rng)
         weights = trained.attend(data)
         for name, metric in PHENOMENA.items():
-            found[metric] = metrics.pointing_accuracy(weights, only(data, name))
+            pairs = only(data, name)
+            found[metric] = metrics.pointing_accuracy(weights, pairs)
+            if rng is not None:
+                known = confidence.of_pointing(weights, pairs, rng)["pointing"]
+                found |= confidence.named({metric: known})
         return found
 
 

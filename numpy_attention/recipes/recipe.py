@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from numpy_attention.data.selection import selected
+from numpy_attention.runs import confidence
 from numpy_attention.runs.translator import Translator
 from numpy_attention.runs.writer import Writer
 from numpy_attention.training.evaluation import evaluate
@@ -65,13 +68,17 @@ class Recipe:
         training = replace(self.training, seed=seed)
         return self.TRAINS.create(train, self.model, self.settings, training, self.corpus)
 
-    def measure(self, trained: Any, data: Any, wanted: set[str],
-                ranks: Alone = ALONE) -> dict[str, float]:
-        """At least the metrics wanted, by name."""
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+                rng: np.random.Generator | None = None) -> dict[str, float]:
+        """At least the metrics wanted, by name; with rng also `…_low` and `…_high` of each."""
         if wanted == {"perplexity"}:
-            found = evaluate(trained.model, trained.batches(data), trained.threads, ranks)
-            return {"perplexity": found.perplexity}
-        return trained.measure(data, self.beam, trained.threads, ranks=ranks)
+            found = evaluate(trained.model, trained.batches(data), trained.threads, ranks,
+                             by_row=rng is not None)
+            known = {"perplexity": found.perplexity}
+            if rng is not None:
+                known |= confidence.named(confidence.of_likelihood(found, rng))
+            return known
+        return trained.measure(data, self.beam, trained.threads, ranks=ranks, rng=rng)
 
 
 @dataclass(frozen=True)
@@ -82,9 +89,9 @@ class LanguageRecipe(Recipe):
 
     metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
 
-    def measure(self, trained: Any, data: Any, wanted: set[str],
-                ranks: Alone = ALONE) -> dict[str, float]:
-        return trained.measure(data, trained.threads, ranks)
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+                rng: np.random.Generator | None = None) -> dict[str, float]:
+        return trained.measure(data, trained.threads, ranks, rng)
 
 
 def run(
@@ -109,7 +116,8 @@ def run(
     for split in dict.fromkeys(split for split, _ in recipe.metrics):
         wanted = {metric for where, metric in recipe.metrics if where == split}
         data = valid if split == "valid" else recipe.load(split)
-        found[split] = recipe.measure(trained, data, wanted, ranks)
+        rng = np.random.default_rng([seed, 2])              # of the intervals
+        found[split] = recipe.measure(trained, data, wanted, ranks, rng)
         missing = wanted - found[split].keys()
         if missing:
             raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(missing))}, "
@@ -123,6 +131,8 @@ def run(
             "metric": metric,
             "split": split,
             "value": round(found[split][metric], 4),
+            **{end: round(found[split][f"{metric}_{end}"], 4) for end in ("low", "high")
+               if f"{metric}_{end}" in found[split]},
             "parameters": trained.model.size,
             "minutes": minutes,
             "threads": trained.threads * ranks.count,

@@ -1,9 +1,11 @@
 """Recorded figures: results/*.jsonl, one JSON object a line and figure, and README's tables.
 
     {"recipe": "rnnsearch-bible", "settings": "90cd3f7a", "seed": 0, "metric": "bleu",
-     "split": "test", "value": 28.1, "parameters": 7000000, "minutes": 12.5, "threads": 2}
+     "split": "test", "value": 28.1, "low": 26.9, "high": 29.2, "parameters": 7000000,
+     "minutes": 12.5, "threads": 2}
 
-settings: the digest of the recipe that was run; a file holds figures of one alone. minutes:
+settings: the digest of the recipe that was run; a file holds figures of one alone. low, high: what
+another text of the kind might give, at 95 %; figures recorded before 0.3.0 have none. minutes:
 training time alone. A figure recorded again for the same recipe, seed, metric and split replaces
 the earlier one in the tables; the file keeps both.
 """
@@ -27,15 +29,18 @@ FIELDS = {
     "metric": str,
     "split": str,
     "value": float,
+    "low": float,
+    "high": float,
     "parameters": int,
     "minutes": float,
     "threads": int,
 }
+OLDER = FIELDS.keys() - {"low", "high"}     # the fields of figures without an interval
 LARGEST = 1e300     # JSON has whole numbers that no float can hold
 START = "<!-- results -->"
 END = "<!-- /results -->"
 
-Line = dict[str, Any]                       # one figure, with FIELDS
+Line = dict[str, Any]                       # one figure, with FIELDS, or those of OLDER
 Figure = tuple[str, str]                    # (split, metric)
 Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
 
@@ -48,18 +53,26 @@ class Recorded(Protocol):
 
 
 def check(line: Any) -> Line:
-    """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError."""
-    if not isinstance(line, dict) or line.keys() != FIELDS.keys():
+    """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError.
+
+    low and high may be left out together.
+    """
+    if not isinstance(line, dict) or line.keys() not in (FIELDS.keys(), OLDER):
         fields = shown(", ".join(map(str, line)) if isinstance(line, dict) else line)
         raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
     kind: Any
     for name, kind in FIELDS.items():
+        if name not in line:
+            continue
         value: Any = line[name]
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise ValueError(f"the result's {name} is {given(value)}; expected {kind.__name__}")
         if kind is not str and not abs(value) < LARGEST:
             raise ValueError(f"the result's {name} is {shown(value)}; expected a finite number")
+    if "low" in line and not line["low"] <= line["high"]:
+        raise ValueError(f"the result's low is {line['low']} and its high {line['high']}; expected "
+                         "low ≤ high")
     return line
 
 
@@ -111,7 +124,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     new = [line for line in lines if line not in known]
     if not new:
         return new
-    ordered = [{name: line[name] for name in FIELDS} for line in new]
+    ordered = [{name: line[name] for name in FIELDS if name in line} for line in new]
     data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
     if known and not path.read_bytes().endswith(b"\n"):
         raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
@@ -132,7 +145,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None) -> str:
     """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
-    standard deviation.
+    standard deviation; in brackets the interval over the text, its ends means over seeds too.
 
     recipes: by name; they order the rows, and their yardsticks are listed beneath.
     """
@@ -197,6 +210,10 @@ def _mean(seeds: Mapping[int, Line]) -> str:
     text = f"{mean(values):.{digits}f}"
     if len(values) > 1:
         text += f" ± {stdev(values):.{digits}f}"
+    known = [line for line in seeds.values() if "low" in line]
+    if known:
+        low, high = (mean(line[end] for line in known) for end in ("low", "high"))
+        text += f" [{low:.{digits}f}, {high:.{digits}f}]"
     return text
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.arguments import (expect_kind, expect_list, expect_methods, expect_tokens,
-                                       listed)
+from numpy_attention.arguments import (expect_generator, expect_kind, expect_list, expect_methods,
+                                       expect_tokens, listed)
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair, expect_pairs
 from numpy_attention.data.protocols import AnyVocabulary
@@ -22,7 +22,7 @@ from numpy_attention.models.registry import build, expect_settings
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least, expect_whole
 from numpy_attention.names import TRANSLATORS, find
-from numpy_attention.runs import figures
+from numpy_attention.runs import confidence, figures
 from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.runs.words import in_words, turned
 from numpy_attention.training.evaluation import evaluate
@@ -235,6 +235,7 @@ class Translator(Trained):
         threads: int | None = None,
         found: list[Translation] | None = None,
         ranks: Alone = ALONE,
+        rng: np.random.Generator | None = None,
     ) -> dict[str, float]:
         """→ {metric: value} on Pairs; found: their translations by this beam, if made already.
 
@@ -242,12 +243,15 @@ class Translator(Trained):
         bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam),
         bleu_13a (the same, cut anew by sacreBLEU's own tokeniser), chrf; and where there are gold
         links pointing, near (within one position), diagonal (what pointing along it would give)
-        and aer.
+        and aer. rng: for an interval of each, `…_low` and `…_high`, as `runs.confidence` draws it.
         """
+        if rng is not None:
+            expect_generator(rng)
         expect_whole("beam", beam, 1, WIDEST)
         at_least(1, threads=threads)
         threads = threads or available(ranks)
-        read = evaluate(self.model, self.batches(pairs), threads, ranks)
+        batches = self.batches(pairs)
+        read = evaluate(self.model, batches, threads, ranks, by_row=rng is not None)
         result = figures.of_likelihood(read, pairs)
         sources = [pair.source for pair in pairs]
         found = found or self.translate(sources, beam, threads=threads, ranks=ranks)
@@ -255,9 +259,18 @@ class Translator(Trained):
         if beam > 1:
             plain = self.translate(sources, 1, threads=threads, ranks=ranks)
         words = [one.target for one in found]
-        result |= figures.of_text(words, [one.target for one in plain], pairs)
-        if any(pair.sure for pair in pairs):
-            result |= figures.of_pointing(self.attend(pairs), pairs)
+        plain_words = [one.target for one in plain]
+        result |= figures.of_text(words, plain_words, pairs)
+        weights = self.attend(pairs) if any(pair.sure for pair in pairs) else None
+        if weights is not None:
+            result |= figures.of_pointing(weights, pairs)
+        if rng is not None:
+            by_row = [len(pairs[i].target) + 1 for place in batches.order() for i in place]
+            known = confidence.of_likelihood(read, rng, by_row)
+            known |= confidence.of_text(words, plain_words, pairs, rng)
+            if weights is not None:
+                known |= confidence.of_pointing(weights, pairs, rng)
+            result |= confidence.named(known)
         if not all(math.isfinite(value) for value in result.values()):
             raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
         return result

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_kind, expect_tokens
+from numpy_attention.arguments import expect_generator, expect_kind, expect_tokens
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
@@ -16,6 +16,7 @@ from numpy_attention.models.registry import build, expect_settings
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least
 from numpy_attention.names import LANGUAGE_MODELS, find
+from numpy_attention.runs import confidence
 from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.ranks import ALONE, Alone
@@ -95,19 +96,26 @@ class Writer(Trained):
         """Those of a Text."""
         return text.sentences
 
-    def measure(self, text: Text, threads: int = 1, ranks: Alone = ALONE) -> dict[str, float]:
+    def measure(self, text: Text, threads: int = 1, ranks: Alone = ALONE,
+                rng: np.random.Generator | None = None) -> dict[str, float]:
         """→ {metric: value} on a Text: loss (nats a token), perplexity, tokens; bits_per_character
         of a text of characters.
 
         Every token is predicted, ends of sentence included. A carried state goes through the whole
-        text in one stream.
+        text in one stream. rng: for an interval of the perplexity, `…_low` and `…_high`, over what
+        is read at a time: sentences, or windows of so many steps.
         """
+        if rng is not None:
+            expect_generator(rng)
         streams = 1 if self.training.state == "carried" else None
-        result = evaluate(self.model, self.batches(text, streams), threads, ranks)
+        result = evaluate(self.model, self.batches(text, streams), threads, ranks,
+                          by_row=rng is not None)
         mean = result.mean
         found = {"loss": mean, "perplexity": result.perplexity, "tokens": result.tokens}
         if text.unit == "characters":
             found["bits_per_character"] = mean / math.log(2)
+        if rng is not None:
+            found |= confidence.named(confidence.of_likelihood(result, rng))
         return found
 
     # ---- use -----------------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from numpy_attention.arguments import expect_kind, expect_methods
 from numpy_attention.messages import shown
 from numpy_attention.data.protocols import Batch, Batches
+from numpy_attention.module import Array
 from numpy_attention.training.protocols import Model, State
 from numpy_attention.training.ranks import ALONE, Alone
 from numpy_attention.training.shares import States, shared
@@ -20,6 +22,8 @@ class Evaluation:
 
     loss: float
     tokens: int
+    # of each row of each batch, where that was asked for: its loss, its tokens
+    rows: tuple[Array, Array] | None = None
 
     @property
     def mean(self) -> float:
@@ -51,28 +55,40 @@ class Evaluation:
 
 
 def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
-             ranks: Alone = ALONE) -> Evaluation:
+             ranks: Alone = ALONE, by_row: bool = False) -> Evaluation:
     """A model on all batches, in their own order.
 
-    threads: a number of them, on each of the ranks, or a pool that is open already.
+    threads: a number of them, on each of the ranks, or a pool that is open already. by_row: tell
+    the loss and the tokens of each row too, for intervals; the model then needs `losses`.
     """
     expect_methods("model", model, "a model", "loss")
     expect_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
     if not isinstance(threads, Threads):
         with Threads(threads, ranks) as pool:
-            return evaluate(model, batches, pool)
+            return evaluate(model, batches, pool, by_row=by_row)
 
-    def work(k: int, part: Batch, before: State) -> tuple[float, State]:
-        return model.loss(part, before)
+    def work(k: int, part: Batch, before: State) -> tuple[Any, State]:
+        if not by_row:
+            return model.loss(part, before)
+        losses, state = model.losses(part, before)
+        return losses.sum(0), state
 
     loss = 0.0
     tokens = 0
+    rows: list[Array] = []
+    counts: list[Array] = []
     states: States = None
     for place in batches.order():
         if not batches.carried(place):
             states = None
         batch = batches.batch(place)
         losses, states = shared(threads, batch, states, work)
-        loss += sum(losses)
         tokens += batch.tokens
-    return Evaluation(loss, tokens)
+        if by_row:
+            rows += losses
+            counts.append(batch.row_tokens)
+            losses = [part.sum() for part in losses]
+        loss += sum(losses)
+    if not by_row:
+        return Evaluation(loss, tokens)
+    return Evaluation(float(loss), tokens, (np.concatenate(rows), np.concatenate(counts)))

@@ -36,6 +36,9 @@ class Model(Protocol):
     def loss(self, batch: Any, state: State = None) -> tuple[float, State]:
         """→ loss of a batch in nats, the state after it; without dropout."""
 
+    def losses(self, batch: Any, state: State = None) -> tuple[Array, State]:
+        """→ the same of each target (T, B), 0 at padding; asked of it where rows are told apart."""
+
     def loss_and_grad(self, batch: Any, state: State, scale: float, grad: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:
         """The same with dropout; ∂(scale · loss) is added to the twin `grad`."""

@@ -6,7 +6,7 @@ Ranks, which are processes with threads of their own, share the rows and add up 
 """
 
 import math
-from typing import Callable, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
@@ -18,11 +18,11 @@ from numpy_attention.training.ranks import Alone, tree
 from numpy_attention.training.threads import Threads
 from numpy_attention.trees import join_rows, leaves, rows_of
 
-Work = Callable[[int, Batch, State], tuple[float, State]]
+Work = Callable[[int, Batch, State], tuple[Any, State]]
 States = list[State] | None     # of the shares at work here; None: nothing is carried yet
 
 
-def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[float], States]:
+def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
     """Give each thread of each rank its rows of a batch: work(k, part, state) → (loss, state).
 
     k: the number of the thread. → the losses of all shares, the states of those at work here. A
@@ -31,7 +31,7 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
 
-    def part(k: int) -> tuple[float, State] | None:
+    def part(k: int) -> tuple[Any, State] | None:
         if k >= len(mine):
             return None
         return work(k, batch.share(mine[k], n), states[k] if states else None)

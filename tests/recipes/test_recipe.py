@@ -51,6 +51,8 @@ def test_figures(tmp_path):
         assert line["parameters"] == translator.model.size
     assert lines[0]["value"] == pytest.approx(translator.history[-1]["valid_perplexity"], abs=1e-4)
     assert lines[0]["value"] != lines[1]["value"]
+    assert all(line["low"] <= line["high"] for line in lines)
+    assert lines[0]["low"] < lines[0]["value"] < lines[0]["high"]
     assert run(TINY, 4, 1, progress=False)[0]["value"] != lines[0]["value"]
 
 
@@ -73,7 +75,10 @@ class Trained:
 
     def measure(self, *how, **more):
         self.measured.append((how, more))
-        return {"bleu": 12.345678, "perplexity": 2.0}
+        if more["rng"] == "rng":
+            return {}
+        drawn = more["rng"].random()
+        return {"bleu": 12.345678, "bleu_low": 12.0 + drawn, "bleu_high": 13.5, "perplexity": 2.0}
 
 
 @dataclass(frozen=True)
@@ -93,9 +98,11 @@ STAND = Stand(name="stand", description="", corpus={}, model="", settings={},
 def test_what_a_run_records():
     loaded.clear()
     ranks = SimpleNamespace(count=2)
+    drawn = np.random.default_rng([0, 2]).random()      # a generator of the seed's, for each split
     assert run(STAND, ranks=ranks) == [
         {"recipe": "stand", "settings": STAND.digest(), "seed": 0, "metric": "bleu",
-         "split": split, "value": 12.3457, "parameters": 12, "minutes": 12.57, "threads": 6}
+         "split": split, "value": 12.3457, "low": round(12 + drawn, 4), "high": 13.5,
+         "parameters": 12, "minutes": 12.57, "threads": 6}
         for split in ("valid", "test")]
     assert loaded == ["train", "valid", "test"]         # each once
 
@@ -103,8 +110,8 @@ def test_what_a_run_records():
 def test_how_a_recipe_measures():
     trained = STAND.create(None)
     assert trained.seed == 0
-    STAND.measure(trained, "pairs", {"bleu", "perplexity"}, "ranks")
-    assert trained.measured == [(("pairs", 7, 3), {"ranks": "ranks"})]
+    STAND.measure(trained, "pairs", {"bleu", "perplexity"}, "ranks", "rng")
+    assert trained.measured == [(("pairs", 7, 3), {"ranks": "ranks", "rng": "rng"})]
 
 
 def test_where_perplexity_alone_is_asked_nothing_is_translated(monkeypatch):
@@ -113,6 +120,9 @@ def test_where_perplexity_alone_is_asked_nothing_is_translated(monkeypatch):
     monkeypatch.setattr(Translator, "measure", lambda *how, **more: pytest.fail("translated"))
     found = TINY.measure(trained, TINY.load("test"), {"perplexity"})
     assert found.keys() == {"perplexity"} and 1 < found["perplexity"] < 100
+    again = TINY.measure(trained, TINY.load("test"), {"perplexity"}, rng=np.random.default_rng(0))
+    assert again["perplexity"] == pytest.approx(found["perplexity"], rel=1e-6)
+    assert again["perplexity_low"] < again["perplexity"] < again["perplexity_high"]
 
 
 def test_reproduce(tiny, capsys):

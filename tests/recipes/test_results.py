@@ -42,7 +42,7 @@ def test_malformed_lines_are_refused(changes, message, tmp_path):
 
 
 def test_a_missing_field_is_refused():
-    fields = "recipe, settings, seed, metric, split, value, parameters, minutes, threads"
+    fields = "recipe, settings, seed, metric, split, value, low, high, parameters, minutes, threads"
     with pytest.raises(ValueError, match=f"exactly {fields}"):
         results.check({name: value for name, value in LINE.items() if name != "threads"})
 
@@ -59,7 +59,7 @@ def test_appended_once_in_one_write(tmp_path, monkeypatch):
     assert len(writes) == 2 and path.read_bytes() == b"".join(writes)
     assert results.read(path.parent) == [line(), line(seed=1), line(seed=2)]
     for text in path.read_text().splitlines():
-        assert list(json.loads(text)) == list(results.FIELDS)
+        assert list(json.loads(text)) == [name for name in results.FIELDS if name in LINE]
 
 
 def test_the_file_is_closed_and_may_be_written_by_all_whom_the_umask_allows(tmp_path, monkeypatch):
@@ -96,6 +96,28 @@ def test_figures_of_other_settings_do_not_join(tmp_path):
         results.append(path, [line(seed=1, settings="0b")])
     assert results.beside(path, [line(recipe="s", settings="0b")]) == [line()]
     assert results.read_file(path) == [line()]
+
+
+def test_a_figure_with_its_interval(tmp_path):
+    whole = line(high=22.0, low=18.5)
+    results.append(tmp_path / "r.jsonl", [whole, line(seed=1)])
+    text = (tmp_path / "r.jsonl").read_text().splitlines()
+    assert list(json.loads(text[0])) == list(results.FIELDS)
+    assert results.read_file(tmp_path / "r.jsonl") == [whole, line(seed=1)]
+    for wrong, message in (({"low": 1.0}, "fields"), ({"low": 2.0, "high": 1.0}, "low ≤ high"),
+                           ({"low": "1", "high": 2.0}, "low is '1'"),
+                           ({"low": 1.0, "high": float("inf")}, "high is .*finite")):
+        with pytest.raises(ValueError, match=message):
+            results.check(LINE | wrong)
+
+
+def test_tables_show_intervals_in_brackets():
+    lines = [line(low=18.0, high=21.0), line(seed=1, value=22.0, low=20.0, high=23.0),
+             line(recipe="s", low=19.0, high=20.5), line(recipe="t"), line(seed=2, value=21.0)]
+    rows = results.tables(lines).splitlines()
+    assert rows[2].startswith("| r | 21.00 ± 1.00 [19.00, 22.00] | 3 |")
+    assert rows[3].startswith("| s | 20.00 [19.00, 20.50] | 1 |")
+    assert rows[4].startswith("| t | 20.00 | 1 |")
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):

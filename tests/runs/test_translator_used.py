@@ -94,8 +94,8 @@ def test_all_processors_measure_unless_told(small, monkeypatch):
     asked = []
     evaluate = module.evaluate
     monkeypatch.setattr(module, "available", lambda ranks: 2)
-    monkeypatch.setattr(module, "evaluate", lambda model, batches, threads, ranks: (
-        asked.append(threads), evaluate(model, batches, threads, ranks))[1])
+    monkeypatch.setattr(module, "evaluate", lambda model, batches, threads, ranks, by_row: (
+        asked.append(threads), evaluate(model, batches, threads, ranks, by_row))[1])
     translate = Translator.translate
     monkeypatch.setattr(Translator, "translate", lambda self, *how, threads, ranks: (
         asked.append(threads), translate(self, *how, threads=threads, ranks=ranks))[1])

@@ -80,3 +80,30 @@ def test_a_state_is_empty_first_and_then_where_nothing_is_carried(carried, befor
     batches.carried = lambda place: carried
     assert evaluate(model, batches) == Evaluation(3.0, sum(len(s) + 1 for s in pairs(3)[1]))
     assert [state for _, state in model.seen] == [[number] for number in before]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [1, 7, 30])
+def test_rows_are_told_apart_in_their_order(size, threads):
+    model = translator_model(dtype=np.float64)
+    batches = PairBatches(*pairs(30, 2), batch_size=size)
+    found = evaluate(model, batches, threads, by_row=True)
+    losses, tokens = found.rows
+    assert (found.loss, found.tokens) == (pytest.approx(losses.sum()), tokens.sum())
+    assert found.loss == pytest.approx(evaluate(model, batches, threads).loss, rel=1e-12)
+    order = [i for place in batches.order() for i in place]
+    alone = PairBatches([batches.sources[i] for i in order], [batches.targets[i] for i in order], 1)
+    for row, (loss, count) in enumerate(zip(losses, tokens)):
+        batch = alone.batch([row])
+        assert count == batch.tokens
+        assert loss == pytest.approx(model.loss(batch)[0], rel=1e-10)
+
+
+def test_of_a_text_every_window_is_a_row():
+    run = language_trainer()
+    text = np.random.default_rng(8).integers(4, 12, 100)
+    found = evaluate(run.model, TextBatches(text, batch_size=3, steps=7), by_row=True)
+    plain = evaluate(run.model, TextBatches(text, batch_size=3, steps=7))
+    losses, tokens = found.rows
+    assert len(losses) == len(tokens) == 3 * 5 and tokens.sum() == found.tokens == 99
+    assert found.loss == pytest.approx(plain.loss, rel=1e-5) and plain.rows is None

@@ -52,6 +52,11 @@ class PairBatch:
         """Number of words to predict, </s> included."""
         return int(self.target_mask.sum())
 
+    @property
+    def row_tokens(self) -> Array:
+        """The same of each sentence (B,)."""
+        return self.target_mask.sum(0)
+
     def share(self, k: int, n: int) -> "PairBatch":
         """The k-th of n nearly equal parts of the rows, without padding that only others need."""
         rows = share_of(self.size, k, n)

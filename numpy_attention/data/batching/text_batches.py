@@ -34,6 +34,11 @@ class TextBatch:
         """Number of tokens to predict."""
         return int((self.targets != PAD).sum())
 
+    @property
+    def row_tokens(self) -> Array:
+        """The same of each stream (B,)."""
+        return (self.targets != PAD).sum(0)
+
     def share(self, k: int, n: int) -> "TextBatch":
         """The k-th of n nearly equal parts of the streams."""
         rows = share_of(self.size, k, n)

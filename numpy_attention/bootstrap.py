@@ -1,5 +1,6 @@
 """How sure a mean is: the bootstrap (Efron 1979), over the sentences or blocks of a text."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,11 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
         count = counts[chosen].sum()
         if count > 0:                   # where few units count, a draw may hit none of them
             means[k] = totals[chosen].sum() / count
+    return Interval(float(totals.sum() / counts.sum()), *ends(means, level))
+
+
+def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
+    """(low, high) that leave out (1 − level) / 2 of the draws on either side; NaN is no draw."""
     outside = (1 - level) / 2
-    low, high = np.nanquantile(means, [outside, 1 - outside])
-    return Interval(float(totals.sum() / counts.sum()), float(low), float(high))
+    low, high = np.nanquantile(draws, [outside, 1 - outside])
+    return float(low), float(high)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.analysis.bootstrap import Interval, mean_interval
+from numpy_attention.bootstrap import Interval, mean_interval
 
 
 def test_the_interval_of_many_numbers_is_the_normal_one(rng):
