@@ -14,8 +14,9 @@ from numba.core.dispatcher import Dispatcher
 from shape_comments import Watch
 
 import numpy_attention
+from numpy_attention.analysis import ablate
 from numpy_attention.checks import CASES
-from numpy_attention.data.batching import pair_batch
+from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
@@ -39,12 +40,15 @@ def package():
     watch = Watch()
     for path in sorted(PACKAGE.rglob("*.py")):
         watch.read(path, module_name(path))
+    measured = 0
     with watch.running():
         for create in CASES.values():
             case = create(np.random.default_rng(0), np.float64)
             *outputs, cache = case.forward(*case.inputs)
             case.backward(*outputs, cache, case.target.zeros_like())    # dy has the shape of y
             decode(case.target)
+            measured += measure(case.target)
+    assert measured > 20
     print("", "shapes of the package", watch.report(), sep="\n")
     return watch
 
@@ -55,6 +59,19 @@ def decode(model):
         beam_search(model, PAIRS.source, PAIRS.source_mask, beam=2)
     elif hasattr(model, "next"):
         list(sample(model, read(model, [2, 4, 5]), np.random.default_rng(0), length=3))
+
+
+def measure(model):
+    """With changed attention, where it has one; → whether it has."""
+    rng = np.random.default_rng(0)
+    batches = TextBatches(rng.integers(4, 9, 60), batch_size=3, steps=5)
+    if hasattr(model, "start"):
+        batches = PairBatches([[4, 5, 6, 7], [5, 7]], [[4, 5], [7, 4]], batch_size=2)
+    try:
+        ablate(model, batches, rng)
+    except (TypeError, ValueError):
+        return False                    # a layer, or a model without attention
+    return True
 
 
 def test_no_shape_of_the_package_is_a_lie(package):

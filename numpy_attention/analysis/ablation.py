@@ -18,7 +18,7 @@ from numpy_attention.module import Array, Module
 RECENT = (5, 15, 35)
 ALIVE = 0.01        # nats a token that equal weights must cost
 
-Weigh = Callable[[Array, Array], Array]     # (scores, visible) → weights
+Weigh = Callable[[Array, Array], Array]     # weights from scores and what is visible
 
 # ---- other weights -------------------------------------------------------------------------------
 
