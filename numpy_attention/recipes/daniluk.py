@@ -1,6 +1,6 @@
 """Short attention spans (Daniluk et al. 2017): their four models and the LSTM at equal parameters.
 
-On the Penn Treebank, for the paper's own corpus, of Wikipedia, is not public. So its figures
+On the Penn Treebank, for the paper's own corpus, of Wikipedia, was not obtained. So its figures
 cannot stand beside these; the order of its models can: on it attention gained 3.2 of perplexity on
 the LSTM, key-value 7.0, key-value-predict 9.4. Ours train shorter and otherwise, `equal.py` says
 how.
