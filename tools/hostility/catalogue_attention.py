@@ -251,7 +251,9 @@ def reader(name, rng, z):
     layer = ReaderChoice(name, carried=2).create(rng, z.H, z.O)
     mask = np.ones((z.T, z.B), bool)
     h = draw(rng, z.T, z.B, z.H)
-    memory = draw(rng, z.B, 2, z.H), np.ones((z.B, 2), bool)
+    exactly = {"ngram": 2, "projection": 0}.get(name)      # states of a memory; None: any number
+    M = 2 if exactly is None else exactly
+    memory = draw(rng, z.B, M, z.H), np.ones((z.B, M), bool)
     y, _, weights, cache = layer.forward(h, mask, memory)
 
     def forward(h, mask, memory, keep):
@@ -266,8 +268,7 @@ def reader(name, rng, z):
         if not (isinstance(value, tuple) and len(value) == 2):
             return False
         states, known = value
-        M = 2 if name == "ngram" else None
-        return (array(z.B, M, z.H)(states)
+        return (array(z.B, exactly, z.H)(states)
                 and array(*states.shape[:2], dtype=bool)(known))
 
     dweights = None if weights is None else np.ones_like(weights)
