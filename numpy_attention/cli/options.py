@@ -275,6 +275,8 @@ EVALUATE = (
         SPLIT)),
     Group("how", (
         replace(BEAM, only=[OF_TRANSLATOR]),
+        flag("known", "measure the pairs without unknown words beside all, <unk> not written",
+             [OF_TRANSLATOR]),
         replace(THREADS, otherwise="all processors; one where a language model's state is carried"),
         flag("json", "print one JSON object"))),
 )

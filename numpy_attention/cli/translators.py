@@ -212,6 +212,8 @@ def evaluate(options: Namespace) -> None:
     about = {"run": str(options.run), "corpus": name, "split": split}
     threads = options.threads or available(world())
     figures = about | measure(translator, pairs, options.beam, threads)
+    if options.known:
+        figures["known"] = measure_known(translator, pairs, options.beam, threads)
     figures["depends_on"] = circumstances(translator, translator.sentences(pairs),
                                           threads * world().count)
     what = f"{translator.name}, {translator.model.size:,} parameters"
@@ -256,6 +258,15 @@ def measure(translator: Translator, pairs: Sequence[Pair], beam: int,
                             "chrf_signature": metrics.signature(metrics.chrf)}
 
 
+def measure_known(translator: Translator, pairs: Sequence[Pair], beam: int,
+                  threads: int) -> dict[str, Any]:
+    """What `Translator.measure_known` finds, told as `measure` does."""
+    found = translator.measure_known(pairs, beam, threads, world())
+    return {"beam": beam, "unit": unit_of(translator)} | found | {
+        "bleu_signature": metrics.signature(metrics.bleu),
+        "chrf_signature": metrics.signature(metrics.chrf)}
+
+
 def unit_of(translator: Translator) -> str:
     return "pieces" if translator.training.subwords else "words"
 
@@ -263,6 +274,11 @@ def unit_of(translator: Translator) -> str:
 def show_figures(figures: Mapping[str, Any]) -> None:
     for line in lines_of(figures):
         print(line)
+    if "known" in figures:
+        known = figures["known"]
+        print(f"without unknown words: {known['pairs']:,} pairs that hold none, <unk> not written")
+        for line in lines_of(known):
+            print(line)
 
 
 def lines_of(figures: Mapping[str, Any]) -> Iterator[str]:

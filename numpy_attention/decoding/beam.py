@@ -1,12 +1,13 @@
 """Beam search with length normalisation."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
 from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_penalty, expect_sources,
-                                                 forbid, longest)
+                                                 forbid, longest, never_chosen)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.module import Array
 from numpy_attention.shapes import expect_whole
@@ -16,17 +17,18 @@ WIDEST = 10_000     # hypotheses that a beam may keep
 
 def beam_search(model: Translator, source: Array, source_mask: Array, beam: int = 5,
                 length_penalty: float = 1.0,
-                max_length: int | None = None) -> list[list[Hypothesis]]:
+                max_length: int | None = None,
+                never: Sequence[int] = ()) -> list[list[Hypothesis]]:
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → for each, best first.
 
     Keeps, for each sentence, the `beam` most probable prefixes; a prefix that ends in </s> leaves
     the beam and frees no place. The search of a sentence ends when `beam` hypotheses have ended, at
     max_length words, and in any case at twice the source's length and 10 more; the result is ranked
     by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's result does
-    not depend on the others in the batch.
+    not depend on the others in the batch. <pad>, <s> and the ids in `never` are never chosen.
 
-    ValueError: an empty sentence, beam or max_length below 1; ArithmeticError: log p is not a
-    number.
+    ValueError: an empty sentence, beam or max_length below 1, ids that there are not;
+    ArithmeticError: log p is not a number.
     """
     expect_sources(model, source, source_mask)
     expect_whole("beam", beam, 1, WIDEST)
@@ -39,7 +41,7 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
     tokens = np.full(len(running), BOS)
     while running:
         log_probs, weights, state = model.next(tokens, state)       # (rows, V), (rows, S)
-        forbid(log_probs)
+        forbid(log_probs, never_chosen(never, log_probs.shape[1]))
         rows = []
         survivors = []
         start = 0                                                   # a sentence's rows lie together

@@ -1,21 +1,24 @@
 """Greedy search: the most probable word at every step."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
 from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_sources, forbid,
-                                                 longest)
+                                                 longest, never_chosen)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.module import Array
 
 
 def greedy(model: Translator, source: Array, source_mask: Array,
-           max_length: int | None = None) -> list[Hypothesis]:
+           max_length: int | None = None, never: Sequence[int] = ()) -> list[Hypothesis]:
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → one for each sentence.
 
     Stops at </s>, after max_length words, and in any case after twice the source's length and 10
-    more. <pad> and <s> are never chosen. Sentences that have ended leave the batch. ValueError: an
-    empty sentence, max_length below 1; ArithmeticError: log p is not a number.
+    more. <pad>, <s> and the ids in `never` are never chosen. Sentences that have ended leave the
+    batch. ValueError: an empty sentence, max_length below 1, ids that there are not;
+    ArithmeticError: log p is not a number.
     """
     expect_sources(model, source, source_mask)
     limit = longest(source_mask, max_length)                        # (B,)
@@ -26,7 +29,7 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     tokens = np.full(len(running), BOS)
     while running:
         log_probs, weights, state = model.next(tokens, state)       # (rows, V), (rows, S)
-        forbid(log_probs)
+        forbid(log_probs, never_chosen(never, log_probs.shape[1]))
         rows = []
         survivors = []
         for row, before in enumerate(running):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.arguments import expect_methods, expect_number
+from numpy_attention.arguments import as_integers, expect_methods, expect_number
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least, expect_integers, expect_mask
@@ -89,6 +89,15 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
         return limit
     at_least(1, max_length=max_length)
     return np.minimum(min(max_length, int(limit.max(initial=1))), limit)
+
+
+def never_chosen(never: Sequence[int], V: int) -> list[int]:
+    """The ids that no search chooses, <pad> and <s>, and these. ValueError: ids outside 0 … V − 1.
+    """
+    ids = as_integers("never", never)
+    if ids.size and not 0 <= ids.min() <= ids.max() < V:
+        raise ValueError(f"never holds {ids.min()} to {ids.max()}: expected ids from 0 to {V - 1}")
+    return [PAD, BOS, *ids.tolist()]
 
 
 def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:

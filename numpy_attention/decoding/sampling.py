@@ -7,8 +7,8 @@ import numpy as np
 from numpy_attention.arguments import (as_integers, expect_flags, expect_generator, expect_kind,
                                        expect_methods, expect_number)
 from numpy_attention.messages import given
-from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK
-from numpy_attention.decoding.hypothesis import forbid
+from numpy_attention.data.vocabulary import EOS, UNK
+from numpy_attention.decoding.hypothesis import forbid, never_chosen
 from numpy_attention.decoding.protocols import LanguageModel
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least, expect, expect_whole
@@ -81,7 +81,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
                 before = None if reset and chosen == EOS else state
                 log_probs, weights, state = _next(model, chosen, before)
             log_p = np.array(log_probs, np.float64)
-            forbid(log_p, [PAD, BOS, *never])
+            forbid(log_p, never)
             chosen = choose(log_p, rng, temperature, top_k, top_p)
             yield Choice(chosen, float(log_p[chosen]), weights)
             ended += chosen == EOS
@@ -133,12 +133,8 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Ids that are never chosen, those of the vocabulary. ValueError: there are no such."""
-    ids = as_integers("never", never)
+    """Ids that are never chosen. TypeError: no Reading. ValueError: ids that there are not."""
     if not isinstance(start.log_probabilities, np.ndarray):
         raise TypeError(f"start holds {given(start.log_probabilities)}: expected a Reading, as "
                         "`read` gives")
-    V = len(start.log_probabilities)
-    if ids.size and not 0 <= ids.min() <= ids.max() < V:
-        raise ValueError(f"never holds {ids.min()} to {ids.max()}: expected ids from 0 to {V - 1}")
-    return ids.tolist()
+    return never_chosen(never, len(start.log_probabilities))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.arguments import (expect_generator, expect_kind, expect_list, expect_methods,
-                                       expect_tokens, listed)
+from numpy_attention.arguments import (expect_flags, expect_generator, expect_kind, expect_list,
+                                       expect_methods, expect_tokens, listed)
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair, expect_pairs
 from numpy_attention.data.protocols import AnyVocabulary
@@ -151,10 +151,12 @@ class Translator(Trained):
         batch_size: int = 64,
         threads: int = 1,
         ranks: Alone = ALONE,
+        unknown: bool = True,
     ) -> list[Translation]:
         """Translate lists of tokens; beam 1 is greedy search. → a Translation each.
 
         threads: on each of the ranks, which share the sentences; each has all translations then.
+        unknown: whether <unk> may be written.
 
         Errors as `check_sentence` has them. ValueError: batch_size below 1.
         """
@@ -162,6 +164,7 @@ class Translator(Trained):
         expect_penalty(length_penalty)
         expect_whole("batch_size", batch_size, 1)
         expect_whole("threads", threads, 1)
+        expect_flags(unknown=unknown)
         sentences = listed("sentences", sentences, "sentences, which are lists of tokens")
         for n, sentence in enumerate(sentences, 1):
             check_sentence(sentence, f"sentence {n}")
@@ -172,7 +175,7 @@ class Translator(Trained):
 
         def search(k: int) -> None:
             for group in groups[threads * ranks.rank + k::threads * ranks.count]:
-                hypotheses = self._best([ids[i] for i in group], beam, length_penalty)
+                hypotheses = self._best([ids[i] for i in group], beam, length_penalty, unknown)
                 for i, hypothesis in zip(group, hypotheses):
                     found[i] = self._translation(sentences[i], hypothesis, length_penalty)
 
@@ -236,8 +239,11 @@ class Translator(Trained):
         found: list[Translation] | None = None,
         ranks: Alone = ALONE,
         rng: np.random.Generator | None = None,
+        plain: list[Translation] | None = None,
     ) -> dict[str, float]:
         """→ {metric: value} on Pairs; found: their translations by this beam, if made already.
+
+        plain: those of greedy search, likewise.
 
         perplexity over so many tokens, and per word where these are subwords (perplexity_word);
         bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam),
@@ -255,9 +261,9 @@ class Translator(Trained):
         result = figures.of_likelihood(read, pairs)
         sources = [pair.source for pair in pairs]
         found = found or self.translate(sources, beam, threads=threads, ranks=ranks)
-        plain = found
-        if beam > 1:
-            plain = self.translate(sources, 1, threads=threads, ranks=ranks)
+        if beam == 1:
+            plain = found
+        plain = plain or self.translate(sources, 1, threads=threads, ranks=ranks)
         words = [one.target for one in found]
         plain_words = [one.target for one in plain]
         result |= figures.of_text(words, plain_words, pairs)
@@ -275,6 +281,36 @@ class Translator(Trained):
             raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
         return result
 
+    def knows(self, pair: Pair) -> bool:
+        """Whether no word of a Pair, of neither side, is unknown."""
+        return (all(word in self.source_vocabulary for word in pair.source)
+                and all(word in self.target_vocabulary for word in pair.target))
+
+    def measure_known(
+        self,
+        pairs: Sequence[Pair],
+        beam: int = 5,
+        threads: int | None = None,
+        ranks: Alone = ALONE,
+        rng: np.random.Generator | None = None,
+    ) -> dict[str, float]:
+        """`measure` of those Pairs that hold no unknown word, translated without <unk>.
+
+        The column "No UNK" of Bahdanau et al. 2015, table 1, beside that of all sentences; pairs:
+        how many these are. ValueError: every pair holds one.
+        """
+        expect_pairs(pairs)
+        at_least(1, threads=threads)
+        known = [pair for pair in pairs if self.knows(pair)]
+        if not known:
+            raise ValueError(f"each of these {len(pairs):,} pairs holds a word that is unknown to "
+                             "this translator: there is nothing to measure without <unk>")
+        threads = threads or available(ranks)
+        sources = [pair.source for pair in known]
+        found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)
+                        for width in (beam, 1))
+        return {"pairs": len(known)} | self.measure(known, beam, threads, found, ranks, rng, plain)
+
     # ---- from sentences to ids, and back -------------------------------------------------------
 
     def _source_batch(self, sentence: Sentence) -> PairBatch:
@@ -285,12 +321,15 @@ class Translator(Trained):
         no_targets = [[PAD]] * len(ids)
         return pair_batch(ids, no_targets, self.training.reverse_source)
 
-    def _best(self, ids: list[list[int]], beam: int, length_penalty: float) -> list[Hypothesis]:
+    def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
+              unknown: bool) -> list[Hypothesis]:
         """The best Hypothesis of each source that a beam finds."""
         batch = self._batch_to_translate(ids)
+        never = [] if unknown else [UNK]
         if beam == 1:
-            return greedy(self.model, batch.source, batch.source_mask)
-        found = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)
+            return greedy(self.model, batch.source, batch.source_mask, never=never)
+        found = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty,
+                            never=never)
         return [hypotheses[0] for hypotheses in found]
 
     def _translation(

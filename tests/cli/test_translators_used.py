@@ -14,6 +14,7 @@ from numpy_attention.cli.main import main, parse
 from numpy_attention.cli.shared import part_of
 from numpy_attention.cli.translators import corpus_to_measure_on
 from numpy_attention.data.own_text import OwnPairs
+from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import selected
 from numpy_attention.runs.translator import Translation, Translator
 
@@ -238,6 +239,26 @@ def test_evaluate(run, capsys):
     assert f"{figures['perplexity']:.2f}   over {figures['tokens']:,} tokens" in out
     assert figures["bleu_signature"] in out
     assert f"{figures['pointing']:.3f}   of the sure links" in out
+
+
+def test_evaluate_without_unknown_words(run, capsys, tmp_path):
+    (tmp_path / "a.txt").write_text("3 1 4\n5 77\n2 2\n")
+    (tmp_path / "b.txt").write_text("3 1 4\n5 6\n2 2\n")
+    own = ["--source", str(tmp_path / "a.txt"), "--target", str(tmp_path / "b.txt"), "--beam", "2"]
+    assert main(["evaluate", run, *own, "--known", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["pairs"], figures["known"]["pairs"]) == (3, 2)
+    translator = Translator.load(run)
+    pairs = [Pair(("3", "1", "4"), ("3", "1", "4")), Pair(("2", "2"), ("2", "2"))]
+    known = translator.measure_known(pairs, 2, 1)
+    assert figures["known"]["perplexity"] == pytest.approx(known["perplexity"])
+    assert main(["evaluate", run, *own, "--known"]) == 0
+    out = capsys.readouterr().out
+    assert "without unknown words: 2 pairs that hold none, <unk> not written\n" in out
+    assert out.count("  perplexity  ") == 2
+    (tmp_path / "a.txt").write_text("77\n78\n79\n")
+    assert "each of these 3 pairs holds a word that is unknown" in told(
+        capsys, "evaluate", run, *own, "--known")
 
 
 def test_evaluate_elsewhere(run, capsys, tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from tables import Table
 
 from numpy_attention.data.vocabulary import BOS, EOS
+from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 
 
@@ -29,6 +30,25 @@ def test_the_result_does_not_depend_on_the_batch(model, batch):
         alone = greedy(model, batch.source[:n, b:b + 1], batch.source_mask[:n, b:b + 1])[0]
         assert alone.ids == together[b].ids and together[b].weights.shape == (len(alone.ids), n)
         np.testing.assert_allclose(alone.weights, together[b].weights, atol=1e-12)
+
+
+def test_what_is_never_chosen(rng):
+    """The search goes on as if the model gave these words no probability."""
+    table = Table(rng, 5)
+    source = np.full((4, 5), 4)
+    free = greedy(table, source, source > 0, max_length=6)
+    used = {word for one in free for word in one.ids} - {EOS}
+    word = min(used)
+    for search in (greedy, lambda *how, **more: [one[0] for one in beam_search(*how, **more)]):
+        found = search(table, source, source > 0, max_length=6, never=[word])
+        assert not any(word in one.ids for one in found)
+        less = Table(rng, 5)
+        less.log_p[...] = table.log_p
+        less.log_p[:, :, word] = -np.inf
+        wanted = search(less, source, source > 0, max_length=6)
+        assert [one.ids for one in found] == [one.ids for one in wanted]
+        with pytest.raises(ValueError, match="never holds 3 to 999: expected ids from 0 to"):
+            search(table, source, source > 0, never=[3, 999])
 
 
 def test_refused(model, batch):

@@ -49,9 +49,9 @@ def test_a_beam_of_five_and_the_whole_length_penalty_unless_told(small, monkeypa
     asked = []
     searched = module.beam_search
 
-    def beam_search(model, source, mask, beam, length_penalty):
+    def beam_search(model, source, mask, beam, length_penalty, never=()):
         asked.append((source.shape[1], beam, length_penalty))
-        return searched(model, source, mask, beam, length_penalty)
+        return searched(model, source, mask, beam, length_penalty, never=never)
     monkeypatch.setattr(module, "beam_search", beam_search)
     many = [["a"]] * 65
     found = small.translate(many)
@@ -109,3 +109,26 @@ def test_one_figure_that_is_not_finite_is_enough_to_refuse(small, monkeypatch):
     monkeypatch.setattr(module.figures, "of_text", lambda *translations: text)
     with pytest.raises(ArithmeticError, match="a figure is not finite"):
         small.measure(PAIRS, 1, 1)
+
+
+def test_without_unknown_words(small):
+    """The pairs that hold none, and translations in which none is written."""
+    rare = [Pair(("a", "z"), ("A",)), Pair(("a",), ("Z",))]
+    assert [small.knows(pair) for pair in [*PAIRS, *rare]] == [True] * 3 + [False] * 2
+    small.model.output.b[UNK] = 50.0                # what it likes best is <unk>
+    for beam in (1, 3):
+        assert all("<unk>" in one.target for one in small.translate([["a"], ["b"]], beam))
+        for one in small.translate([["a"], ["b", "z"]], beam, unknown=False):
+            assert "<unk>" not in one.target
+    found = small.measure_known([*PAIRS, *rare], 2, 1)
+    assert found["pairs"] == 3
+    plain = small.measure(PAIRS, 2, 1)
+    assert {name for name in plain if plain[name] != found[name]} <= {
+        "bleu", "bleu_greedy", "bleu_13a", "chrf", "exact"}
+    texts = [small.translate([pair.source for pair in PAIRS], beam, unknown=False)
+             for beam in (2, 1)]
+    assert found == {"pairs": 3} | small.measure(PAIRS, 2, 1, texts[0], plain=texts[1])
+    with pytest.raises(ValueError, match="each of these 2 pairs holds a word that is unknown"):
+        small.measure_known(rare)
+    with pytest.raises(TypeError, match="unknown is 'no'"):
+        small.translate([["a"]], unknown="no")
