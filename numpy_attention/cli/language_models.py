@@ -14,7 +14,7 @@ from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.options import LANGUAGE_MODEL, SIZE
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
-    say_next, training_of, warn_of_unknown_words)
+    runs_of, say_next, training_of, voices, warn_of_unknown_words)
 from numpy_attention.data import running_text
 from numpy_attention.data.own_text import OwnText
 from numpy_attention.data.running_text import Text
@@ -137,7 +137,7 @@ def prompt_from(text: Text, form: TextForm) -> str:
 
 
 def evaluate(options: Namespace) -> None:
-    writer = Writer.load(options.run)
+    writer = runs_of(Writer, options)
     text, name, split = text_to_measure_on(options, writer)
     how = writer.training
     if text.unit != how.unit:
@@ -149,7 +149,8 @@ def evaluate(options: Namespace) -> None:
              "carried": settings_of(writer).get("carried", 0)}
     figures = about | measure(writer, text, threads)
     figures["depends_on"] = circumstances(writer, text.sentences, threads * world().count)
-    report(options, writer, what_it_is(writer), how_state_goes(writer, 1), figures, show_figures)
+    what = voices(options) + what_it_is(writer)
+    report(options, writer, what, how_state_goes(writer, 1), figures, show_figures)
 
 
 def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, str | None]:
@@ -229,7 +230,7 @@ def generate(options: Namespace) -> None:
     if kind_of(options.run) == "translator":
         raise ValueError(f"{options.run} holds a translator, which does not write on: "
                          f'numpy-attention translate {options.run} "a sentence"')
-    writer = Writer.load(options.run)
+    writer = runs_of(Writer, options)
     if options.heatmap:
         writer.check_attention()
     if writer.training.unit == "characters":

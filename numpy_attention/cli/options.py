@@ -18,7 +18,7 @@ from typing import Any
 from numpy_attention import names
 from numpy_attention.cli.entry import Against, By, Group, Option, With, Without, flag, word
 from numpy_attention.cli.values import (
-    not_negative, picture, positive, seed, seeds, share, share_kept, thread_count, whole)
+    folders, not_negative, picture, positive, seed, seeds, share, share_kept, thread_count, whole)
 from numpy_attention.training.settings import Training, TranslatorTraining, WriterTraining
 
 Conditions = Sequence[With | Without | Against]
@@ -229,6 +229,8 @@ def sampling(only: Conditions = ()) -> list[Option]:
     ]
 
 
+TOGETHER = Option("together_with", "further runs of the same text, runs/b,runs/c: the "
+                  "probabilities of all are averaged", folders, metavar="RUNS")
 BEAM = Option("beam", "hypotheses kept in search; 1 is greedy", whole(1, 1000), 5)
 PICTURE = Option("heatmap", "save the attention weights as .png, .pdf or .svg", picture,
                  metavar="FILE")
@@ -237,6 +239,7 @@ TRANSLATE = (Group("", (
     RUN,
     word("sentence", "what to translate; without any, lines are read from the input", "SENTENCE",
          "*"),
+    TOGETHER,
     replace(BEAM, only=IN_SEARCH),
     Option("length_penalty", "a: translations are ranked by log p / ((5 + length) / 6)^a; 0 "
            "favours short ones", not_negative, 1.0,
@@ -251,6 +254,7 @@ TRANSLATE = (Group("", (
 )),)
 GENERATE = (Group("", (
     replace(RUN, help="folder of a run that `train lm` made"),
+    TOGETHER,
     Option("prompt", "how the text begins; if with a hyphen, write --prompt=-like-this"),
     Option("length", "words, or letters, to write; without --window in training attention looks at "
            "the last 64 at most", whole(1), 60),
@@ -266,7 +270,7 @@ OF_WRITER = With("kind", ["writer"], "a translator's run is measured on sentence
                  "--source and --target", "of a language model: ")
 
 EVALUATE = (
-    Group("", (RUN,)),
+    Group("", (RUN, TOGETHER)),
     Group("what to measure on, the run's own corpus unless given", (
         CORPUS,
         *(replace(option, otherwise="", only=[OF_TRANSLATOR]) for option in PARALLEL

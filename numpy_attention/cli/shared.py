@@ -17,11 +17,14 @@ from numpy_attention.data.selection import Selection
 from numpy_attention.paths import brief, exists, make_folder
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import CHECKPOINT
+from numpy_attention.runs.together import load_together
+from numpy_attention.runs.trained import Trained
 from numpy_attention.training.lock import check_free
 from numpy_attention.training.ranks import world
 from numpy_attention.training.settings import Training
 
 Settings = TypeVar("Settings", bound=Training)
+One = TypeVar("One", bound=Trained)
 END = "</s>"
 
 
@@ -136,6 +139,20 @@ def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
 def say_next(*words: str) -> None:
     """The command that comes next, as it may be pasted into a shell."""
     print(f"next: numpy-attention {shlex.join(words)}")
+
+
+# ---- one run, or several -------------------------------------------------------------------------
+
+
+def runs_of(kind: type[One], options: Namespace) -> One:
+    """The run of a command, or with --together-with an ensemble of several."""
+    return load_together(kind, [options.run, *(options.together_with or ())])
+
+
+def voices(options: Namespace) -> str:
+    """How many runs speak, where it is more than one."""
+    count = 1 + len(options.together_with or ())
+    return f"ensemble of {count}, the first: " if count > 1 else ""
 
 
 # ---- evaluate -----------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ import numpy as np
 from numpy_attention import metrics, plotting
 from numpy_attention.cli.options import BEAM, LIMITS, TRANSLATOR
 from numpy_attention.cli.shared import (
-    END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, say_next,
-    training_of, warn_of_unknown_words)
+    END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, runs_of,
+    say_next, training_of, voices, warn_of_unknown_words)
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary
@@ -127,7 +127,7 @@ def translate(options: Namespace) -> None:
     if kind_of(options.run) == "writer":
         raise ValueError(f"{options.run} holds a language model, which does not translate: "
                          f'numpy-attention generate {options.run} --prompt "…"')
-    translator = Translator.load(options.run)
+    translator = runs_of(Translator, options)
     form = selected(translator.corpus).form(options.lowercase)
     lines = [form.tokens(text) for text in options.sentence or lines_of_input()]
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
@@ -207,7 +207,7 @@ def lines_of_input() -> list[str]:
 
 
 def evaluate(options: Namespace) -> None:
-    translator = Translator.load(options.run)
+    translator = runs_of(Translator, options)
     pairs, name, split = text_to_measure_on(options, translator)
     about = {"run": str(options.run), "corpus": name, "split": split}
     threads = options.threads or available(world())
@@ -216,7 +216,7 @@ def evaluate(options: Namespace) -> None:
         figures["known"] = measure_known(translator, pairs, options.beam, threads)
     figures["depends_on"] = circumstances(translator, translator.sentences(pairs),
                                           threads * world().count)
-    what = f"{translator.name}, {translator.model.size:,} parameters"
+    what = f"{voices(options)}{translator.name}, {translator.model.size:,} parameters"
     report(options, translator, what, f"{len(pairs):,} pairs", figures, show_figures)
 
 

@@ -49,6 +49,14 @@ def seeds(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+def folders(text: str) -> tuple[str, ...]:
+    """Folders, with commas between them. ValueError: one of them is empty, or stands twice."""
+    found = tuple(text.split(","))
+    if not all(found) or len(set(found)) < len(found):
+        raise ValueError(f"{shown(text)}: expected folders such as runs/b,runs/c, each once")
+    return found
+
+
 def picture(text: str) -> str:
     """The name of a picture that can be written: told before the work that it is to show."""
     if os.path.splitext(text)[1].lower() not in (".png", ".pdf", ".svg"):

@@ -241,3 +241,14 @@ def test_heatmap(runs, capsys, tmp_path):
             ("letters", ["--index", "0"], "give one of your own")):
         assert message in told(capsys, "heatmap", runs[name], *arguments, *other)
     assert not (tmp_path / "other.png").exists()
+
+
+def test_several_runs_as_one(runs, capsys):
+    assert main(["evaluate", runs["plain"], "--together-with", runs["attentive"]]) == 0
+    out = capsys.readouterr().out
+    assert f"{runs['plain']}: ensemble of 2, the first: lstm of 1 × 6, " in out
+    assert main(["generate", runs["plain"], "--together-with", runs["attentive"], "--length",
+                 "6"]) == 0
+    assert 0 < len(capsys.readouterr().out.split()) <= 6
+    assert "has state 'sentence'" in told(
+        capsys, "evaluate", runs["plain"], "--together-with", runs["sentences"])

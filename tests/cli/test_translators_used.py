@@ -241,6 +241,24 @@ def test_evaluate(run, capsys):
     assert f"{figures['pointing']:.3f}   of the sure links" in out
 
 
+def test_several_runs_as_one(run, capsys, tmp_path):
+    other = str(tmp_path / "other")
+    assert main([*COPY, "--seed", "5", "--run", other]) == 0
+    capsys.readouterr()
+    figures = []
+    for words in ([], ["--together-with", other]):
+        assert main(["evaluate", run, "--pairs", "30", "--beam", "2", "--json", *words]) == 0
+        figures.append(json.loads(capsys.readouterr().out))
+    assert figures[0]["perplexity"] != figures[1]["perplexity"]
+    assert main(["evaluate", run, "--pairs", "30", "--beam", "1", "--together-with", other]) == 0
+    assert f"{run}: ensemble of 2, the first: rnnsearch, " in capsys.readouterr().out
+    assert main(["translate", run, "3 1 4", "--together-with", other]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    for wrong, message in ((f"{other},{other}", "each once"), (",", "expected folders such as"),
+                           (str(tmp_path / "nix"), "no checkpoint")):
+        assert message in told(capsys, "evaluate", run, "--together-with", wrong)
+
+
 def test_evaluate_without_unknown_words(run, capsys, tmp_path):
     (tmp_path / "a.txt").write_text("3 1 4\n5 77\n2 2\n")
     (tmp_path / "b.txt").write_text("3 1 4\n5 6\n2 2\n")

@@ -1,0 +1,98 @@
+"""Several models that speak as one."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Sequence
+
+import numpy as np
+
+from numpy_attention.arguments import expect_list, expect_methods
+from numpy_attention.module import Array
+
+
+class EnsembleState(NamedTuple):
+    """Where each of the models stands between two target words."""
+
+    states: tuple
+
+    def take(self, rows):
+        """The states of these rows of the batch, in this order."""
+        return EnsembleState(tuple(state.take(rows) for state in self.states))
+
+
+@dataclass(eq=False)
+class Ensemble:
+    """p(y_t) = Σ_k p_k(y_t) / K over K models of the same kind that read the same ids.
+
+    It is measured, searched and sampled as one of them is, and learns nothing. Weights are the mean
+    of the models' own, None where one has none. A language model's state is the list of theirs.
+    """
+
+    models: Sequence[Any]
+
+    def __post_init__(self):
+        expect_list("models", self.models, "models")
+        if len(self.models) < 2:
+            raise ValueError(f"an ensemble of {len(self.models)} models: expected at least 2")
+        for k, model in enumerate(self.models):
+            expect_methods(f"number {k} of the models", model, "a model", "losses", "next")
+
+    @property
+    def size(self):
+        """Number of parameters of all."""
+        return sum(model.size for model in self.models)
+
+    @property
+    def vector(self):
+        """A copy of all parameters, one model's after another's."""
+        return np.concatenate([model.vector for model in self.models])
+
+    def losses(self, batch, state=None):
+        """−log p of each target, float64 (T, B), 0 at padding; the state."""
+        found = [model.losses(batch, before) for model, before in zip(self.models, self._of(state))]
+        logs = -np.stack([losses for losses, _ in found])                       # (K, T, B)
+        together = np.where(logs.any(0), -self._mean(logs), 0)
+        return together, [after for _, after in found]
+
+    def loss(self, batch, state=None):
+        """Σ −log p of the batch's targets, and the state."""
+        losses, state = self.losses(batch, state)
+        return float(losses.sum()), state
+
+    def weights(self, batch, *state):
+        """The mean of the models' weights under teacher forcing; of language models the state too.
+        """
+        if not state:
+            return np.mean([model.weights(batch) for model in self.models], axis=0)
+        found = [model.weights(batch, before)
+                 for model, before in zip(self.models, self._of(*state))]
+        return mean_weights([weights for weights, _ in found]), [after for _, after in found]
+
+    def start(self, source, mask):
+        """source (S, B), mask (S, B) → the state before the first target word."""
+        return EnsembleState(tuple(model.start(source, mask) for model in self.models))
+
+    def next(self, tokens, state=None):
+        """tokens (B,) → log p (B, V) of the next, weights (B, S) or None, the state."""
+        translates = isinstance(state, EnsembleState)
+        before = state.states if translates else self._of(state)
+        found = [model.next(tokens, one) for model, one in zip(self.models, before)]
+        log_p = self._mean(np.stack([one for one, _, _ in found]))              # (B, V)
+        after = [one for _, _, one in found]
+        return (log_p, mean_weights([one for _, one, _ in found]),
+                EnsembleState(tuple(after)) if translates else after)
+
+    def _of(self, state):
+        return [None] * len(self.models) if state is None else state
+
+    def _mean(self, logs):
+        """log (Σ_k exp(logs_k) / K).   logs (K, …) → (…)."""
+        mean = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
+        return mean.astype(logs.dtype)
+
+
+def mean_weights(weights: Sequence[Array | None]) -> Array | None:
+    """Their mean; None where one is None, or sees another number of positions."""
+    known = [one for one in weights if one is not None]
+    if len(known) < len(weights) or len({one.shape for one in known}) > 1:
+        return None
+    return np.mean(known, axis=0)
