@@ -11,6 +11,7 @@ import numpy as np
 
 from numpy_attention import plotting
 from numpy_attention.attention.reader_choice import ReaderChoice
+from numpy_attention.cli.figures import show_writers
 from numpy_attention.cli.options import LANGUAGE_MODEL, SIZE
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
@@ -25,6 +26,7 @@ from numpy_attention.models import registry
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
 from numpy_attention.names import asked_for
+from numpy_attention.runs import confidence
 from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.writer import Word, Writer, WriterTraining
@@ -51,7 +53,7 @@ def train(options: Namespace) -> None:
     fit(writer, learn, valid, folder, options.threads, how_state_goes(writer, 1))
     for split in selection.splits[1:]:
         text = valid if split == "valid" else part_of(selection, split)[0]
-        show_figures(measure(writer, text, writer.threads or 1) | {"split": split})
+        show_writers(measure(writer, text, writer.threads or 1) | {"split": split})
     say_next("generate", str(folder), "--prompt", prompt_from(valid, selection.form()))
 
 
@@ -150,7 +152,7 @@ def evaluate(options: Namespace) -> None:
     figures = about | measure(writer, text, threads)
     figures["depends_on"] = circumstances(writer, text.sentences, threads * world().count)
     what = voices(options) + what_it_is(writer)
-    report(options, writer, what, how_state_goes(writer, 1), figures, show_figures)
+    report(options, writer, what, how_state_goes(writer, 1), figures, show_writers)
 
 
 def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, str | None]:
@@ -172,20 +174,8 @@ def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, s
 def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:
     """What `Writer.measure` finds, and the share of words that the vocabulary does not know."""
     unknown = writer.vocabulary.unknown_share(text.sentences)
-    return writer.measure(text, threads, world()) | {"unknown": unknown}
-
-
-def show_figures(figures: Mapping[str, Any]) -> None:
-    where = f"  {figures['split']:<5}" if figures["split"] else " "
-    unknown = f"; {100 * figures['unknown']:.1f} % are <unk>" if figures["unknown"] else ""
-    perplexity = figures["perplexity"]
-    tokens = figures["tokens"]
-    if "bits_per_character" in figures:
-        line = (f"{figures['bits_per_character']:8.3f} bits a character   perplexity "
-                f"{perplexity:.3f} over {tokens:,} characters")
-    else:
-        line = f"perplexity {perplexity:8.2f}   over {tokens:,} tokens, ends of sentence included"
-    print(f"{where} {line}{unknown}", flush=True)
+    rng = confidence.draws(writer.training.seed)
+    return writer.measure(text, threads, world(), rng) | {"unknown": unknown}
 
 
 def settings_of(writer: Writer) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from numpy_attention import metrics, plotting
+from numpy_attention.cli.figures import show_translators
 from numpy_attention.cli.options import BEAM, LIMITS, TRANSLATOR
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, runs_of,
@@ -18,6 +19,7 @@ from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.names import MODERN, SCORES, asked_for, find
+from numpy_attention.runs import confidence
 from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.translator import (
@@ -51,7 +53,7 @@ def train(options: Namespace) -> None:
     pairs = parts[-1]
     fit(translator, learn, valid, folder, options.threads,
         f"measures {len(pairs):,} pairs ({selection.splits[-1]})")
-    show_figures(measure(translator, pairs, BEAM.default, translator.threads))
+    show_translators(measure(translator, pairs, BEAM.default, translator.threads))
     say_next("translate", str(folder), selection.form().text(pairs[0].source))
 
 
@@ -217,7 +219,7 @@ def evaluate(options: Namespace) -> None:
     figures["depends_on"] = circumstances(translator, translator.sentences(pairs),
                                           threads * world().count)
     what = f"{voices(options)}{translator.name}, {translator.model.size:,} parameters"
-    report(options, translator, what, f"{len(pairs):,} pairs", figures, show_figures)
+    report(options, translator, what, f"{len(pairs):,} pairs", figures, show_translators)
 
 
 def text_to_measure_on(options: Namespace,
@@ -252,7 +254,8 @@ def corpus_to_measure_on(options: Namespace, own: dict[str, Any]) -> dict[str, A
 def measure(translator: Translator, pairs: Sequence[Pair], beam: int,
             threads: int | None) -> dict[str, Any]:
     """What `Translator.measure` finds, with the number of pairs and sacreBLEU's signatures."""
-    found = translator.measure(pairs, beam, threads, ranks=world())
+    rng = confidence.draws(translator.training.seed)
+    found = translator.measure(pairs, beam, threads, ranks=world(), rng=rng)
     about = {"beam": beam, "pairs": len(pairs), "unit": unit_of(translator)}
     return about | found | {"bleu_signature": metrics.signature(metrics.bleu),
                             "chrf_signature": metrics.signature(metrics.chrf)}
@@ -261,7 +264,8 @@ def measure(translator: Translator, pairs: Sequence[Pair], beam: int,
 def measure_known(translator: Translator, pairs: Sequence[Pair], beam: int,
                   threads: int) -> dict[str, Any]:
     """What `Translator.measure_known` finds, told as `measure` does."""
-    found = translator.measure_known(pairs, beam, threads, world())
+    rng = confidence.draws(translator.training.seed)
+    found = translator.measure_known(pairs, beam, threads, world(), rng)
     return {"beam": beam, "unit": unit_of(translator)} | found | {
         "bleu_signature": metrics.signature(metrics.bleu),
         "chrf_signature": metrics.signature(metrics.chrf)}
@@ -269,36 +273,6 @@ def measure_known(translator: Translator, pairs: Sequence[Pair], beam: int,
 
 def unit_of(translator: Translator) -> str:
     return "pieces" if translator.training.subwords else "words"
-
-
-def show_figures(figures: Mapping[str, Any]) -> None:
-    for line in lines_of(figures):
-        print(line)
-    if "known" in figures:
-        known = figures["known"]
-        print(f"without unknown words: {known['pairs']:,} pairs that hold none, <unk> not written")
-        for line in lines_of(known):
-            print(line)
-
-
-def lines_of(figures: Mapping[str, Any]) -> Iterator[str]:
-    """What `measure` found, a line for each figure."""
-    what = "tokens"
-    per_word = ""
-    if figures["unit"] == "pieces":
-        what = "pieces of words"
-        per_word = f"; {figures['perplexity_word']:.2f} per word"
-    yield (f"  perplexity  {figures['perplexity']:8.2f}   over {figures['tokens']:,} {what}, ends "
-           f"of sentence included{per_word}")
-    yield (f"  BLEU        {figures['bleu']:8.2f}   beam {figures['beam']}, "
-           f"{figures['bleu_greedy']:.2f} greedy; {figures['bleu_signature']}")
-    yield f"  BLEU 13a    {figures['bleu_13a']:8.2f}   the same, cut by sacreBLEU's own tokeniser"
-    yield f"  chrF        {figures['chrf']:8.2f}   {figures['chrf_signature']}"
-    yield f"  exact       {figures['exact']:8.3f}   of the greedy translations equal the reference"
-    if "pointing" in figures:
-        yield (f"  pointing    {figures['pointing']:8.3f}   of the sure links, "
-               f"{figures['near']:.3f} within one word; diagonal {figures['diagonal']:.3f}")
-        yield f"  AER         {figures['aer']:8.3f}   alignment error rate"
 
 
 # ---- heatmap ------------------------------------------------------------------------------------

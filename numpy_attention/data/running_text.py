@@ -11,6 +11,7 @@ from numpy_attention.data.reading import read_lines, read_text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.names import STATES, UNITS
+from numpy_attention.shapes import at_least
 
 Sentence = list[str]
 
@@ -45,13 +46,16 @@ class Text:
         """All ids, </s> first: every stream of text begins after it, so each token is predicted."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
-    def documents(self, vocabulary: AnyVocabulary, state: str) -> list[list[int]]:
+    def documents(
+        self, vocabulary: AnyVocabulary, state: str, cut: int | None = None
+    ) -> list[list[int]]:
         """Lists of ids that each begin with an empty state, </s> first.
 
-        They are articles, or sentences, blank ones left out. ValueError: another state, or a text
-        that does not come so.
+        They are articles, or sentences, blank ones left out. cut: so many ids of each are predicted
+        at most. ValueError: another state, or a text that does not come so.
         """
         expect_name("state", state, STATES[1:])
+        at_least(1, cut=cut)
         if state == "article":
             if not self.whole:
                 raise ValueError(
@@ -65,7 +69,8 @@ class Text:
                     "a text of characters has no sentences of its own: choose state 'carried'"
                 )
             parts = [[sentence] for sentence in self.sentences if sentence]
-        return [[EOS] + self._ids(part, vocabulary) for part in parts]
+        end = None if cut is None else cut + 1
+        return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]
 
     def as_characters(self) -> "Text":
         """A text of words as one of characters: words joined by spaces, then a line end."""

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from numpy_attention.messages import shown
 from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, layer_above,
                                      mechanisms, multi30k, reverse, rnnsearch_bible, salton,
-                                     zaremba)
+                                     wikitext, zaremba)
 from numpy_attention.recipes.recipe import Recipe
 
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
@@ -21,6 +21,7 @@ RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
     *equal.RECIPES,
     *bible_text.RECIPES,
     *layer_above.RECIPES,
+    *wikitext.RECIPES,
 )}
 
 

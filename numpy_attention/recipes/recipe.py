@@ -116,8 +116,7 @@ def run(
     for split in dict.fromkeys(split for split, _ in recipe.metrics):
         wanted = {metric for where, metric in recipe.metrics if where == split}
         data = valid if split == "valid" else recipe.load(split)
-        rng = np.random.default_rng([seed, 2])              # of the intervals
-        found[split] = recipe.measure(trained, data, wanted, ranks, rng)
+        found[split] = recipe.measure(trained, data, wanted, ranks, confidence.draws(seed))
         missing = wanted - found[split].keys()
         if missing:
             raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(missing))}, "

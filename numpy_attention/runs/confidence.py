@@ -19,6 +19,11 @@ from numpy_attention.training.evaluation import Evaluation
 Intervals = dict[str, tuple[float, float]]      # metric: low, high
 
 
+def draws(seed: int) -> np.random.Generator:
+    """The draws of the intervals of a run with this seed."""
+    return np.random.default_rng([seed, 2])
+
+
 def of_likelihood(found: Evaluation, rng: np.random.Generator,
                   words: Sequence[int] | None = None) -> Intervals:
     """perplexity, and per word where a row has so many words; found: with its rows."""

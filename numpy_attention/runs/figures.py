@@ -2,12 +2,36 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from numpy_attention import metrics
 from numpy_attention.data.pairs import Pair
 from numpy_attention.module import Array
+from numpy_attention.runs import confidence
 from numpy_attention.training.evaluation import Evaluation
 
 Tokens = Sequence[str]
+
+
+def of_all(
+    read: Evaluation, found: Sequence[Tokens], greedy: Sequence[Tokens],
+    weights: Sequence[Array] | None, pairs: Sequence[Pair], by_row: Sequence[int],
+    rng: np.random.Generator | None = None,
+) -> dict[str, float]:
+    """All of the following; weights: None where no pair has gold links.
+
+    rng: for the intervals of `confidence`, too; read then has rows, of by_row words each.
+    """
+    result = of_likelihood(read, pairs) | of_text(found, greedy, pairs)
+    if weights is not None:
+        result |= of_pointing(weights, pairs)
+    if rng is None:
+        return result
+    known = confidence.of_likelihood(read, rng, by_row)
+    known |= confidence.of_text(found, greedy, pairs, rng)
+    if weights is not None:
+        known |= confidence.of_pointing(weights, pairs, rng)
+    return result | confidence.named(known)
 
 
 def of_likelihood(found: Evaluation, pairs: Sequence[Pair]) -> dict[str, float]:

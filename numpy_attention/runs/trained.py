@@ -53,6 +53,10 @@ class Trained:
     history: list[dict[str, Any]]
     threads: int | None = None      # those that `fit` took
 
+    def batches_to_learn(self, text: Any) -> Batches:
+        """What the model reads of a text in training."""
+        return self.batches(text)
+
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True,
                 ranks: Alone = ALONE) -> Trainer:
@@ -66,7 +70,7 @@ class Trained:
         own = dict(
             model=self.model,
             optimizer=optimizer(**asked_for(optimizer, **settings)),
-            train=self.batches(train),
+            train=self.batches_to_learn(train),
             valid=None if valid is None or is_empty(valid) else self.batches(valid),
             rng=np.random.default_rng([how.seed, 1]),
             schedule=Constant(),        # until the steps can be counted

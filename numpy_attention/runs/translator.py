@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.arguments import (expect_flags, expect_generator, expect_kind, expect_list,
-                                       expect_methods, expect_tokens, listed)
+                                       expect_methods, listed)
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair, expect_pairs
 from numpy_attention.data.protocols import AnyVocabulary
@@ -22,36 +22,14 @@ from numpy_attention.models.registry import build, expect_settings
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least, expect_whole
 from numpy_attention.names import TRANSLATORS, find
-from numpy_attention.runs import confidence, figures
+from numpy_attention.runs import figures
 from numpy_attention.runs.trained import Trained, parts_of
+from numpy_attention.runs.translation import Sentence, Translation, check_sentence
 from numpy_attention.runs.words import in_words, turned
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.ranks import ALONE, Alone
 from numpy_attention.training.settings import TranslatorTraining
 from numpy_attention.training.threads import Threads, available
-
-Sentence = Sequence[str]
-
-
-@dataclass
-class Translation:
-    """One translated sentence: its words, log p, and attention weights, </s> on both sides."""
-
-    source: list[str]
-    target: list[str]
-    log_probability: float
-    weights: Array                      # (target words and </s>, source words and </s>)
-    score: float | None = None          # what search ranks by
-    finished: bool = True               # False: cut off before </s>, as `longest` says
-
-    def unknown_replaced(self) -> list[str]:
-        """The target with each <unk> replaced by the source word that its largest weight is on.
-
-        So names and numbers are copied (Luong et al. 2015, section 4.2, without their dictionary).
-        It stays where no source word has any weight.
-        """
-        return [self.source[int(row[:-1].argmax())] if "<unk>" in word and row[:-1].any() else word
-                for word, row in zip(self.target, self.weights)]
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
@@ -258,25 +236,15 @@ class Translator(Trained):
         threads = threads or available(ranks)
         batches = self.batches(pairs)
         read = evaluate(self.model, batches, threads, ranks, by_row=rng is not None)
-        result = figures.of_likelihood(read, pairs)
         sources = [pair.source for pair in pairs]
         found = found or self.translate(sources, beam, threads=threads, ranks=ranks)
         if beam == 1:
             plain = found
         plain = plain or self.translate(sources, 1, threads=threads, ranks=ranks)
-        words = [one.target for one in found]
-        plain_words = [one.target for one in plain]
-        result |= figures.of_text(words, plain_words, pairs)
+        words, plain_words = ([one.target for one in some] for some in (found, plain))
         weights = self.attend(pairs) if any(pair.sure for pair in pairs) else None
-        if weights is not None:
-            result |= figures.of_pointing(weights, pairs)
-        if rng is not None:
-            by_row = [len(pairs[i].target) + 1 for place in batches.order() for i in place]
-            known = confidence.of_likelihood(read, rng, by_row)
-            known |= confidence.of_text(words, plain_words, pairs, rng)
-            if weights is not None:
-                known |= confidence.of_pointing(weights, pairs, rng)
-            result |= confidence.named(known)
+        by_row = [len(pairs[i].target) + 1 for place in batches.order() for i in place]
+        result = figures.of_all(read, words, plain_words, weights, pairs, by_row, rng)
         if not all(math.isfinite(value) for value in result.values()):
             raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
         return result
@@ -352,10 +320,3 @@ class Translator(Trained):
         if not self.training.subwords:
             return weights
         return in_words(weights, self.source_vocabulary.places(sentence) + [len(sentence)], rows)
-
-
-def check_sentence(sentence: Sentence, name: str) -> None:
-    """A sentence is a list of tokens. TypeError: it is one string; ValueError: it is empty."""
-    expect_tokens(name, sentence)
-    if not len(sentence):
-        raise ValueError(f"{name} is empty: expected at least one token")

@@ -18,7 +18,7 @@ from numpy_attention.shapes import at_least
 from numpy_attention.names import LANGUAGE_MODELS, find
 from numpy_attention.runs import confidence
 from numpy_attention.runs.trained import Trained, parts_of
-from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.ranks import ALONE, Alone
 from numpy_attention.training.settings import WriterTraining
 
@@ -80,16 +80,25 @@ class Writer(Trained):
             model.output.b[...] = np.log(counts / counts.sum())
         return cls(model, vocabulary, name, settings, training, corpus)
 
-    def batches(self, text: Text, streams: int | None = None) -> TextBatches | DocumentBatches:
-        """What the model reads of a Text: a stream where the state is carried, else documents."""
+    def batches(
+        self, text: Text, streams: int | None = None, cut: int | None = None
+    ) -> TextBatches | DocumentBatches:
+        """What the model reads of a Text: a stream where the state is carried, else documents.
+
+        cut: so many tokens of a document at most; a stream has none.
+        """
         expect_kind("text", text, Text, "a Text")
-        at_least(1, streams=streams)
+        at_least(1, streams=streams, cut=cut)
         how = self.training
         streams = streams or how.batch_size
         if how.state == "carried":
             return TextBatches(text.stream(self.vocabulary), streams, how.steps)
-        documents = text.documents(self.vocabulary, how.state)
+        documents = text.documents(self.vocabulary, how.state, cut)
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
+
+    def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
+        """What the model reads of a Text in training, where sentences may be cut."""
+        return self.batches(text, cut=self.training.cut)
 
     @staticmethod
     def sentences(text: Text) -> list[list[str]]:
@@ -102,20 +111,37 @@ class Writer(Trained):
         of a text of characters.
 
         Every token is predicted, ends of sentence included. A carried state goes through the whole
-        text in one stream. rng: for an interval of the perplexity, `…_low` and `…_high`, over what
-        is read at a time: sentences, or windows of so many steps.
+        text in one stream. Where the state begins anew with every sentence there is also
+        perplexity_flattered, whose first words are counted and not predicted: Salton et al. 2017
+        print theirs so.
+
+        rng: for an interval of each perplexity, `…_low` and `…_high`, over what is read at a time:
+        sentences, or windows of so many steps.
         """
         if rng is not None:
             expect_generator(rng)
         streams = 1 if self.training.state == "carried" else None
-        result = evaluate(self.model, self.batches(text, streams), threads, ranks,
-                          by_row=rng is not None)
+        batches = self.batches(text, streams)
+
+        def read(what: TextBatches | DocumentBatches) -> Evaluation:
+            return evaluate(self.model, what, threads, ranks, by_row=rng is not None)
+
+        result = read(batches)
         mean = result.mean
         found = {"loss": mean, "perplexity": result.perplexity, "tokens": result.tokens}
         if text.unit == "characters":
             found["bits_per_character"] = mean / math.log(2)
+        without_first = None
+        if self.training.state == "sentence":
+            assert isinstance(batches, DocumentBatches)
+            without_first = result.without(read(batches.first_words()))
+            found["perplexity_flattered"] = without_first.perplexity
         if rng is not None:
-            found |= confidence.named(confidence.of_likelihood(result, rng))
+            known = confidence.of_likelihood(result, rng)
+            if without_first is not None:
+                flattered = confidence.of_likelihood(without_first, rng)
+                known["perplexity_flattered"] = flattered["perplexity"]
+            found |= confidence.named(known)
         return found
 
     # ---- use -----------------------------------------------------------------------------------

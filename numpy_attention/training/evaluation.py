@@ -50,6 +50,16 @@ class Evaluation:
         except OverflowError:
             return math.inf
 
+    def without(self, part: "Evaluation") -> "Evaluation":
+        """The same tokens, without the loss of a part of them that was evaluated by itself.
+
+        Where both have rows, they are of the same sequences in the same order.
+        """
+        rows = None
+        if self.rows is not None and part.rows is not None:
+            rows = self.rows[0] - part.rows[0], self.rows[1]
+        return Evaluation(self.loss - part.loss, self.tokens, rows)
+
     def __str__(self) -> str:
         return f"perplexity {self.perplexity:.2f} over {self.tokens:,} tokens"
 

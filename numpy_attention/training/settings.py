@@ -153,6 +153,9 @@ class WriterTraining(Training):
     steps: int = option(
         35, whole(1), "tokens that back-propagation goes through at a time",
         state=("carried", "article"))
+    cut: int | None = option(
+        None, whole(1), "tokens to which sentences are cut in training, not where they are "
+        "measured; </s> counts", state=("sentence",))
     state: str = option(
         "carried", choice(*STATES),
         "of the cells: carried through the whole text, or empty at the start of every sentence or "

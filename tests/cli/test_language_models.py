@@ -44,8 +44,8 @@ def test_train_says_what_it_does(own, capsys):
             "carried on\n") in out
     assert ("minutes; state carried through the text, 1 stream, 5 words at a time; memory of 7 "
             "states carried on\n") in out
-    assert re.search(r"^  valid perplexity +[\d.]+   over 18 tokens, ends of sentence included$",
-                     out, re.M)
+    assert re.search(r"^  valid perplexity +[\d.]+ \[[\d.]+, [\d.]+\]   over 18 tokens, ends of "
+                     r"sentence included$", out, re.M)
     assert "saves to runs/own-combined" in out and " test " not in out
     files = {path.name for path in (own / "runs/own-combined").iterdir()}
     assert files == {"checkpoint.npz", "learning_curves.png"}
@@ -83,8 +83,8 @@ def test_characters(own, capsys):
     held_out = round(0.05 * size)
     assert f"{size - held_out:,} characters of own" in out
     assert "5 characters at a time" in out
-    assert re.search(rf"valid +[\d.]+ bits a character   perplexity [\d.]+ over {held_out} "
-                     r"characters$", out, re.M)
+    assert re.search(rf"valid +[\d.]+ bits a character   perplexity [\d.]+ \[[\d.]+, [\d.]+\] over "
+                     rf"{held_out} characters$", out, re.M)
     assert Writer.load("letters").training.unit == "characters"
     words = ["--prompt", "Red ", "--length", "20", "--temperature", "0"]
     assert main(["generate", "letters", *words]) == 0
@@ -143,6 +143,8 @@ def test_options_reach_the_training():
         state="article", steps=11, min_count=2, max_vocabulary=6)
     plain = WriterTraining(clip=5.0, patience=2, min_count=2, frequencies=True)
     assert meant("--corpus ptb")[0] == plain
+    sentences, _ = meant("--corpus ptb --state sentence --cut 35")
+    assert (sentences.state, sentences.cut) == ("sentence", 35)
     assert meant("--corpus ptb --schedule decay")[0].full_epochs == 4
     # the text has its rare words out already, or consists of letters
     assert meant("--corpus x", Text([[["<unk>", "a"]]]))[0].min_count == 1
@@ -234,6 +236,7 @@ REFUSED = [
      "the text to validate on: a text of 19 tokens is too short for 20 streams"),
     (OWN_TEXT + "--state article", "does not come as articles"),
     (OWN_TEXT + "--characters --state sentence", "no sentences of its own"),
+    (OWN_TEXT + "--cut 35", "--cut is given, but it belongs to --state sentence"),
     (OWN_TEXT + "--state sentence --steps 5", "--steps is given, but a sentence is read at once"),
     (OWN_TEXT + "--state sentence --attention single --carried 5", "--carried is given"),
     (OWN_TEXT + "--window 3", "--window is given, but a model without attention"),

@@ -191,7 +191,14 @@ def test_evaluate(runs, name, how, tokens, capsys):
         assert f"{figures['bits_per_character']:.3f}" in out
     else:
         assert f"{figures['tokens']:,} tokens" in out
-        assert f"{figures['perplexity']:.2f}" in out
+        between = f"[{figures['perplexity_low']:.2f}, {figures['perplexity_high']:.2f}]"
+        assert f"{figures['perplexity']:.2f} {between}   over" in out
+    assert ("first words of sentences are counted and not predicted" in out) == (
+        name == "sentences")
+    if name == "sentences":
+        between = (f"[{figures['perplexity_flattered_low']:.2f}, "
+                   f"{figures['perplexity_flattered_high']:.2f}]")
+        assert f" {figures['perplexity_flattered']:.2f} {between}   where first words" in out
 
 
 def test_evaluate_elsewhere(runs, capsys, tmp_path):

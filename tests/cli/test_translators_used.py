@@ -236,9 +236,15 @@ def test_evaluate(run, capsys):
             "1 thread;\n") in out
     assert (f"NumPy {depends['numpy']}, numba {depends['numba']}, {depends['blas']}, "
             f"{depends['processor']}\n") in out
-    assert f"{figures['perplexity']:.2f}   over {figures['tokens']:,} tokens" in out
+    low, high = figures["perplexity_low"], figures["perplexity_high"]
+    assert low < figures["perplexity"] < high
+    assert (f"{figures['perplexity']:.2f} [{low:.2f}, {high:.2f}]   over {figures['tokens']:,} "
+            "tokens") in out
     assert figures["bleu_signature"] in out
-    assert f"{figures['pointing']:.3f}   of the sure links" in out
+    assert (f"{figures['pointing']:.3f} [{figures['pointing_low']:.3f}, "
+            f"{figures['pointing_high']:.3f}]   of the sure links") in out
+    assert (f"{figures['bleu']:.2f} [{figures['bleu_low']:.2f}, {figures['bleu_high']:.2f}]   "
+            "beam 2") in out
 
 
 def test_several_runs_as_one(run, capsys, tmp_path):

@@ -21,6 +21,8 @@ def test_ids_by_hand():
     assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]   # a blank line's end counts
     assert TEXT.documents(WORDS, "article") == [[EOS, 4, 5, EOS, EOS], [EOS, 5, UNK, EOS]]
     assert TEXT.documents(WORDS, "sentence") == [[EOS, 4, 5, EOS], [EOS, 5, UNK, EOS]]
+    assert TEXT.documents(WORDS, "article", 3) == [[EOS, 4, 5, EOS], [EOS, 5, UNK, EOS]]
+    assert TEXT.documents(WORDS, "sentence", 1) == [[EOS, 4], [EOS, 5]]
     letters = Text([[list("ab"), list("b")]], "characters")
     assert letters.stream(WORDS) == [EOS, 4, 5, 5]          # characters bring their line ends
 
@@ -34,6 +36,11 @@ def test_ids_by_hand():
 def test_refused(text, state, message):
     with pytest.raises(ValueError, match=message):
         text.documents(WORDS, state)
+
+
+def test_a_cut_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="cut = 0"):
+        TEXT.documents(WORDS, "sentence", 0)
 
 
 def test_words_as_characters():

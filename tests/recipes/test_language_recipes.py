@@ -8,7 +8,7 @@ from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
 from numpy_attention.models.registry import build
 from numpy_attention.recipes import (RECIPES, bible_text, daniluk, equal, layer_above, results,
-                                     salton)
+                                     salton, wikitext)
 from numpy_attention.recipes.recipe import LanguageRecipe, run
 from numpy_attention.runs.writer import Writer, WriterTraining
 
@@ -19,7 +19,9 @@ TINY = LanguageRecipe("tiny-text", "letters", {"name": "ptb"}, "attentive-langua
                       WriterTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01))
 EQUAL = [recipe for group in (salton, daniluk, equal, bible_text) for recipe in group.RECIPES
          if recipe.training == equal.TRAIN]
-WORDS = {"ptb": 10_002, "bible-en": 12_354}
+WORDS = {"ptb": 10_002, "bible-en": 12_354, "wikitext-2": 33_280}
+BUDGETS = [(equal.BUDGET, recipe) for recipe in EQUAL] + [
+    (wikitext.BUDGET, recipe) for recipe in wikitext.RECIPES]
 
 
 def test_figures(monkeypatch, tmp_path):
@@ -36,13 +38,13 @@ def test_figures(monkeypatch, tmp_path):
 
 
 def test_equal_recipes_are_the_largest_within_the_budget():
-    assert len(EQUAL) == 20 and len({recipe.name for recipe in EQUAL}) == 20
-    for recipe in EQUAL:
+    assert len(EQUAL) == 20 and len({recipe.name for _, recipe in BUDGETS}) == 34
+    for budget, recipe in BUDGETS:
         settings = {name: value for name, value in recipe.settings.items()
                     if name not in ("hidden", "embedding")}
-        sizes, count = within_budget(equal.BUDGET, WORDS[recipe.corpus["name"]], **settings)
+        sizes, count = within_budget(budget, WORDS[recipe.corpus["name"]], **settings)
         assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
-        assert 0.985 * equal.BUDGET < count <= equal.BUDGET
+        assert 0.985 * budget < count <= budget
         words = range(WORDS[recipe.corpus["name"]])
         assert build(recipe.model, np.random.default_rng(0), words, **recipe.settings).size == count
 
@@ -66,6 +68,39 @@ def test_the_layer_above_is_all_that_differs():
     attentive = [size for name, size in sizes.items() if "attention" in name]
     # W_x and W_r above the state, and the score's W_s, W_q and v
     assert set(attentive) == {sizes["layer-lstm"] + 4 * square + layer_above.SIZE}
+
+
+def test_daniluks_regime():
+    """Section 4 of the paper; a third role costs 6 % of a word's vector, and not 30."""
+    for recipe in wikitext.RECIPES:
+        how = recipe.training
+        assert recipe.corpus == {"name": "wikitext-2"} and not recipe.settings["tied"]
+        assert (how.optimizer, how.learning_rate, how.schedule) == ("adam", 1e-3, "constant")
+        assert (how.batch_size, how.steps, how.state, how.clip) == (64, 20, "article", 5.0)
+        assert (recipe.settings["dropout"], recipe.settings["init"]) == (0, 0.1)
+        assert how.min_count == 1 and how.max_vocabulary is None
+    sizes = {recipe.name: recipe.settings["embedding"] for recipe in wikitext.RECIPES}
+    assert sizes["wikitext-key-value-predict"] > 0.94 * sizes["wikitext-lstm"]
+    windows = {recipe.name: recipe.settings.get("window") for recipe in wikitext.RECIPES}
+    for reader in ("attention", "key-value", "key-value-predict"):
+        found = [windows[f"wikitext-{reader}{end}"] for end in ("-1", "", "-15")]
+        assert found == [1, 5, 15]
+
+
+def test_sentence_by_sentence_the_layer_above_is_all_that_differs():
+    recipes = [recipe for recipe in salton.RECIPES if recipe.name.startswith("sentences-")]
+    reading = {"attention", "activation"}
+    for recipe in recipes:
+        assert recipe.training == salton.SMALL and recipe.training.cut == 35
+        assert {name: value for name, value in recipe.settings.items() if name not in reading} == {
+            "hidden": 200, "embedding": 200, "layers": 2, "tied": True, "dropout": 0.0,
+            "init": 0.05, "forget_bias": 1.0}
+        assert ("test", "perplexity_flattered") in recipe.metrics
+    assert [(recipe.name.partition("-")[2], recipe.settings.get("attention"),
+             recipe.settings.get("activation", "tanh")) for recipe in recipes] == [
+        ("lstm", None, "tanh"), ("linear", "projection", "linear"),
+        ("no-context", "projection", "tanh"), ("single", "single", "tanh"),
+        ("combined", "combined", "tanh")]
 
 
 def test_words_of_bible_en():

@@ -102,6 +102,34 @@ def test_characters_are_measured_in_bits():
     assert figures["bits_per_character"] == pytest.approx(np.log2(figures["perplexity"]))
 
 
+def test_first_words_that_are_counted_and_not_predicted():
+    """Where sentences begin anew: the loss of all but the first word of each, over all tokens."""
+    writer = writer_of(state="sentence")
+    figures = writer.measure(TEXT, rng=np.random.default_rng(0))
+    empty = writer.model.next(np.array([EOS]), None)[0][0]
+    first = -sum(empty[writer.vocabulary.encode(one)[0]] for one in TEXT.sentences)
+    wanted = math.exp((17 * figures["loss"] - first) / 17)
+    assert figures["perplexity_flattered"] == pytest.approx(wanted)
+    low, high = (figures[f"perplexity_flattered_{end}"] for end in ("low", "high"))
+    assert low < wanted < high < figures["perplexity"]
+    assert writer.measure(TEXT)["perplexity_flattered"] == figures["perplexity_flattered"]
+    for state in ("carried", "article"):
+        found = writer_of(state=state).measure(TEXT, rng=np.random.default_rng(0))
+        assert not any("flattered" in name for name in found)
+
+
+def test_sentences_are_cut_in_training_alone():
+    writer = writer_of(state="sentence", cut=2)
+    cut = sorted(targets(writer.batches_to_learn(TEXT)))
+    whole = targets(writer.batches(TEXT))
+    assert len(whole) == 17
+    assert cut == sorted(target for target in whole if len(target[0]) <= 2)
+    assert len(targets(writer_of(state="sentence").batches_to_learn(TEXT))) == 17
+    trainer = writer.trainer(TEXT, TEXT, progress=False)
+    assert sorted(targets(trainer.train)) == cut
+    assert len(targets(trainer.valid)) == 17
+
+
 def test_trained_saved_and_loaded(tmp_path):
     writer = writer_of(settings=ATTENTIVE, epochs=12)
     before = writer.measure(TEXT)["perplexity"]

@@ -17,6 +17,16 @@ def test_perplexity_is_exp_of_the_mean_loss():
     assert Evaluation(710.0, 1).perplexity == Evaluation(1e6, 1).perplexity == math.inf
 
 
+def test_without_a_part_that_was_evaluated_by_itself():
+    whole = Evaluation(10.0, 5, (np.array([6.0, 4.0]), np.array([3, 2])))
+    part = Evaluation(3.0, 2, (np.array([1.0, 2.0]), np.array([1, 1])))
+    left = whole.without(part)
+    assert (left.loss, left.tokens) == (7.0, 5)
+    assert left.rows[0].tolist() == [5, 2] and left.rows[1].tolist() == [3, 2]
+    assert whole.without(Evaluation(3.0, 2)).rows is None
+    assert Evaluation(10.0, 5).without(part).rows is None
+
+
 def test_what_it_says():
     assert str(Evaluation(1200 * math.log(7), 1200)) == "perplexity 7.00 over 1,200 tokens"
 

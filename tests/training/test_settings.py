@@ -109,7 +109,7 @@ LEAST = {"epochs": 1, "batch_size": 1, "full_epochs": 0, "divisor": 1.0, "warmup
 @pytest.mark.parametrize("kind, settings", [
     (Training, LEAST),
     (TranslatorTraining, LEAST | {"subwords": 5}),
-    (WriterTraining, LEAST | {"steps": 1, "max_vocabulary": 5}),
+    (WriterTraining, LEAST | {"steps": 1, "cut": 1, "max_vocabulary": 5}),
 ])
 def test_the_least_that_may_be_set(kind, settings):
     assert settings.items() <= vars(kind(**settings)).items()
@@ -126,7 +126,7 @@ DEFAULTS = {
 @pytest.mark.parametrize("kind, defaults", [
     (Training, DEFAULTS),
     (TranslatorTraining, DEFAULTS | {"reverse_source": False, "subwords": None}),
-    (WriterTraining, DEFAULTS | {"batch_size": 20, "steps": 35, "state": "carried",
+    (WriterTraining, DEFAULTS | {"batch_size": 20, "steps": 35, "cut": None, "state": "carried",
                                  "max_vocabulary": None, "unit": "words", "frequencies": False}),
 ])
 def test_defaults_stay_what_they_are(kind, defaults):
@@ -139,6 +139,7 @@ def test_which_options_belong_to_a_choice_and_which_to_python_alone():
     assert {name: about["of"] for name, about in options.items() if about["of"]} == {
         "full_epochs": {"schedule": ("decay",)}, "divisor": {"schedule": ("decay",)},
         "warmup": {"schedule": ("warmup",)}, "steps": {"state": ("carried", "article")},
+        "cut": {"state": ("sentence",)},
     }
     python_alone = {name for name, about in options.items() if not about["offered"]}
     assert python_alone == {"average", "keep", "unit"}

@@ -70,6 +70,15 @@ class DocumentBatches:
             padded(inputs, length), padded(targets, length), np.arange(len(indices))
         )
 
+    def first_words(self) -> "DocumentBatches":
+        """Of each document the word it begins with and the first one predicted.
+
+        Rows and batches stand as those of `order()` do.
+        """
+        places = [place for place in self.order() if place[1] == 0]
+        first = [self.documents[i][:2] for group, _ in places for i in group]
+        return DocumentBatches(first, self.batch_size)
+
     def carried(self, place: Place) -> bool:
         """True within a document."""
         _, start = place

@@ -95,3 +95,16 @@ def test_every_token_but_the_first_is_predicted_once(documents, batch_size, step
     predicted = [id for place in data.order() for id in data.batch(place).targets.ravel()]
     assert sorted(id for id in predicted if id != PAD) == sorted(
         id for document in documents for id in document[1:])
+
+
+def test_first_words_stand_where_their_documents_do():
+    documents = [[0, 5, 6, 7], [1, 8], [2, 9, 4], [3, 5, 5, 5, 5]]
+    for steps in (None, 2):
+        batches = DocumentBatches(documents, 3, steps)
+        first = batches.first_words()
+        whole = [batches.batch(place) for place in batches.order() if not batches.carried(place)]
+        found = [first.batch(place) for place in first.order()]
+        assert [one.size for one in found] == [3, 1]
+        for one, all_of_it in zip(found, whole, strict=True):
+            assert np.array_equal(one.inputs, all_of_it.inputs[:1])
+            assert np.array_equal(one.targets, all_of_it.targets[:1])
