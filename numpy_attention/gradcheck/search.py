@@ -1,0 +1,203 @@
+"""The search for the first wrong line: accused, tried with the right value in its place, found."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from numpy_attention.gradcheck.backwards import Backward, Kept
+from numpy_attention.gradcheck.lines import Comparison, Derivatives, Group, is_gradient
+from numpy_attention.gradcheck.rewriting import Place, Rewritten, called
+
+MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
+MOST_FINDINGS = 3
+MOST_TRIED = 8
+
+
+@dataclass
+class Finding:
+    """A line that goes wrong where what it reads is right.
+
+    place: the statement; others: those that have a part in the same value. of: the Place in the
+    forward whose gradient it makes; None: a parameter's, by the name of which it goes. found,
+    right: an execution that is wrong, and what it should be. fits: which executions are right.
+    follows: what becomes right with it.
+    """
+
+    place: Place
+    name: str
+    others: list[Place] = field(default_factory=list)
+    of: Place | None = None
+    number: int | None = None
+    found: np.ndarray | None = None
+    right: np.ndarray | None = None
+    fits: list[bool] = field(default_factory=list)
+    follows: list[str] = field(default_factory=list)
+    group: Group | None = None
+    instead: dict = field(default_factory=dict)
+
+
+class Search:
+    """forward(), backward(upstream) → {name: gradient}: as the check has them, to be run again.
+
+    wrong(gradients) → the names of those that are wrong. twins(grad): {id(module): name}.
+    """
+
+    def __init__(self, loss, backward, wrong, twins):
+        self.backward = backward
+        self.wrong = wrong
+        self.twins = twins
+        functions, _ = called(loss)
+        self.derivatives = Derivatives(loss, functions)
+        functions, _ = called(lambda: backward(None))
+        self.rewritten = Rewritten(functions, Backward)
+        self.instead = {}
+
+    def run(self, instead, compare=True):
+        """→ the gradients, each value of the backward compared."""
+        kept = Kept(self.rewritten.places, instead)
+        with self.rewritten.told(kept):
+            gradients, grad = self.backward(True)
+        if not compare:
+            return gradients, None
+        return gradients, Comparison(self.derivatives, kept.end(), self.twins(grad))
+
+    def findings(self):
+        found = []
+        acquitted = set()
+        while len(found) < MOST_FINDINGS:
+            gradients, compared = self.run(self.instead)
+            wrong = self.wrong(gradients)
+            if not wrong:
+                break
+            one = self.first(compared, wrong, acquitted)
+            if one is None:
+                break
+            found.append(one)
+            acquitted.add(one.place)
+            acquitted.update(one.others)
+        return found
+
+    def first(self, compared, wrong, acquitted):
+        """The first Finding; the right value stands in its place from then on."""
+        suspects, parts = compared.suspects()
+        order = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
+        before = [group for group in parts if group.values[0].done < order]
+        behind = [group for group in parts if group.values[0].done > order]
+        best = None
+        for group in [*before, *suspects, *behind]:
+            if self.accused(group) in acquitted:
+                continue
+            for one in (self.tried(group, compared, wrong), self.behind(group, compared, wrong)):
+                if one is not None and (best is None or len(one.follows) > len(best.follows)):
+                    best = one
+            if best is not None and len(best.follows) == len(wrong):
+                break
+        if best is not None:
+            self.instead = best.instead
+            return best
+        for name in wrong:
+            values = compared.of_parameters.get(name, [])
+            if values and values[0].place not in acquitted:
+                places = list(dict.fromkeys(place for one in values for place in one.places))
+                return Finding(places[0], name, places[1:], follows=[name],
+                               found=values[-1].values[-1])
+        return None
+
+    def accused(self, group):
+        """The statement of a group that is to be named: the first that reads gradients."""
+        for place in group.places:
+            if any(is_gradient(path) or path in group.reads for path in place.reads):
+                return place
+        return group.begins
+
+    def tried(self, group, compared, wrong):
+        """A Finding, if the right value in place of this group's makes some gradient right."""
+        best = None
+        for number in self.meant(group, compared):
+            right = self.right_values(group, number)
+            if right is None:
+                continue
+            instead = self.instead | {
+                (value.places[-1], self.turn(group, j)): right[j]
+                for j, value in enumerate(group.values)}
+            gradients, _ = self.run(instead, compare=False)
+            still = self.wrong(gradients)
+            better = [name for name in wrong if name not in still]
+            if not better or any(name not in wrong for name in still):
+                continue
+            if best is not None and len(better) <= len(best.follows):
+                continue
+            fits = compared.fits(group, number)
+            j = fits.index(False) if False in fits else 0
+            place = self.accused(group)
+            others = [one for one in group.places if one != place]
+            best = Finding(place, group.values[0].name, others,
+                           self.derivatives.places[number], number, group.values[j].values[-1],
+                           right[j], fits, better, group, instead)
+            if len(better) == len(wrong):
+                break
+        return best
+
+    def behind(self, group, compared, wrong):
+        """A Finding, if what is made of this group's is to blame and the forward has its X."""
+        for one in compared.made_with(group):
+            if one.state != "wrong" or one is group:
+                continue
+            found = self.tried(one, compared, wrong)
+            if found is not None:
+                place = self.accused(group)
+                others = [other for other in group.places if other != place]
+                return replace(found, place=place, others=others, name=group.values[0].name)
+        return None
+
+    def turn(self, group, j):
+        """How often the last statement of the j-th value had been executed before."""
+        last = group.values[j].places[-1]
+        before = sum(value.places.count(last) for value in group.values[:j])
+        return before + group.values[j].places.count(last) - 1
+
+    def meant(self, group, compared):
+        """The places whose gradient it may be meant to be, likeliest first."""
+        places = self.derivatives.places
+        own, others = compared.candidates(group)
+        if group.state == "wrong":
+            uses = [number for number in others if places[number].kind == "use"
+                    and places[number].name.rpartition(".")[2] == group.name]
+            found = [*own, group.number, *uses]
+        else:
+            found = own
+        if not own:
+            found = found + self.near(group, compared, others)
+        if group.state == "part":
+            part = places[group.number]
+            found = found + [number for number, one in enumerate(places)
+                             if one.kind not in ("use", "expression") and one.owner == part.owner
+                             and one.name.rpartition(".")[2] == part.name.rpartition(".")[2] != ""]
+        return list(dict.fromkeys(found))[:MOST_TRIED]
+
+    def near(self, group, compared, others):
+        """Values of the same shape, nearest before that of which the group's gradient is made."""
+        places = self.derivatives.places
+        lines = [places[one.number].line for one in compared.made_of(group)
+                 if one.number is not None]
+        line = min(lines, default=0)
+
+        def distance(number):
+            back = line - places[number].line
+            return back if back >= 0 else 1000 - back
+        shapes = [np.shape(value.values[-1]) for value in group.values[::-1]]
+        fitting = [number for number in others
+                   if self.derivatives.times(number)[-len(shapes):] == shapes]
+        return sorted(fitting, key=distance)
+
+    def right_values(self, group, number):
+        """∂L/∂X for each execution; None: too many, or it cannot be moved."""
+        times = self.derivatives.times(number)
+        m = len(group.values)
+        start = len(times) - m
+        if times[start:] != [np.shape(one.values[-1]) for one in group.values[::-1]]:
+            return None
+        runs = 2 * sum(int(np.prod(shape)) for shape in times[start:])
+        if runs > MOST_RUNS or self.derivatives.directional(number, start) is None:
+            return None
+        return [self.derivatives.whole(number, len(times) - 1 - j) for j in range(m)]
