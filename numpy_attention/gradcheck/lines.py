@@ -170,25 +170,32 @@ class Comparison:
         own, others = self.candidates(group)
         for number in [*own, *others]:
             fits = self.fits(group, number)
+            place = self.derivatives.places[number]
+            another = number not in own and (own or place.kind not in ("expression", "part"))
             if all(fits):
-                place = self.derivatives.places[number]
-                another = number not in own and (own or place.kind not in ("expression", "part"))
                 group.state = "part" if another else "right"
                 group.number, group.fits = number, fits
                 return
             if sum(fits) > sum(group.fits) and (number in own or not own):
-                group.state, group.number, group.fits = "wrong", number, fits
+                group.state = "part" if another else "wrong"
+                group.number, group.fits = number, fits
         if own and not any(group.fits):
             group.state, group.number = "wrong", own[0]
 
     def reads_gradients(self, group):
-        function = group.begins.function
-        return any((function, path) in self.carrying or path.rpartition(".")[2] in self.carrying
-                   for path in group.reads)
+        return any(self.is_made_of_gradients(place) for place in group.places)
+
+    def is_made_of_gradients(self, place):
+        return any((place.function, path) in self.carrying
+                   or path.rpartition(".")[2] in self.carrying for path in place.reads)
+
+    def accused(self, group):
+        """The statement of a group that is to be named: the first that reads gradients."""
+        return next(filter(self.is_made_of_gradients, group.places), group.begins)
 
     def candidates(self, group):
         """→ places of the forward that make X as often; other values, or uses, of as many."""
-        own, others, uses = [], [], []
+        own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
             count = len(self.derivatives.times(number))
@@ -202,8 +209,8 @@ class Comparison:
             elif named and (same or "." in group.values[0].name):
                 own.append(number)
             elif same and count == len(group.values):
-                others.append(number)
-        return own, others + uses
+                (expressions if one.kind == "expression" else others).append(number)
+        return own, others + expressions + uses
 
     def fits(self, group, number):
         """For each execution, whether its value is the gradient of what the place made then.

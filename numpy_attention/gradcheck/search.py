@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from numpy_attention.gradcheck.backwards import Backward, Kept
-from numpy_attention.gradcheck.lines import Comparison, Derivatives, Group, is_gradient
+from numpy_attention.gradcheck.lines import Comparison, Derivatives, Group
 from numpy_attention.gradcheck.rewriting import Place, Rewritten, called
 
 MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
@@ -85,7 +85,7 @@ class Search:
         behind = [group for group in parts if group.values[0].done > order]
         best = None
         for group in [*before, *suspects, *behind]:
-            if self.accused(group) in acquitted:
+            if compared.accused(group) in acquitted:
                 continue
             for one in (self.tried(group, compared, wrong), self.behind(group, compared, wrong)):
                 if one is not None and (best is None or len(one.follows) > len(best.follows)):
@@ -102,13 +102,6 @@ class Search:
                 return Finding(places[0], name, places[1:], follows=[name],
                                found=values[-1].values[-1])
         return None
-
-    def accused(self, group):
-        """The statement of a group that is to be named: the first that reads gradients."""
-        for place in group.places:
-            if any(is_gradient(path) or path in group.reads for path in place.reads):
-                return place
-        return group.begins
 
     def tried(self, group, compared, wrong):
         """A Finding, if the right value in place of this group's makes some gradient right."""
@@ -129,7 +122,7 @@ class Search:
                 continue
             fits = compared.fits(group, number)
             j = fits.index(False) if False in fits else 0
-            place = self.accused(group)
+            place = compared.accused(group)
             others = [one for one in group.places if one != place]
             best = Finding(place, group.values[0].name, others,
                            self.derivatives.places[number], number, group.values[j].values[-1],
@@ -140,12 +133,14 @@ class Search:
 
     def behind(self, group, compared, wrong):
         """A Finding, if what is made of this group's is to blame and the forward has its X."""
+        if group.state == "part":
+            return None
         for one in compared.made_with(group):
             if one.state != "wrong" or one is group:
                 continue
             found = self.tried(one, compared, wrong)
             if found is not None:
-                place = self.accused(group)
+                place = compared.accused(group)
                 others = [other for other in group.places if other != place]
                 return replace(found, place=place, others=others, name=group.values[0].name)
         return None
@@ -166,13 +161,13 @@ class Search:
             found = [*own, group.number, *uses]
         else:
             found = own
-        if not own:
-            found = found + self.near(group, compared, others)
         if group.state == "part":
             part = places[group.number]
             found = found + [number for number, one in enumerate(places)
                              if one.kind not in ("use", "expression") and one.owner == part.owner
                              and one.name.rpartition(".")[2] == part.name.rpartition(".")[2] != ""]
+        if not own:
+            found = found + self.near(group, compared, others)
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
