@@ -137,15 +137,14 @@ def is_super(node):
 
 
 class Counting:
-    """Which values a run makes: {place: [shape, or None where it is no array of floats, …]}."""
+    """Which values a run makes: {place: [a copy, or None where it is no array of floats, …]}."""
 
     def __init__(self):
-        self.shapes = {}
-        self.held = {}
+        self.values = {}
 
     def moved(self, value, number):
-        shape = value.shape if is_array(value) else None
-        self.shapes.setdefault(number, []).append(shape)
+        copy = value.copy() if is_array(value) else None
+        self.values.setdefault(number, []).append(copy)
         return value
 
     used = moved

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from numpy_attention.gradcheck.backwards import Backward, Kept
+from numpy_attention.gradcheck.explain import kinds_of
 from numpy_attention.gradcheck.lines import Comparison, Derivatives, Group
 from numpy_attention.gradcheck.rewriting import Place, Rewritten, called
 
@@ -34,6 +35,10 @@ class Finding:
     follows: list[str] = field(default_factory=list)
     group: Group | None = None
     instead: dict = field(default_factory=dict)
+
+    @property
+    def first_wrong(self):
+        return self.fits.index(False) if False in self.fits else 0
 
 
 class Search:
@@ -184,6 +189,15 @@ class Search:
         fitting = [number for number in others
                    if self.derivatives.times(number)[-len(shapes):] == shapes]
         return sorted(fitting, key=distance)
+
+    def kinds(self, finding, report, variables):
+        """What kind of mistake a Finding looks like."""
+        if finding.number is None:
+            name = finding.follows[0]
+            return kinds_of(self.derivatives, finding.found, report.numeric[name],
+                            array=variables[name])
+        time = len(self.derivatives.times(finding.number)) - 1 - finding.first_wrong
+        return kinds_of(self.derivatives, finding.found, finding.right, finding.number, time)
 
     def right_values(self, group, number):
         """∂L/∂X for each execution; None: too many, or it cannot be moved."""

@@ -1,0 +1,172 @@
+"""What a gradient check says: which gradients are right, which are wrong, where and how."""
+
+import linecache
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.gradcheck.differences import relative_errors
+from numpy_attention.gradcheck.explain import Kind, kinds_of, of_arrays
+from numpy_attention.gradcheck.search import Finding, Search
+
+MOST_SAID = 3           # kinds of mistake, of each finding
+
+
+class GradientError(AssertionError):
+    """A backward pass disagrees with central differences.
+
+    The message says which gradients are wrong and which right, the first line that goes wrong, and
+    what kind of mistake it looks like; `report` has all of it, `report.full` with the arrays.
+    """
+
+    def __init__(self, report):
+        super().__init__(str(report))
+        self.report = report
+
+
+@dataclass
+class Report:
+    """The gradients of a check, by name: their largest relative errors, and what is found."""
+
+    title: str
+    tolerance: float = 1e-6
+    noise: float = 0.0
+    errors: dict = field(default_factory=dict)
+    analytic: dict = field(default_factory=dict)
+    numeric: dict = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    kinds: list[list[Kind]] = field(default_factory=list)
+    declined: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name, analytic, numeric):
+        """Compare one gradient with its central differences."""
+        self.analytic[name] = analytic
+        self.numeric[name] = numeric
+        self.errors[name] = np.inf
+        if np.shape(analytic) == numeric.shape:
+            smallest = max(self.noise / self.tolerance, 1e-9)
+            self.errors[name] = float(
+                relative_errors(analytic, numeric, smallest).max(initial=0.0))
+
+    @property
+    def worst(self):
+        return max(self.errors.values())
+
+    @property
+    def wrong(self):
+        """The names of the gradients that are wrong."""
+        return [name for name, error in self.errors.items() if not error < self.tolerance]
+
+    @property
+    def right(self):
+        return [name for name, error in self.errors.items() if error < self.tolerance]
+
+    def __repr__(self):
+        if self.wrong:
+            return "\n".join(lines_of(self))
+        width = max(map(len, self.errors))
+        lines = [f"{self.title}: {len(self.errors)} gradients, "
+                 f"largest relative error {self.worst:.1e}"]
+        for name, error in self.errors.items():
+            lines.append(f"  {name:<{width}}  {error:.1e}")
+        return "\n".join(lines)
+
+    @property
+    def full(self):
+        """The same, with the wrong gradients beside the right ones, element by element."""
+        lines = [repr(self)]
+        with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
+            for name in self.wrong:
+                lines.append(f"{name}, backward:\n{self.analytic[name]}\n"
+                             f"{name}, central differences:\n{self.numeric[name]}")
+        return "\n".join(lines)
+
+
+def told(report, check):
+    """The Report of a check that failed, the first wrong line looked for."""
+    def wrong(gradients):
+        trial = Report(report.title, report.tolerance, report.noise)
+        for name, numeric in report.numeric.items():
+            trial.add(name, gradients.get(name), numeric)
+        return trial.wrong
+
+    def twins(grad):
+        return {} if grad is None else {id(module): name for name, module in grad.modules()}
+
+    search = Search(check.loss, lambda _: check.gradients(), wrong, twins)
+    report.findings = search.findings()
+    report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
+    for one in report.findings:
+        report.kinds.append(search.kinds(one, report, check.variables))
+    return report
+
+
+# ---- the words -----------------------------------------------------------------------------------
+
+
+def lines_of(report):
+    """The report of a failure, in under 15 lines."""
+    wrong, right = report.wrong, report.right
+    yield (f"{report.title}: wrong gradient for {', '.join(wrong)}; "
+           f"right: {', '.join(right) if right else 'none'}")
+    for finding, kinds in zip(report.findings, report.kinds):
+        yield from of_finding(finding, kinds)
+    explained = {name for finding in report.findings for name in finding.follows}
+    for name in wrong:
+        if name not in explained:
+            yield from of_array(report, name)
+            break
+
+
+def of_finding(finding, kinds):
+    place = finding.place
+    name = Path(place.file).name
+    yield f"first wrong: {finding.name}, line {place.line} of {name}, {place.function}"
+    yield f"    {line_of(place)}"
+    if finding.of is not None:
+        what = finding.of.name or finding.of.text
+        yield (f"  it should be ∂L/∂({what}) of line {finding.of.line}; what it is made of is "
+               "right")
+        if True in finding.fits:
+            right = [j for j, fit in enumerate(finding.fits) if fit]
+            yield (f"  right for {len(right)} of the {len(finding.fits)} times that it is made, "
+                   f"first wrong at number {finding.fits.index(False) + 1}")
+    for kind in kinds[:MOST_SAID]:
+        yield f"  {kind.text}"
+    if finding.right is not None and np.shape(finding.found) == finding.right.shape:
+        yield f"  {element_of(finding.found, finding.right)}"
+    yield f"  follows from it: {', '.join(finding.follows)}"
+
+
+def element_of(found, right):
+    """The element that is furthest off."""
+    errors = np.abs(found - right)
+    at = tuple(int(i) for i in np.unravel_index(np.nan_to_num(errors, nan=np.inf).argmax(),
+                                                errors.shape))
+    where = f"element {list(at)} of {found.shape}: " if at else ""
+    return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
+
+
+def of_array(report, name):
+    """What can be said of a wrong gradient without its line."""
+    found, right = report.analytic[name], report.numeric[name]
+    if np.shape(found) != right.shape:
+        yield (f"  the gradient of {name} has shape {np.shape(found)}, expected {right.shape}: a "
+               "gradient has the shape of what it belongs to")
+        return
+    wrong = relative_errors(found, right) >= report.tolerance
+    yield (f"  {name}: {int(wrong.sum())} of {wrong.size} elements are wrong; "
+           f"{element_of(found, right)}")
+    kinds = of_arrays(found, right) or [Kind("missing term", "a missing or extra term: walk the "
+                                             "forward's lines in reverse, one dX for every X")]
+    for kind in kinds[:MOST_SAID]:
+        yield f"  suspect: {kind.text}"
+
+
+def line_of(place):
+    """The statement as it is written, or as Python reads it."""
+    return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
+
+
+__all__ = ["GradientError", "Report", "kinds_of", "told"]
