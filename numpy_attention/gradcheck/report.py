@@ -87,8 +87,8 @@ def told(report, check):
     """The Report of a check that failed, the first wrong line looked for."""
     def wrong(gradients):
         trial = Report(report.title, report.tolerance, report.noise)
-        for name, numeric in report.numeric.items():
-            trial.add(name, gradients.get(name), numeric)
+        for name, given in gradients.items():
+            trial.add(name, given, report.numeric[name])
         return trial.wrong
 
     def twins(grad):

@@ -101,12 +101,26 @@ class Search:
             self.instead = best.instead
             return best
         for name in wrong:
-            values = compared.of_parameters.get(name, [])
-            if values and values[0].place not in acquitted:
-                places = list(dict.fromkeys(place for one in values for place in one.places))
-                return Finding(places[0], name, places[1:], follows=[name],
-                               found=values[-1].values[-1])
+            events = [event for value in compared.of_parameters.get(name, ())
+                      for event in zip(value.places, value.values)]
+            if events and name not in acquitted:
+                acquitted.add(name)
+                return self.of_parameter(name, events)
         return None
+
+    def of_parameter(self, name, events):
+        """The Finding of a parameter whose gradient is added to where all else is right.
+
+        events: (statement, what the gradient was after it). Where it has been right once, the
+        statement after that is to blame.
+        """
+        was_right = [i for i, (_, value) in enumerate(events)
+                     if name not in self.wrong({name: value})]
+        first = was_right[-1] + 1 if was_right and was_right[-1] + 1 < len(events) else 0
+        places = list(dict.fromkeys(place for place, _ in events))
+        place = events[first][0]
+        return Finding(place, f"the gradient of {name}", [one for one in places if one != place],
+                       found=events[-1][1], follows=[name])
 
     def tried(self, group, compared, wrong):
         """A Finding, if the right value in place of this group's makes some gradient right."""
