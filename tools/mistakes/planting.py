@@ -48,8 +48,8 @@ KINDS = {
 class Mistake:
     """What a learner writes in place of the right text.
 
-    name: unique, begins with the file's.
-    file: one of FILES, in which `old` occurs exactly once; `new` takes its place.
+    name: unique, "file: what is wrong", the file one of FILES.
+    old: occurs exactly once in the file; `new` takes its place.
     kinds: any of these is a right answer, the most specific first.
     line: texts of further lines that are right answers, each in one line of the changed file. The
     lines that `new` changed are right answers always.
@@ -57,12 +57,15 @@ class Mistake:
     """
 
     name: str
-    file: str
     old: str
     new: str
     kinds: tuple
     line: tuple = ()
     missing_of: str = ""
+
+    @property
+    def file(self):
+        return self.name.partition(":")[0]
 
     @property
     def right_source(self):
@@ -82,13 +85,12 @@ class Mistake:
         """The numbers, from 1, of the lines that are right answers in the changed file."""
         right = self.right_source.splitlines()
         wrong = self.source.splitlines()
-        found = set()
-        for tag, _, _, start, end in difflib.SequenceMatcher(None, right, wrong, False).get_opcodes():
-            if tag != "equal":
-                found.update(range(start + 1, end + 1))
-        for text in (*self.line, *filter(None, [self.missing_of])):
-            found.add(self._line_with(text, wrong))
-        return found
+        same = difflib.SequenceMatcher(None, right, wrong, autojunk=False).get_matching_blocks()
+        found = set(range(1, len(wrong) + 1))
+        for block in same:
+            found.difference_update(range(block.b + 1, block.b + block.size + 1))
+        texts = (*self.line, self.missing_of) if self.missing_of else self.line
+        return found.union(self._line_with(text, wrong) for text in texts)
 
     def _line_with(self, text, lines):
         found = [number for number, line in enumerate(lines, 1) if text in line]
@@ -117,7 +119,7 @@ def _run(source, name, folder):
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module                  # where inspect.getsource looks for a class's file
-    exec(compile(source, path, "exec"), module.__dict__)
+    exec(compile(source, str(path), "exec"), module.__dict__)
     return module
 
 
