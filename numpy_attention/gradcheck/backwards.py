@@ -166,8 +166,7 @@ class Kept:
         place = self.places[number]
         self.events += 1
         key = (call, place.name) if base is None else (id(base), place.name.rpartition(".")[2])
-        begins = place.kind in ("argument", "assign", "return") and not (
-            base is not None and key in self.open and value is self.open[key].held)
+        begins = place.kind in ("argument", "assign", "return") and base is None
         if begins or key not in self.open:
             self.open[key] = Value(place.name, [], [], base, call, self.events)
             self.values.append(self.open[key])

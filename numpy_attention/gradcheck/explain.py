@@ -277,7 +277,7 @@ def masked(found, right, size):
     for axis in range(wrong.ndim):
         bad = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
         if 0 < len(bad) < wrong.shape[axis]:
-            return [Kind("axis", f"wrong for {bad[:6].tolist()} along axis {axis} of {wrong.shape} "
+            return [Kind("place", f"wrong for {bad[:6].tolist()} along axis {axis} of {wrong.shape} "
                          "alone")]
     return []
 

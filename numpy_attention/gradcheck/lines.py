@@ -203,7 +203,7 @@ class Comparison:
             count = len(self.derivatives.times(number))
             if count < len(group.values):
                 continue
-            same = one.owner == begins.owner
+            same = one.file == begins.file
             named = one.name.rpartition(".")[2] == group.name != ""
             if one.kind == "use":
                 if same and count == len(group.values):

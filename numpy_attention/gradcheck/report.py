@@ -94,7 +94,10 @@ def told(report, check):
     def twins(grad):
         return {} if grad is None else {id(module): name for name, module in grad.modules()}
 
-    search = Search(check.loss, lambda _: check.gradients(), wrong, twins)
+    def wrong_elements(name, array):
+        return relative_errors(array, report.numeric[name]) >= report.tolerance
+
+    search = Search(check.loss, lambda _: check.gradients(), wrong, twins, wrong_elements)
     report.findings = search.findings()
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
     for one in report.findings:

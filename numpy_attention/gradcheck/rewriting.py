@@ -46,11 +46,6 @@ class Place:
     column: int = 0
     reads: frozenset[str] = frozenset()
 
-    @property
-    def owner(self):
-        """The class, or the file of a plain function: where its counterpart stands."""
-        return self.function.rpartition(".")[0] or self.file
-
 
 # ---- which functions ----------------------------------------------------------------------------
 

@@ -1,17 +1,19 @@
 """The search for the first wrong line: accused, tried with the right value in its place, found."""
 
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from numpy_attention.gradcheck.backwards import Backward, Kept
-from numpy_attention.gradcheck.explain import kinds_of
+from numpy_attention.gradcheck.explain import Uses, kinds_of
 from numpy_attention.gradcheck.lines import Comparison, Derivatives, Group
 from numpy_attention.gradcheck.rewriting import Place, Rewritten, called
 
 MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
 MOST_FINDINGS = 3
 MOST_TRIED = 8
+SECONDS = 3.0           # of the search, after which nothing more is tried
 
 
 @dataclass
@@ -44,10 +46,12 @@ class Finding:
 class Search:
     """forward(), backward(upstream) → {name: gradient}: as the check has them, to be run again.
 
-    wrong(gradients) → the names of those that are wrong. twins(grad): {id(module): name}.
+    wrong(gradients) → the names of those that are wrong; wrong_elements(name, array) → where it is.
+    twins(grad): {id(module): name}.
     """
 
-    def __init__(self, loss, backward, wrong, twins):
+    def __init__(self, loss, backward, wrong, twins, wrong_elements):
+        self.wrong_elements = wrong_elements
         self.backward = backward
         self.wrong = wrong
         self.twins = twins
@@ -56,6 +60,7 @@ class Search:
         functions, _ = called(lambda: backward(None))
         self.rewritten = Rewritten(functions, Backward)
         self.instead = {}
+        self.until = time.monotonic() + SECONDS
 
     def run(self, instead, compare=True):
         """→ the gradients, each value of the backward compared."""
@@ -90,6 +95,8 @@ class Search:
         behind = [group for group in parts if group.values[0].done > order]
         best = None
         for group in [*before, *suspects, *behind]:
+            if time.monotonic() > self.until:
+                break
             if compared.accused(group) in acquitted:
                 continue
             for one in (self.tried(group, compared, wrong), self.behind(group, compared, wrong)):
@@ -99,7 +106,7 @@ class Search:
                 break
         if best is not None:
             self.instead = best.instead
-            return best
+            return self.narrowed(best)
         for name in wrong:
             events = [event for value in compared.of_parameters.get(name, ())
                       for event in zip(value.places, value.values)]
@@ -107,6 +114,31 @@ class Search:
                 acquitted.add(name)
                 return self.of_parameter(name, events)
         return None
+
+    def narrowed(self, finding):
+        """The Finding, of the statements that make its value by turns the one that is wrong.
+
+        What each adds should be what comes back through some of the uses of X.
+        """
+        if not finding.others:
+            return finding
+        value = finding.group.values[finding.first_wrong]
+        uses = Uses(self.derivatives, finding.number, self.time_of(finding))
+        before = None
+        for place, now in zip(value.places, value.values):
+            added = now if before is None or np.shape(before) != np.shape(now) else now - before
+            before = now
+            if not np.any(added):
+                continue
+            known = uses.coefficients(added)
+            if known is None or not np.isin(np.round(known[1], 3), (0, 1)).all():
+                others = [one for one in finding.group.places if one != place]
+                return replace(finding, place=place, others=others)
+        return finding
+
+    def time_of(self, finding):
+        """Which of the times that X is made in the forward it is."""
+        return len(self.derivatives.times(finding.number)) - 1 - finding.first_wrong
 
     def of_parameter(self, name, events):
         """The Finding of a parameter whose gradient is added to where all else is right.
@@ -116,11 +148,27 @@ class Search:
         """
         was_right = [i for i, (_, value) in enumerate(events)
                      if name not in self.wrong({name: value})]
-        first = was_right[-1] + 1 if was_right and was_right[-1] + 1 < len(events) else 0
         places = list(dict.fromkeys(place for place, _ in events))
-        place = events[first][0]
+        if was_right and was_right[-1] + 1 < len(events):
+            place = events[was_right[-1] + 1][0]
+        else:
+            place = max(places, key=lambda one: self.share(name, events, one))
         return Finding(place, f"the gradient of {name}", [one for one in places if one != place],
                        found=events[-1][1], follows=[name])
+
+    def share(self, name, events, place):
+        """How well the elements that a statement changes are those that are wrong."""
+        changed = np.zeros(np.shape(events[-1][1]), bool)
+        before = np.zeros(changed.shape)
+        for one, value in events:
+            if np.shape(value) != changed.shape:
+                return 0.0
+            if one == place:
+                changed |= value != before
+            before = value
+        wrong = self.wrong_elements(name, before)
+        both = np.count_nonzero(changed & wrong)
+        return both / max(1, np.count_nonzero(changed | wrong))
 
     def tried(self, group, compared, wrong):
         """A Finding, if the right value in place of this group's makes some gradient right."""
@@ -183,7 +231,7 @@ class Search:
         if group.state == "part":
             part = places[group.number]
             found = found + [number for number, one in enumerate(places)
-                             if one.kind not in ("use", "expression") and one.owner == part.owner
+                             if one.kind not in ("use", "expression") and one.file == part.file
                              and one.name.rpartition(".")[2] == part.name.rpartition(".")[2] != ""]
         if not own:
             found = found + self.near(group, compared, others)
@@ -210,8 +258,8 @@ class Search:
             name = finding.follows[0]
             return kinds_of(self.derivatives, finding.found, report.numeric[name],
                             array=variables[name])
-        time = len(self.derivatives.times(finding.number)) - 1 - finding.first_wrong
-        return kinds_of(self.derivatives, finding.found, finding.right, finding.number, time)
+        return kinds_of(self.derivatives, finding.found, finding.right, finding.number,
+                        self.time_of(finding))
 
     def right_values(self, group, number):
         """∂L/∂X for each execution; None: too many, or it cannot be moved."""
