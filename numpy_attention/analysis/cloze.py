@@ -36,7 +36,8 @@ class Cloze:
     are that the model does not know. Accuracies are means of that.
 
     others: the accuracy of what knows less, {name: interval}: the model without the context, the
-    candidate that occurs most often in the context, the most frequent one. chance: of a guess;
+    candidate that occurs most often in the context, the most frequent one. gain: by how much the
+    context raises the model's accuracy, paired by question. chance: the accuracy of a guess;
     unknown: the share of the answers that are <unk> to the model.
     """
 
@@ -44,6 +45,7 @@ class Cloze:
     right: Array
     accuracy: Interval
     others: dict[str, Interval]
+    gain: Interval
     chance: float
     unknown: float
 
@@ -85,19 +87,21 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
         return scores(model, asked, steps)
     log_p = scores_from(state)
     alone = log_p if state == "sentence" else scores_from("sentence")
-    others = {
-        "without the context": alone,
-        "most often in the context": [counts(question) for question in questions],
-        "most frequent": [-ranks(vocabulary, question) for question in questions],
-    }
     right = shares_right(log_p, questions)
-    each = np.ones(len(questions))
+    others = {
+        "without the context": shares_right(alone, questions),
+        "most often in the context": shares_right(list(map(counts, questions)), questions),
+        "most frequent": shares_right([-ranks(vocabulary, one) for one in questions], questions),
+    }
+
+    def interval(shares: Array) -> Interval:
+        return mean_interval(shares, np.ones(len(shares)), rng)
     return Cloze(
-        log_p, right, mean_interval(right, each, rng),
-        {name: mean_interval(shares_right(values, questions), each, rng)
-         for name, values in others.items()},
-        chance=float(np.mean([1 / len(question.candidates) for question in questions])),
-        unknown=float(np.mean([question.word not in vocabulary for question in questions])))
+        log_p, right, interval(right),
+        others={name: interval(shares) for name, shares in others.items()},
+        gain=interval(right - others["without the context"]),
+        chance=float(np.mean([1 / len(one.candidates) for one in questions])),
+        unknown=float(np.mean([one.word not in vocabulary for one in questions])))
 
 
 def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Array:

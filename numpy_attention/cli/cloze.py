@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.analysis.cloze import Cloze, cloze_test
+from numpy_attention.bootstrap import Interval
 from numpy_attention.cli.language_models import how_state_goes, text_to_measure_on, what_it_is
 from numpy_attention.cli.shared import refuse, report, runs_of, voices
 from numpy_attention.data.cloze import Question, make_questions, read_questions, write_questions
@@ -69,18 +70,24 @@ def sentences_of(questions: Sequence[Question]) -> list[Sequence[str]]:
 
 def as_dict(found: Cloze) -> dict[str, Any]:
     """What JSON can hold."""
-    others = {name: accuracy._asdict() for name, accuracy in found.others.items()}
-    return {"accuracy": found.accuracy._asdict(), **others, "chance": found.chance,
-            "unknown": found.unknown}
+    return {
+        "accuracy": found.accuracy._asdict(),
+        "others": {name: accuracy._asdict() for name, accuracy in found.others.items()},
+        "gain": found.gain._asdict(),
+        "chance": found.chance,
+        "unknown": found.unknown,
+    }
 
 
 def show_figures(figures: Mapping[str, Any]) -> None:
     print(f"  {figures['questions']:,} questions; {100 * figures['unknown']:.1f} % of the answers "
           "are <unk>")
-    for name, value in figures.items():
-        if isinstance(value, dict) and "mean" in value:
-            print(f"  {name:<25} {value['mean']:.3f} ({value['low']:.3f} to {value['high']:.3f})")
-    print(f"  {'chance':<25} {figures['chance']:.3f}", flush=True)
+    for name, found in [("accuracy", figures["accuracy"]), *figures["others"].items()]:
+        print(f"  {name:<25} {Interval(**found)}")
+    print(f"  {'chance':<25} {figures['chance']:.3f}")
+    gain = figures["gain"]
+    print(f"  the context is worth {gain['mean']:+.3f} ({gain['low']:+.3f} to "
+          f"{gain['high']:+.3f})", flush=True)
 
 
 def lines_of(question: Question, log_p: np.ndarray) -> list[str]:
