@@ -21,7 +21,7 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import PAD, SPECIAL_TOKENS, Vocabulary
 from numpy_attention.module import Array
 from numpy_attention.names import STATES
-from numpy_attention.shapes import at_least
+from numpy_attention.shapes import LARGEST, at_least
 from numpy_attention.trees import tree_map
 
 TOGETHER = 20       # questions that are read side by side
@@ -79,12 +79,11 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
     expect_generator(rng)
     expect_name("state", state, STATES)
     at_least(1, steps=steps)
-    if state == "sentence":
-        steps = None
+    window = LARGEST if steps is None or state == "sentence" else steps
 
     def scores_from(state: str) -> list[Array]:
         asked = [readings(vocabulary, question, state) for question in questions]
-        return scores(model, asked, steps)
+        return scores(model, asked, window)
     log_p = scores_from(state)
     alone = log_p if state == "sentence" else scores_from("sentence")
     right = shares_right(log_p, questions)
@@ -151,35 +150,34 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
                     [distinct.index(tuple(ids)) for ids in filled])
 
 
-def scores(model: Any, questions: Sequence[Readings], steps: int | None) -> list[Array]:
+def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
     """Of each question, log p of its query with each candidate, float64.
 
     The context is read once for all candidates, as far as whole windows of `steps` go: the window
     in which the query begins is read by each candidate's row. Questions of equally many whole
     windows are read side by side.
     """
-    windows = [(len(one.past) - 1) // steps if steps else 0 for one in questions]
+    windows = [(len(one.past) - 1) // steps for one in questions]
     found: list[Array] = [np.empty(0)] * len(questions)
     for count in sorted(set(windows)):
         alike = [n for n, own in enumerate(windows) if own == count]
         for start in range(0, len(alike), TOGETHER):
             group = alike[start:start + TOGETHER]
-            together = scores_of_group(model, [questions[n] for n in group],
-                                       count * (steps or 0), steps)
-            for n, log_p in zip(group, together):
+            asked = [questions[n] for n in group]
+            for n, log_p in zip(group, scores_of_group(model, asked, count * steps, steps)):
                 found[n] = log_p
     return found
 
 
 def scores_of_group(model: Any, group: Sequence[Readings], read: int,
-                    steps: int | None) -> list[Array]:
-    """The same of questions of which `read` ids each fill the windows before the query's first."""
-    inputs = np.array([one.past[:read] for one in group], np.int64).T               # (T, B)
+                    steps: int) -> list[Array]:
+    """The same, of questions with `read` ids each in the windows before the query's first."""
+    inputs = np.array([one.past[:read] for one in group], np.int64).T
     _, state = losses_in_windows(model, inputs, np.full_like(inputs, PAD), None, steps)
     rows = [(k, query) for k, one in enumerate(group) for query in one.queries]
     state = rows_taken(state, [k for k, _ in rows])
     rests = [group[k].past[read:] for k, _ in rows]
-    inputs = padded([rest + query[:-1] for rest, (_, query) in zip(rests, rows)])   # (T, B)
+    inputs = padded([rest + query[:-1] for rest, (_, query) in zip(rests, rows)])
     # what is PAD as a target is not predicted
     targets = padded([[PAD] * (len(rest) - 1) + query for rest, (_, query) in zip(rests, rows)])
     losses, _ = losses_in_windows(model, inputs, targets, state, steps)
@@ -191,12 +189,12 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
 
 
 def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
-                      steps: int | None) -> tuple[Array, Any]:
+                      steps: int) -> tuple[Array, Any]:
     """inputs, targets (T, B) → Σ −log p of each row's targets (B,), the state after."""
     T, B = inputs.shape
     total = np.zeros(B)
-    for start in range(0, T, steps or max(T, 1)):
-        window = slice(start, start + steps if steps else None)
+    for start in range(0, T, steps):
+        window = slice(start, start + steps)
         batch = TextBatch(np.ascontiguousarray(inputs[window]),
                           np.ascontiguousarray(targets[window]), np.arange(B))
         losses, state = model.losses(batch, state)
