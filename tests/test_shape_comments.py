@@ -14,15 +14,19 @@ from numba.core.dispatcher import Dispatcher
 from shape_comments import Watch
 
 import numpy_attention
-from numpy_attention.analysis import ablate
+from numpy_attention.analysis import ablate, cloze_test
 from numpy_attention.checks import CASES
 from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
+from numpy_attention.data.cloze import Question
+from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.kernels import softmax
 
 PACKAGE = Path(numpy_attention.__file__).parent
+VOCABULARY = Vocabulary(["a", "b", "c"])
+QUESTION = Question([list("abca")], ["b"], [], ["a", "c"], 0)
 PAIRS = pair_batch([[4, 5, 6, 7], [5, 7]], [[4, 5], [7, 4]])
 
 
@@ -67,6 +71,8 @@ def measure(model):
     batches = TextBatches(rng.integers(4, 9, 60), batch_size=3, steps=5)
     if hasattr(model, "start"):
         batches = PairBatches([[4, 5, 6, 7], [5, 7]], [[4, 5], [7, 4]], batch_size=2)
+    elif hasattr(model, "next"):
+        cloze_test(model, VOCABULARY, [QUESTION], rng, steps=3)
     try:
         ablate(model, batches, rng)
     except (TypeError, ValueError):

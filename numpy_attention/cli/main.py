@@ -73,6 +73,10 @@ COMMANDS = {
         "measure a run again with its attention taken away, made equal, exchanged, hardened or "
         "drawn: is it alive?",
         f"numpy-attention ablate {RUN} --split valid", offered.ABLATE),
+    "cloze": Command(
+        "cloze:cloze", "ask a language model which of ten words was left out of a sentence, after "
+        "twenty others that it has read",
+        "numpy-attention cloze runs/bible-en-combined --show 3", offered.CLOZE),
     "heatmap": Command(
         {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "

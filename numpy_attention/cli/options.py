@@ -293,6 +293,22 @@ ABLATE = (
         SEED,
         flag("json", "print one JSON object"))),
 )
+FROM_FILE = [Against("questions", "the questions of --questions are made already")]
+CLOZE = (
+    Group("", (replace(RUN, help="folder of a run that `train lm` made"), TOGETHER)),
+    Group("the questions, made from the run's own corpus unless given", (
+        *(replace(option, only=FROM_FILE) for option in (CORPUS, TEXT, SPLIT)),
+        Option("number", "how many of them", whole(1), 500, only=FROM_FILE),
+        Option("write", "save them in the form of the Children's Book Test", metavar="FILE",
+               only=FROM_FILE),
+        Option("questions", "a file in that form", metavar="FILE"),
+        replace(CASE, help="lowercase the questions of --questions first"))),
+    Group("how", (
+        Option("show", "print the first questions, and what the model chooses", whole(1),
+               otherwise="none", only=[Against("json", "--json prints one object")]),
+        SEED,
+        flag("json", "print one JSON object"))),
+)
 HEATMAP = (Group("", (
     RUN,
     word("sentences", "a source and a target sentence of your own, or one sentence for a language "
