@@ -1,0 +1,66 @@
+"""Lines with a band around them, their intervals."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib import ticker
+from matplotlib.axes import Axes
+
+from numpy_attention.arguments import expect_kind, expect_number
+from numpy_attention.plotting.base import (as_written, curve_style, expect_axes, legend_as_written,
+                                           new_axes)
+from numpy_attention.plotting.costs import Bar, checked_bar
+
+FARTHEST = 1e15     # a place on the axis
+
+
+def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
+          ax: Axes | None = None, title: str | None = None) -> Axes:
+    """A line for each curve, and its interval as a band.
+
+    curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step.
+    ValueError: nothing to draw, what is no number, or what is no three finite numbers in the order
+    low ≤ mean ≤ high.
+    """
+    expect_axes(ax, title)
+    expect_kind("curves", curves, Mapping, "a dict of names and their curves")
+    checked = {str(name): _checked(name, points) for name, points in curves.items()}
+    if not any(map(len, checked.values())):
+        raise ValueError("nothing to plot: give a dict with at least one name and its intervals")
+    ax = ax or new_axes(6.5, 4)
+    lines: list[Any] = []
+    for n, points in enumerate(checked.values()):
+        x, mean, low, high = points.T
+        style = curve_style(n)
+        lines += ax.plot(x, mean, markersize=4, markevery=-(-len(x) // 40) or None, **style)
+        ax.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
+    ax.grid(alpha=0.3)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    legend_as_written(ax, lines, checked)
+    if title:
+        ax.set_title(title, **as_written())
+    return ax
+
+
+def excess_loss(runs: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
+                title: str | None = None) -> Axes:
+    """What models lose after a disturbance, by the distance from it; a line stands at 0.
+
+    runs: name → {distance: (mean, low, high)}, such as `Recovery.excess`. Errors as `bands` has
+    them.
+    """
+    ax = bands(runs, "distance after the disturbance (1 = the next token)",
+               "nats a token more than undisturbed", ax, title)
+    ax.axhline(0, color="0.5", linewidth=1)
+    return ax
+
+
+def _checked(name: str, points: Any) -> Any:
+    """(points, 4): x, mean, low, high, by x."""
+    expect_kind(str(name), points, Mapping, "a dict of numbers and their intervals")
+    for x in points:
+        expect_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)
+    rows = [(float(x), *checked_bar(f"{name}, {x}", bar)) for x, bar in points.items()]
+    return np.array(sorted(rows)).reshape(-1, 4)
