@@ -7,38 +7,45 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
-from numpy_attention.arguments import expect_kind, expect_number
+from numpy_attention.arguments import expect_kind, expect_number, expect_text
 from numpy_attention.plotting.base import (as_written, curve_style, expect_axes, legend_as_written,
                                            new_axes)
 from numpy_attention.plotting.costs import Bar, checked_bar
 
 FARTHEST = 1e15     # a place on the axis
+LINEAR = 0.1        # nats
 
 
 def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
           ax: Axes | None = None, title: str | None = None) -> Axes:
     """A line for each curve, and its interval as a band.
 
-    curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step.
+    curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step. One
+    without points is not drawn and keeps its colour, so that panels of the same names match.
     ValueError: nothing to draw, what is no number, or what is no three finite numbers in the order
     low ≤ mean ≤ high.
     """
     expect_axes(ax, title)
+    expect_text("xlabel", xlabel)
+    expect_text("ylabel", ylabel)
     expect_kind("curves", curves, Mapping, "a dict of names and their curves")
     checked = {str(name): _checked(name, points) for name, points in curves.items()}
     if not any(map(len, checked.values())):
         raise ValueError("nothing to plot: give a dict with at least one name and its intervals")
     ax = ax or new_axes(6.5, 4)
-    lines: list[Any] = []
-    for n, points in enumerate(checked.values()):
+    lines: dict[str, Any] = {}
+    for n, (name, points) in enumerate(checked.items()):
+        if not len(points):
+            continue
         x, mean, low, high = points.T
         style = curve_style(n)
-        lines += ax.plot(x, mean, markersize=4, markevery=-(-len(x) // 40) or None, **style)
+        lines[name], = ax.plot(x, mean, markersize=4, markevery=-(-len(x) // 40), **style)
         ax.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
-    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     ax.grid(alpha=0.3)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    legend_as_written(ax, lines, checked)
+    ax.set_xlabel(xlabel, **as_written())
+    ax.set_ylabel(ylabel, **as_written())
+    legend_as_written(ax, list(lines.values()), lines)
     if title:
         ax.set_title(title, **as_written())
     return ax
@@ -48,12 +55,14 @@ def excess_loss(runs: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
     """What models lose after a disturbance, by the distance from it; a line stands at 0.
 
-    runs: name → {distance: (mean, low, high)}, such as `Recovery.excess`. Errors as `bands` has
-    them.
+    runs: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear to
+    LINEAR nats on either side of 0 and logarithmic beyond. Errors as `bands` has them.
     """
     ax = bands(runs, "distance after the disturbance (1 = the next token)",
-               "nats a token more than undisturbed", ax, title)
+               f"nats a token more than undisturbed (log scale beyond {LINEAR:g})", ax, title)
     ax.axhline(0, color="0.5", linewidth=1)
+    ax.set_yscale("symlog", linthresh=LINEAR)
+    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     return ax
 
 
