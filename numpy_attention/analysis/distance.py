@@ -21,8 +21,8 @@ class Distances:
 
     loss: dict[str, Interval]
     tokens: dict[str, int]
-    totals: dict[str, Array]    # (units,)
-    counts: dict[str, Array]    # (units,)
+    totals: dict[str, Array]
+    counts: dict[str, Array]
 
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
         """Nats a token more than another model's, paired by unit.

@@ -104,14 +104,14 @@ class Recovery:
 
     loss: nats a token undisturbed, of the tokens that are measured; excess: {distance: nats a token
     more}, 1 for the first token after the disturbance; mean: over all distances. rows: the excess
-    of each passage, NaN beyond its end, from which differences are made.
+    by passage and distance, NaN beyond a passage's end, from which differences are made.
     """
 
     loss: float
     tokens: int
     excess: dict[int, Interval]
     mean: Interval
-    rows: Array     # (N, following)
+    rows: Array
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.analysis.losses import expect_texts, name_of, sums
-from numpy_attention.arguments import expect_generator
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.arguments import expect_generator, expect_methods
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
@@ -41,19 +40,21 @@ class Roles:
 def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
     """Measure a model with attention over its past, without dropout and with L = Σ −log p.
 
-    batches: TextBatches or DocumentBatches. Each batch is one chunk, as in training: a state is
-    read by the steps of its own chunk alone, so the first asks for nothing and the last is nobody's
-    key. Intervals are mean_interval's, over the rows of the batches.
+    batches: TextBatches or DocumentBatches. The gradient stays within a batch, as in training: the
+    last state of each is nobody's key or value. Intervals are mean_interval's, over the rows of the
+    batches.
 
-    TypeError: batches of something else; ValueError: a model without such attention.
+    TypeError: no language model, or batches of something else; ValueError: a model without such
+    attention.
     """
-    reader = getattr(model, "reader", None)
-    if not isinstance(reader, KeyValueReader):
+    expect_methods("model", model, "a language model", "forward", "predict_and_grad")
+    reader: Any = getattr(model, "reader", None)
+    if not hasattr(reader, "roles_backward"):
         raise ValueError(f"{name_of(model)} has no states with roles: expected a model "
                          "with attention over its history")
     expect_texts(batches)
     expect_generator(rng)
-    squares: dict[str, list[Array]] = {role: [] for role in ROLES}      # (T, B) a batch
+    squares: dict[str, list[Array]] = {role: [] for role in ROLES}
     shared = [pair for pair in PAIRS if reader.read_by[pair[0]] == reader.read_by[pair[1]]]
     cosines: dict[tuple[str, str], list[Array]] = {pair: [] for pair in shared}
     positions = []
@@ -61,19 +62,14 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
         positions.append(mask)
         lengths = {role: np.sqrt(dots(term, term)) for role, term in terms.items()}
         for role, length in lengths.items():
-            squares[role].append(length**2 * mask)
+            squares[role].append(length**2)
         for one, other in shared:
             if one in terms:
                 both = lengths[one] * lengths[other]
                 with np.errstate(invalid="ignore"):             # 0 / 0: no direction
                     cosines[one, other].append(dots(terms[one], terms[other]) / both)
-    found: dict[tuple[str, str], Interval | None] = dict.fromkeys(PAIRS)
-    for pair, values in cosines.items():
-        counted = [np.isfinite(value) for value in values]
-        if any(one.any() for one in counted):
-            totals = sums([np.where(one, value, 0) for one, value in zip(counted, values)])
-            found[pair] = mean_interval(totals, sums(counted), rng)
-    return Roles({role: _root(squares[role], positions, rng) for role in ROLES}, found)
+    return Roles({role: _root(squares[role], positions, rng) for role in ROLES},
+                 {pair: _mean(cosines.get(pair, []), rng) for pair in PAIRS})
 
 
 def dots(a: Array, b: Array) -> Array:
@@ -96,6 +92,15 @@ def _terms(model: Any, batches: Any) -> Any:
         terms = model.reader.roles_backward(dy, None, cache.reader, grad.reader)
         yield ({role: term for role, term in terms._asdict().items() if term is not None},
                batch.inputs != PAD)
+
+
+def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
+    """The mean of those that are no NaN, if there are any."""
+    known = [~np.isnan(one) for one in values]
+    if not any(one.any() for one in known):
+        return None
+    totals = sums([np.where(there, one, 0) for there, one in zip(known, values)])
+    return mean_interval(totals, sums(known), rng)
 
 
 def _root(squares: list[Array], positions: list[Array],

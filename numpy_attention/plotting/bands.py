@@ -14,6 +14,7 @@ from numpy_attention.plotting.costs import Bar, checked_bar
 
 FARTHEST = 1e15     # a place on the axis
 LINEAR = 0.1        # nats
+FEW = 4             # curves, among which a legend finds room
 
 
 def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
@@ -45,20 +46,21 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
     ax.grid(alpha=0.3)
     ax.set_xlabel(xlabel, **as_written())
     ax.set_ylabel(ylabel, **as_written())
-    legend_as_written(ax, list(lines.values()), lines)
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    legend_as_written(ax, list(lines.values()), lines, **beside if len(lines) > FEW else {})
     if title:
         ax.set_title(title, **as_written())
     return ax
 
 
-def excess_loss(runs: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
+def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
     """What models lose after a disturbance, by the distance from it; a line stands at 0.
 
-    runs: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear to
+    curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear to
     LINEAR nats on either side of 0 and logarithmic beyond. Errors as `bands` has them.
     """
-    ax = bands(runs, "distance after the disturbance (1 = the next token)",
+    ax = bands(curves, "distance after the disturbance (1 = the next token)",
                f"nats a token more than undisturbed (log scale beyond {LINEAR:g})", ax, title)
     ax.axhline(0, color="0.5", linewidth=1)
     ax.set_yscale("symlog", linthresh=LINEAR)

@@ -129,6 +129,8 @@ def test_refused(rng):
     for make in (lambda: LanguageModel.create(rng, V, 6), lambda: model_of(rng, "ngram")):
         with pytest.raises(ValueError, match="Model( with NGramReader)? has no states with"):
             role_gradients(make(), TEXT, rng)
+    with pytest.raises(TypeError, match="model is None"):
+        role_gradients(None, TEXT, rng)
     with pytest.raises(TypeError, match="batches"):
         role_gradients(model_of(rng, "single"), [1], rng)
     with pytest.raises(TypeError, match="rng"):

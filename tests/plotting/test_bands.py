@@ -43,6 +43,14 @@ def test_long_curves_have_few_markers():
     assert (marked(40), marked(41), marked(1)) == (1, 2, 1)
 
 
+@pytest.mark.parametrize("count, beside", [(4, False), (5, True)])
+def test_a_legend_of_many_curves_stands_beside_them(count, beside):
+    ax = plotting.bands({str(n): {1: (n, n, n)} for n in range(count)}, "", "")
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert (legend.x0 >= ax.get_window_extent().x1) == beside
+
+
 def test_what_a_disturbance_costs(tmp_path):
     ax = plotting.excess_loss(RUNS, title="here")
     assert list(ax.lines[0].get_xdata()) == [1, 2, 3]
