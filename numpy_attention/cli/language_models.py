@@ -142,9 +142,6 @@ def evaluate(options: Namespace) -> None:
     writer = runs_of(Writer, options)
     text, name, split = text_to_measure_on(options, writer)
     how = writer.training
-    if text.unit != how.unit:
-        raise ValueError(f"{name} is a text of {text.unit}, and this run's model reads {how.unit}: "
-                         "choose another")
     threads = options.threads or (1 if how.state == "carried" else available(world()))
     about = {"run": str(options.run), "corpus": name, "split": split, "state": how.state,
              "steps": None if how.state == "sentence" else how.steps,
@@ -156,7 +153,10 @@ def evaluate(options: Namespace) -> None:
 
 
 def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, str | None]:
-    """→ the text of --text, --corpus or the run's own, its name, its split."""
+    """→ the text of --text, --corpus or the run's own, its name, its split.
+
+    ValueError: words for a model of characters, or the other way round.
+    """
     own = writer.corpus
     if options.text:
         if options.corpus or options.split:
@@ -168,6 +168,10 @@ def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, s
         own = {"name": options.corpus} | characters
     selection = selected(own, "text")
     text, split = part_of(selection, options.split)
+    unit = writer.training.unit
+    if text.unit != unit:
+        raise ValueError(f"{selection.label} is a text of {text.unit}, and this run's model reads "
+                         f"{unit}: choose another")
     return text, selection.label, split
 
 

@@ -77,6 +77,16 @@ COMMANDS = {
         "cloze:cloze", "ask a language model which of ten words was left out of a sentence, after "
         "twenty others that it has read",
         "numpy-attention cloze runs/bible-en-combined --show 3", offered.CLOZE),
+    "recover": Command(
+        "side_by_side:recover",
+        "put random words in the place of those that language models have just read: how much "
+        "they lose, and for how long",
+        "numpy-attention recover runs/bible-en-lstm runs/bible-en-combined --output recovery.png",
+        offered.RECOVER),
+    "distances": Command(
+        "side_by_side:distances",
+        "measure language models on words told apart by how long ago they last occurred",
+        "numpy-attention distances runs/bible-en-lstm runs/bible-en-combined", offered.DISTANCES),
     "heatmap": Command(
         {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "

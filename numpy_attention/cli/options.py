@@ -309,6 +309,34 @@ CLOZE = (
         SEED,
         flag("json", "print one JSON object"))),
 )
+RUNS = word("runs", "folders of language models' runs of one vocabulary; the others are compared "
+            "with the first", "RUN", "+")
+TEXT_OF_RUNS = Group("what to measure on, the first run's own corpus unless given",
+                     (CORPUS, TEXT, SPLIT))
+RECOVER = (
+    Group("", (RUNS,)),
+    TEXT_OF_RUNS,
+    Group("how", (
+        Option("words", "how many of the words just read are replaced", whole(1), 5),
+        Option("next", "how many words are measured after them", whole(1), 20,
+               argument="following"),
+        Option("past", "words read before the first that is measured, those replaced among them; "
+               "a run whose state begins anew with a sentence reads what the sentence has",
+               whole(1), 35),
+        Option("number", "passages of the text, drawn at random, or all that there are", whole(1),
+               500),
+        Option("output", "draw what is lost at each distance: .png, .pdf or .svg", picture,
+               metavar="FILE"),
+        SEED,
+        flag("json", "print one JSON object"))),
+)
+DISTANCES = (
+    Group("", (RUNS,)),
+    TEXT_OF_RUNS,
+    Group("how", (
+        SEED,
+        flag("json", "print one JSON object"))),
+)
 HEATMAP = (Group("", (
     RUN,
     word("sentences", "a source and a target sentence of your own, or one sentence for a language "
