@@ -52,8 +52,8 @@ def test_every_translator_can_be_built(model, rng):
 
 LUONG = {
     "attention": "dot", "window": "global", "width": 10, "layers": 1, "cell": "lstm",
-    "bidirectional": False, "input_feeding": True, "bias": False, "query": "current", "hidden": 256, "embedding": 256, "dropout": 0.2,
-    "init": "modern",
+    "bidirectional": False, "input_feeding": True, "bias": False, "query": "current",
+    "hidden": 256, "embedding": 256, "dropout": 0.2, "init": "modern",
 }
 
 
