@@ -95,13 +95,13 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
             raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}: "
                              "use the same edges")
 
-    # a legend of many names does not stand among the curves
-    many = len(drawn) > len(COLOURS)
+    barred = any(bucket.bleu_low is not None for buckets in drawn.values() for bucket in buckets)
+    # a legend of many names does not stand among the curves, nor one among bars
+    outside = barred or len(drawn) > len(COLOURS)
     width = max(4.5, 0.8 * len(edges[first]) + 2)
     if ax is None:
-        ax = new_axes(width + 3, 5) if many else new_axes(width, 4)
+        ax = new_axes(width + 3, 5) if outside else new_axes(width, 4)
     lines = []
-    barred = any(bucket.bleu_low is not None for buckets in drawn.values() for bucket in buckets)
     step = min(0.1, 0.6 / len(drawn)) if barred else 0.0
     for n, buckets in enumerate(drawn.values()):
         places = np.arange(len(buckets)) + step * (n - (len(drawn) - 1) / 2)
@@ -123,7 +123,7 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
            ylabel="BLEU, with its 95 % interval" if barred else "BLEU")
     ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3)
-    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if many else {}
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if outside else {}
     legend_as_written(ax, lines, drawn, **beside)
     return ax
 
