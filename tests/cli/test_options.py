@@ -33,8 +33,9 @@ TEXT = Text([[["a", "b"], ["a", "c", "a"], ["b"]]])
 TABLES = {
     "model": names.TRANSLATORS, "attention": names.SCORES, "window": names.WINDOWS,
     "cell": names.CELLS, "init": names.INITIAL_VALUES, "readout": names.READOUTS,
-    "reset": names.RESETS, "update": names.UPDATES, "optimizer": names.OPTIMIZERS,
-    "schedule": names.SCHEDULES, "state": names.STATES, "activation": names.ACTIVATIONS,
+    "reset": names.RESETS, "update": names.UPDATES, "query": names.QUERIES,
+    "optimizer": names.OPTIMIZERS, "schedule": names.SCHEDULES, "state": names.STATES,
+    "activation": names.ACTIVATIONS,
 }
 
 

@@ -63,7 +63,8 @@ def curves():
 
 def systems():
     bad = [{"a": []}, {"a": [1]}, {"a": "x"}, {"a": BUCKETS, "b": BUCKETS[:1]}, [BUCKETS],
-           {"a": [(1, 3, 2, "x")]}, {"a": [(1, 3, 2)]}]
+           {"a": [BUCKETS[0]._replace(bleu="x")]}, {"a": [BUCKETS[0]._replace(count=None)]},
+           {"a": [(1, 3, 2)]}]
     return made(lambda: {"a": BUCKETS, "b": BUCKETS}, *bad)
 
 
