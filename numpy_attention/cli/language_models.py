@@ -12,10 +12,10 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.figures import show_writers
-from numpy_attention.cli.options import LANGUAGE_MODEL, SIZE
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
     runs_of, say_next, training_of, voices, warn_of_unknown_words)
+from numpy_attention.cli.training_options import LANGUAGE_MODEL, SIZE
 from numpy_attention.data import running_text
 from numpy_attention.data.own_text import OwnText
 from numpy_attention.data.running_text import Text

@@ -22,7 +22,7 @@ from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.entry import By, written
 from numpy_attention.cli.language_models import model_of, training_for
 from numpy_attention.cli.main import COMMANDS, main, parser
-from numpy_attention.cli.options import LANGUAGE_MODEL, TRANSLATOR
+from numpy_attention.cli.training_options import LANGUAGE_MODEL, TRANSLATOR
 from numpy_attention.data.running_text import Text
 from numpy_attention.names import LANGUAGE_MODELS, MODERN, TRANSLATORS, find
 from numpy_attention.runs.translator import Translator
