@@ -8,7 +8,7 @@ clauses alone and is asked with both sentences before it. Attention is asked in 
 its target word is known; so each run is also measured by the weights of the first query that has
 read the word (Chen et al. 2020, "Accurate word alignment induction from neural machine
 translation", read cross-attention so): one step later, but two for RNNsearch, whose query s_{i−1}
-has read y_{i−2} only.
+has read y_{i−2} only, and for Luong's decoder where h_{t−1} asks.
 
 Printed: the share of sure links that the largest weight is on, of target words whose largest weight
 is at most one word off, and the alignment error rate. With --heads also every layer and head of a
@@ -206,10 +206,17 @@ def later(weights, steps):
     return np.concatenate([weights[steps:], nothing])
 
 
+def steps_until_read(translator):
+    """How many steps after a word is predicted a query has read it."""
+    if translator.name == "luong" and translator.model.query == "previous":
+        return 2
+    return READ.get(translator.name, 1)
+
+
 def both_times(translator, pairs):
     """The figures before a word is read, and after."""
     weights = translator.attend(pairs)
-    steps = READ.get(translator.name, 1)
+    steps = steps_until_read(translator)
     after = [later(rows, steps) for rows in weights]
     return f"{figures(weights, pairs)}  {figures(after, pairs)}"
 

@@ -47,12 +47,17 @@ class Score(NamedTuple):
 
 
 class LengthBucket(NamedTuple):
-    """BLEU of the `count` sentences with low ≤ length < high; None where there are none."""
+    """BLEU of the `count` sentences with low ≤ length < high; None where there are none.
+
+    bleu_low, bleu_high: where it lies at 95 % confidence, as `Score` has it, if asked for.
+    """
 
     low: float
     high: float
     count: int              # type: ignore[assignment]  # tuple has a method of this name
     bleu: float | None
+    bleu_low: float | None = None
+    bleu_high: float | None = None
 
 
 def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
@@ -95,13 +100,14 @@ def signature(measure: Callable[..., Score], **how: Any) -> str:
 
 
 def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
-                   lengths: Iterable[float], edges: Iterable[float],
-                   tokenize: str = "none") -> list[LengthBucket]:
+                   lengths: Iterable[float], edges: Iterable[float], tokenize: str = "none",
+                   rng: np.random.Generator | None = None) -> list[LengthBucket]:
     """BLEU of the sentences of each length, one bucket for each two neighbouring edges.
 
     lengths: one number a sentence, usually its source length. edges: rising; (1, 10, 20, math.inf)
     makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside of all
-    buckets is refused, not dropped.
+    buckets is refused, not dropped. rng: draws each bucket's interval over its own sentences; None:
+    there is none.
     """
     hypotheses = listed("hypotheses", hypotheses, "sentences")
     references = listed("references", references, "sentences")
@@ -122,11 +128,11 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     buckets = []
     for low, high in zip(edges, edges[1:]):
         rows = [n for n, length in enumerate(lengths) if low <= length < high]
-        score = None
-        if rows:
-            score = bleu([hypotheses[n] for n in rows], [references[n] for n in rows],
-                         tokenize).score
-        buckets.append(LengthBucket(low, high, len(rows), score))
+        if not rows:
+            buckets.append(LengthBucket(low, high, 0, None))
+            continue
+        found = bleu([hypotheses[n] for n in rows], [references[n] for n in rows], tokenize, rng)
+        buckets.append(LengthBucket(low, high, len(rows), found.score, found.low, found.high))
     return buckets
 
 

@@ -73,6 +73,7 @@ STATES = ("carried", "sentence", "article")
 UNITS = ("words", "characters")
 INITIAL_VALUES = ("paper", "modern")
 READOUTS = ("previous", "current")
+QUERIES = ("current", "previous")
 RESETS = ("before", "after")
 UPDATES = ("old", "new")
 SPLITS = ("train", "valid", "test")
@@ -91,7 +92,8 @@ MODERN: dict[str, dict] = {
     },
     "luong": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
-        "cell": "lstm", "bidirectional": False, "input_feeding": True,
+        "cell": "lstm", "bidirectional": False, "input_feeding": True, "bias": False,
+        "query": "current",
         "attention": "dot", "window": "global", "width": 10, "heads": 4,
     },
     "transformer": {

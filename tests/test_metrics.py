@@ -157,6 +157,27 @@ def test_bleu_by_length():
     assert buckets[2].bleu is None
     # all n-grams right, 15 words for 20
     assert buckets[3].bleu == pytest.approx(100 * math.exp(1 - 20 / 15))
+    assert {bucket[4:] for bucket in buckets} == {(None, None)}
+
+
+def test_intervals_by_length(rng):
+    """Each bucket's is that of BLEU on its own sentences, one drawn after the other."""
+    words = "a b c d e f g h i j".split()
+    references = [words[:n] for n in (5, 6, 5, 6, 9, 10)]
+    hypotheses = [words[:5], words[:5], words[:4], words[:6], words[:7], words[:10]]
+    lengths = list(map(len, references))
+    edges = (1, 7, 9, 11)
+    buckets = metrics.bleu_by_length(hypotheses, references, lengths, edges, "none",
+                                     np.random.default_rng(5))
+    again = np.random.default_rng(5)
+    short = metrics.bleu(hypotheses[:4], references[:4], rng=again)
+    long = metrics.bleu(hypotheses[4:], references[4:], rng=again)
+    assert buckets[0] == (1, 7, 4, short.score, short.low, short.high)
+    assert buckets[1] == (7, 9, 0, None, None, None)
+    assert buckets[2] == (9, 11, 2, long.score, long.low, long.high)
+    assert short.low < short.score < short.high
+    with pytest.raises(TypeError, match="rng"):
+        metrics.bleu_by_length(hypotheses, references, lengths, edges, rng=3)
 
 
 @pytest.mark.parametrize("lengths, edges, message", [

@@ -14,15 +14,20 @@ from numba.core.dispatcher import Dispatcher
 from shape_comments import Watch
 
 import numpy_attention
-from numpy_attention.analysis import ablate
+from numpy_attention.analysis import (ablate, cloze_test, disturbed, loss_by_distance, recover,
+                                      role_gradients)
 from numpy_attention.checks import CASES
 from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
+from numpy_attention.data.cloze import Question
+from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.kernels import softmax
 
 PACKAGE = Path(numpy_attention.__file__).parent
+VOCABULARY = Vocabulary(["a", "b", "c"])
+QUESTION = Question([list("abca")], ["b"], [], ["a", "c"], 0)
 PAIRS = pair_batch([[4, 5, 6, 7], [5, 7]], [[4, 5], [7, 4]])
 
 
@@ -62,11 +67,18 @@ def decode(model):
 
 
 def measure(model):
-    """With changed attention, where it has one; → whether it has."""
+    """A language model on words and errors; with changed attention, where it has one; → whether it
+    has."""
     rng = np.random.default_rng(0)
     batches = TextBatches(rng.integers(4, 9, 60), batch_size=3, steps=5)
     if hasattr(model, "start"):
         batches = PairBatches([[4, 5, 6, 7], [5, 7]], [[4, 5], [7, 4]], batch_size=2)
+    elif hasattr(model, "next"):
+        cloze_test(model, VOCABULARY, [QUESTION], rng, steps=3)
+        loss_by_distance(model, batches, rng)
+        recover(model, disturbed(batches, rng, 1, 2, 3, 4), rng)
+        if hasattr(getattr(model, "reader", None), "attention"):
+            role_gradients(model, batches, rng)
     try:
         ablate(model, batches, rng)
     except (TypeError, ValueError):

@@ -8,11 +8,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 class TorchLuong(nn.Module):
     """The equations of numpy_attention.models.luong with PyTorch's cells.
 
-    score: "dot", "general" or "concat".
+    score: "dot", "scaled-dot", "general" or "concat"; query: "current" or "previous".
     """
 
     def __init__(self, source_vocabulary, target_vocabulary, embedding, hidden, layers=1,
-                 score="dot", feeding=True, bidirectional=False):
+                 score="dot", feeding=True, bidirectional=False, query="current"):
         super().__init__()
         self.source_embedding = nn.Embedding(source_vocabulary, embedding)
         self.target_embedding = nn.Embedding(target_vocabulary, embedding)
@@ -22,13 +22,14 @@ class TorchLuong(nn.Module):
         fed = hidden if feeding else 0
         inputs = [embedding + fed] + [hidden] * (layers - 1)
         self.decoder = nn.ModuleList(nn.LSTMCell(size, hidden) for size in inputs)
-        self.W_a = nn.Linear(hidden, hidden, bias=False) if score != "dot" else None
+        self.W_a = nn.Linear(hidden, hidden, bias=False) if "dot" not in score else None
         self.U_a = nn.Linear(hidden, hidden, bias=False) if score == "concat" else None
         self.v_a = nn.Parameter(torch.empty(hidden)) if score == "concat" else None
         self.W_c = nn.Linear(2 * hidden, hidden, bias=False)
         self.output = nn.Linear(hidden, target_vocabulary)
         self.score = score
         self.feeding = feeding
+        self.query = query
         self.hidden = hidden
 
     def encode(self, source):
@@ -47,7 +48,8 @@ class TorchLuong(nn.Module):
         if self.score == "concat":
             return torch.tanh(self.W_a(h)[:, None] + projected) @ self.v_a
         query = h if self.W_a is None else self.W_a(h)
-        return torch.bmm(annotations, query[:, :, None])[:, :, 0]
+        scores = torch.bmm(annotations, query[:, :, None])[:, :, 0]
+        return scores / self.hidden**0.5 if self.score == "scaled-dot" else scores
 
     def forward(self, source, target_in):
         """→ h̃ (T, B, H), weights (T, B, S)."""
@@ -57,11 +59,13 @@ class TorchLuong(nn.Module):
         attentional = []
         looked = []
         for y_t in self.target_embedding(target_in):
+            before = states[-1][0]
             x = torch.cat([y_t, fed], 1) if self.feeding else y_t
             for layer, cell in enumerate(self.decoder):
                 states[layer] = cell(x, states[layer])
                 x = states[layer][0]
-            scores = self.scores(x, annotations, projected)
+            query = before if self.query == "previous" else x
+            scores = self.scores(query, annotations, projected)
             weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), 1)
             context = torch.bmm(weights[:, None], annotations)[:, 0]
             fed = torch.tanh(self.W_c(torch.cat([context, x], 1)))

@@ -6,16 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numpy_attention.analysis.losses import groups_of, losses_of, sums
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.arguments import expect_generator, expect_methods, expect_name
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.attention.softmax import masked_softmax
-from numpy_attention.data.vocabulary import PAD
 from numpy_attention.models.transformer_layers import DecoderLayer
 from numpy_attention.module import Array, Module
 
-# how far back the word to predict may have occurred, in tokens: the last of each group
-RECENT = (5, 15, 35)
 ALIVE = 0.01        # nats a token that equal weights must cost
 
 Weigh = Callable[[Array, Array], Array]     # weights from scores and what is visible
@@ -203,63 +201,3 @@ def ablate(model: Any, batches: Any, rng: np.random.Generator,
                               mean_interval(more, tokens, rng)))
     counts = sums(groups["all"])
     return Ablation(float(sums(own).sum() / counts.sum()), int(counts.sum()), costs)
-
-
-def losses_of(model: Any, batches: Any) -> list[Array]:
-    """−log p of each target, (T, B) for each batch, the state carried where the text goes on."""
-    found = []
-    state = None
-    for place in batches.order():
-        if not batches.carried(place):
-            state = None
-        losses, state = model.losses(batches.batch(place), state)
-        found.append(losses)
-    return found
-
-
-def sums(arrays: Sequence[Array]) -> Array:
-    """Over the steps of each row of each batch: (T, B), … → (units,)."""
-    return np.concatenate([array.sum(0, dtype=float) for array in arrays])
-
-
-def groups_of(batches: Any) -> dict[str, list[Array]]:
-    """{name: which targets belong to it, (T, B) for each batch}, "all" first."""
-    everything = []
-    ago = []
-    past = None
-    for place in batches.order():
-        batch = batches.batch(place)
-        targets = batch.targets if hasattr(batch, "targets") else batch.target_out
-        everything.append(targets != PAD)
-        if not hasattr(batch, "targets"):           # a translator's words
-            continue
-        if not batches.carried(place):
-            past = None
-        found, past = last_seen(batch.inputs, targets, past)
-        ago.append(found)
-    groups = {"all": everything}
-    if ago:
-        low = 0
-        for high in RECENT:
-            groups[f"{low + 1} to {high} ago"] = [(low < one) & (one <= high) for one in ago]
-            low = high
-        groups["not since"] = [one == np.inf for one in ago]
-    return groups
-
-
-def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
-    """How many tokens ago each target last occurred, inf beyond the last of RECENT and at padding.
-
-    inputs, targets (T, B); past: the inputs before, (≤ RECENT[-1], B), or None → (T, B), the past
-    after. The word just read is 1 ago.
-    """
-    before = inputs if past is None else np.concatenate([past, inputs])
-    start = len(before) - len(inputs)
-    ago = np.full(targets.shape, np.inf)
-    for back in range(RECENT[-1], 0, -1):           # the nearest is written last
-        for t in range(len(targets)):
-            place = start + t - back + 1
-            if place >= 0:
-                ago[t][(before[place] == targets[t])] = back
-    ago[targets == PAD] = np.nan
-    return ago, before[-RECENT[-1]:]

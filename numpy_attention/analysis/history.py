@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from numpy_attention.analysis.losses import expect_texts, name_of
 from numpy_attention.arguments import expect_kind, expect_methods
 from numpy_attention.messages import shown
 from numpy_attention.cells.lstm import LSTM
@@ -24,18 +25,11 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
-        named = type(model).__name__
-        if reader is not None:
-            named += f" with {type(reader).__name__}"
-        raise ValueError(f"{named} has no attention weights: "
+        raise ValueError(f"{name_of(model)} has no attention weights: "
                          "expected a model with attention over its history")
-    expect_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
-                   "carried")
+    expect_texts(batches)
     at_least(1, longest=longest)
     places = batches.order()
-    for place in places[:1]:
-        expect_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
-                    "model's batches give")
     if longest is None:
         steps = max(len(batches.batch(place).inputs) for place in places)
         longest = reader.window or max(1, steps // 4)

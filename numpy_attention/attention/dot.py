@@ -6,9 +6,12 @@ import numpy as np
 
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.shapes import expect, expect_sizes
+from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.module import Array
+from numpy_attention.shapes import expect, expect_parameters, expect_sizes
 
-ADVICE = "dot needs queries of the values' size; general has a matrix between"
+ADVICE = ("dot needs queries of the values' size (RNNsearch's two directions double it): "
+          "choose general or scaled-dot, which put a matrix between, or one direction")
 
 
 @dataclass(eq=False)
@@ -33,9 +36,7 @@ class DotAttention(SoftmaxAttention):
 
     def score(self, query, memory):
         """e_j = q · h_j. ValueError: a query of another size than the values."""
-        B, _, D = memory.values.shape
-        expect("query", query, (B, D), "(B, D)", ADVICE)
-        return dot_scores(query, memory), query
+        return _scores(query, memory), query
 
     def score_backward(self, dscores, query, memory, dmemory, grad):
         # e_j = q · h_j
@@ -44,17 +45,62 @@ class DotAttention(SoftmaxAttention):
 
 
 @dataclass(eq=False)
-class ScaledDotAttention(DotAttention):
-    """e_j = q · h_j / √D: dot attention as Vaswani et al. 2017 scale it, equation 1 with K = V."""
+class ScaledDotAttention(SoftmaxAttention):
+    """Scaled dot attention (Vaswani et al. 2017, equation 1), the values their own keys.
+
+        e_j = q · h_j / √D              queries of the values' size
+        e_j = (q W_a) · h_j / √D        of another size, as RNNsearch's of annotations [→h_j; ←h_j]
+
+    Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
+
+    Vaswani's queries and keys are projected first, q W_q and h_j W_k, which is q W_a · h_j with
+    W_a = W_q W_kᵀ: general attention, scaled. Multi-head attention of one head has both matrices,
+    the factor 1/√d_k of their columns, and projects the values too.
+    """
+
+    W_a: Array | None = None  # (Q, D)
+
+    def __post_init__(self):
+        expect_parameters(self, W_a="QD")
+
+    @classmethod
+    def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
+        """W_a where the sizes differ, else there is nothing to draw. ValueError: sizes below 1."""
+        expect_sizes(query_size=query_size, value_size=value_size)
+        if query_size == value_size:
+            return cls()
+        expect_initial(rng, dtype, init)
+        return cls(init(rng, (query_size, value_size), dtype))
+
+    def sizes(self):
+        return (None, None) if self.W_a is None else self.W_a.shape
 
     def score(self, query, memory):
-        """e_j = (q / √D) · h_j. ValueError: a query of another size than the values."""
-        return super().score(_scaled(query), memory)
+        """e_j = (q W_a / √D) · h_j. ValueError: a query of another size than the values, no W_a."""
+        projected = query if self.W_a is None else query @ self.W_a             # (B, D)
+        scaled = _scaled(projected)                                             # (B, D)
+        return _scores(scaled, memory), (query, scaled)
 
-    def score_backward(self, dscores, scaled, memory, dmemory, grad):
-        # e_j = (q / √D) · h_j
-        return _scaled(super().score_backward(dscores, scaled, memory, dmemory, grad))
+    def score_backward(self, dscores, cache, memory, dmemory, grad):
+        query, scaled = cache
+        # e_j = scaled · h_j
+        dmemory.later("values", dscores, scaled)
+        # scaled = projected / √D
+        dprojected = _scaled(sum_of_values(dscores, memory))                    # (B, D)
+        if self.W_a is None:
+            return dprojected
+        # projected = q W_a
+        dmemory.later("W_a", query, dprojected)
+        return dprojected @ self.W_a.T
+
+
+def _scores(query, memory):
+    """q · h_j (B, S)."""
+    B, _, D = memory.values.shape
+    expect("query", query, (B, D), "(B, D)", ADVICE)
+    return dot_scores(query, memory)
 
 
 def _scaled(x):
+    """x (B, D) / √D."""
     return x / x.dtype.type(np.sqrt(x.shape[1]))

@@ -28,6 +28,15 @@ class Cache(NamedTuple):
     attended: history.Cache
 
 
+class RoleGradients(NamedTuple):
+    """The terms of ∂L/∂h_t: of what reads h_t, each by the part of h_t that it reads."""
+
+    query: Array | None     # (T, B, n)   h_t asks; None: the score does not look at the query
+    key: Array              # (T, B, n)   later steps score it
+    value: Array            # (T, B, n)   later steps sum it
+    predict: Array          # (T, B, n)   y_t reads it
+
+
 @dataclass(eq=False)
 class KeyValueReader(Reader):
     """What the state h_t and the states before it say of the next word.
@@ -87,6 +96,14 @@ class KeyValueReader(Reader):
         return self.roles * len(self.W_x)
 
     @property
+    def read_by(self):
+        """{role: which part of a state it reads}.
+
+        Three roles: a part each, the query's that of the key; two: v = p; one: all are h.
+        """
+        return {"query": 0, "key": 0, "value": min(1, self.roles - 1), "predict": self.roles - 1}
+
+    @property
     def output_size(self):
         """O, the size of y."""
         return self.W_x.shape[1]
@@ -117,9 +134,23 @@ class KeyValueReader(Reader):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grad):
-        """dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H).
+        """dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H), the sum of its roles' terms.
 
         The states of the memory get no gradient.
+        """
+        terms = self.roles_backward(dy, dweights, cache, grad)
+        # h = [k; v; p]: a state is read as key, as value, as query (its key) and in the prediction
+        dh = np.zeros(cache.h.shape, cache.h.dtype)                             # (T, B, H)
+        dk, dv, dp = self._roles(dh)                # views of dh
+        dk += terms.key
+        dv += terms.value
+        if terms.query is not None:
+            dk += terms.query
+        dp += terms.predict
+        return dh
+
+    def roles_backward(self, dy, dweights, cache, grad):
+        """dy (T, B, O), dweights (T, B, M + T) or None → the RoleGradients that `backward` adds up.
         """
         expect_made("cache", cache, Cache, "forward")
         expect_twin(grad, self)
@@ -137,20 +168,13 @@ class KeyValueReader(Reader):
         dr = (da @ self.W_r.T).reshape(r.shape)                                 # (T, B, n)
         # r_t = Σ_i α_ti v_i
         dqueries, dkeys, dvalues = self.attention.backward(dr, dweights, attended, grad.attention)
-        # h = [k; v; p]: a state is read as key, as value, as query (its key) and in the prediction
-        dh = np.zeros(h.shape, h.dtype)                                         # (T, B, H)
-        dk, dv, dp = self._roles(dh)                # views of dh
-        dk += dkeys[:, -T:].transpose(1, 0, 2)
-        dv += dvalues[:, -T:].transpose(1, 0, 2)
-        if dqueries is not None:
-            dk += dqueries
-        dp += (da @ self.W_x.T).reshape(p.shape)
-        return dh
+        # p_t, and of the states those that are not of the memory
+        dp = (da @ self.W_x.T).reshape(p.shape)                                 # (T, B, n)
+        return RoleGradients(dqueries, dkeys[:, -T:].transpose(1, 0, 2),
+                             dvalues[:, -T:].transpose(1, 0, 2), dp)
 
     def _roles(self, h):
-        """h (…, H) → views k, v, p of it.   Three roles: thirds; two: v = p; one: all are h."""
+        """h (…, H) → views k, v, p of it."""
         n = len(self.W_x)
-        key = h[..., :n]
-        value = key if self.roles == 1 else h[..., n:2 * n]
-        prediction = h[..., -n:]
-        return key, value, prediction
+        starts = (n * self.read_by[role] for role in ("key", "value", "predict"))
+        return tuple(h[..., start:start + n] for start in starts)

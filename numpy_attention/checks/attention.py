@@ -7,6 +7,7 @@ import numpy as np
 from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.attention.choice import REFUSED, AttentionChoice
 from numpy_attention.attention.combined import Combined
+from numpy_attention.attention.dot import ScaledDotAttention
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.history import causal
@@ -51,6 +52,10 @@ def additive(rng, dtype):
 
 def general(rng, dtype):
     return GeneralAttention.create(rng, Q, D, dtype=dtype)
+
+
+def unprojected(rng, dtype):
+    return ScaledDotAttention.create(rng, D, D, dtype=dtype)
 
 
 def fixed(rng, dtype):
@@ -186,6 +191,7 @@ CASES = {
     "AdditiveAttention contexts": partial(contexts_only, create=additive),
     "LocalMonotonic backwards": partial(attention, create=backwards),
     "LocalPredictive contexts": partial(contexts_only, create=local_p),
+    "ScaledDotAttention one size": partial(attention, create=unprojected, queries=D),
     "ScaledDotProductAttention": scaled_dot,
     "MultiHeadAttention": multi_head_at_once,
     "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),

@@ -12,10 +12,10 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.figures import show_writers
-from numpy_attention.cli.options import LANGUAGE_MODEL, SIZE
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
     runs_of, say_next, training_of, voices, warn_of_unknown_words)
+from numpy_attention.cli.training_options import LANGUAGE_MODEL, SIZE
 from numpy_attention.data import running_text
 from numpy_attention.data.own_text import OwnText
 from numpy_attention.data.running_text import Text
@@ -142,9 +142,6 @@ def evaluate(options: Namespace) -> None:
     writer = runs_of(Writer, options)
     text, name, split = text_to_measure_on(options, writer)
     how = writer.training
-    if text.unit != how.unit:
-        raise ValueError(f"{name} is a text of {text.unit}, and this run's model reads {how.unit}: "
-                         "choose another")
     threads = options.threads or (1 if how.state == "carried" else available(world()))
     about = {"run": str(options.run), "corpus": name, "split": split, "state": how.state,
              "steps": None if how.state == "sentence" else how.steps,
@@ -156,7 +153,10 @@ def evaluate(options: Namespace) -> None:
 
 
 def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, str | None]:
-    """→ the text of --text, --corpus or the run's own, its name, its split."""
+    """→ the text of --text, --corpus or the run's own, its name, its split.
+
+    ValueError: words for a model of characters, or the other way round.
+    """
     own = writer.corpus
     if options.text:
         if options.corpus or options.split:
@@ -168,6 +168,10 @@ def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, s
         own = {"name": options.corpus} | characters
     selection = selected(own, "text")
     text, split = part_of(selection, options.split)
+    unit = writer.training.unit
+    if text.unit != unit:
+        raise ValueError(f"{selection.label} is a text of {text.unit}, and this run's model reads "
+                         f"{unit}: choose another")
     return text, selection.label, split
 
 

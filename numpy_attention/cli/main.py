@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NoReturn
 
-from numpy_attention.cli import options as offered
-from numpy_attention.cli import ranks, streams
+from numpy_attention.cli import ranks, run_options, streams, training_options
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
 from numpy_attention.messages import EXPECTED, words_of
 from numpy_attention.names import started
@@ -50,56 +49,71 @@ COMMANDS = {
     "train": Command(
         "translators:train",
         "train a translator, or resume one; `train lm` trains a language model",
-        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5", offered.TRAIN,
-        shared=True),
+        "numpy-attention train --corpus bible-en-es --max-length 7 --epochs 5",
+        training_options.TRAIN, shared=True),
     "train lm": Command(
         "language_models:train", "train a language model, or resume one",
         "numpy-attention train lm --corpus bible-en --attention combined --minutes 5",
-        offered.TRAIN_LM, shared=True),
+        training_options.TRAIN_LM, shared=True),
     "translate": Command(
         "translators:translate", "translate sentences with a trained run",
         f'numpy-attention translate {RUN} "in the beginning" --heatmap beginning.png',
-        offered.TRANSLATE),
+        run_options.TRANSLATE),
     "generate": Command(
         "language_models:generate", "write on with a trained language model",
         'numpy-attention generate runs/bible-en-combined --prompt "in the beginning" '
-        "--temperature 0.8", offered.GENERATE),
+        "--temperature 0.8", run_options.GENERATE),
     "evaluate": Command(
         {kind: f"{file}:evaluate" for kind, file in OF_RUNS.items()},
         "measure a run: perplexity; a translator's BLEU, chrF, alignment too",
-        f"numpy-attention evaluate {RUN} --split test", offered.EVALUATE, shared=True),
+        f"numpy-attention evaluate {RUN} --split test", run_options.EVALUATE, shared=True),
     "ablate": Command(
         {kind: f"ablation:{kind}" for kind in OF_RUNS},
         "measure a run again with its attention taken away, made equal, exchanged, hardened or "
         "drawn: is it alive?",
-        f"numpy-attention ablate {RUN} --split valid", offered.ABLATE),
+        f"numpy-attention ablate {RUN} --split valid", run_options.ABLATE),
+    "cloze": Command(
+        "cloze:cloze", "ask a language model which of ten words was left out of a sentence, after "
+        "twenty others that it has read",
+        "numpy-attention cloze runs/bible-en-combined --show 3", run_options.CLOZE),
+    "recover": Command(
+        "side_by_side:recover",
+        "put random words in the place of those that language models have just read: how much "
+        "they lose, and for how long",
+        "numpy-attention recover runs/bible-en-lstm runs/bible-en-combined --output recovery.png",
+        run_options.RECOVER),
+    "distances": Command(
+        "side_by_side:distances",
+        "measure language models on words told apart by how long ago they last occurred",
+        "numpy-attention distances runs/bible-en-lstm runs/bible-en-combined",
+        run_options.DISTANCES),
     "heatmap": Command(
         {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "
         "over its own past",
-        f"numpy-attention heatmap {RUN} --index 3 --output attention.png", offered.HEATMAP),
+        f"numpy-attention heatmap {RUN} --index 3 --output attention.png", run_options.HEATMAP),
     "gradcheck": Command(
         "catalogue:gradcheck", "check hand-written gradients against central differences",
-        "numpy-attention gradcheck GRU LSTM", offered.GRADCHECK),
+        "numpy-attention gradcheck GRU LSTM", run_options.GRADCHECK),
     "corpora": Command(
         "", "list, show and fetch corpora", "numpy-attention corpora show bible-en-es", actions={
             "list": Command("catalogue:list_corpora", "list all corpora",
                             "numpy-attention corpora list"),
             "show": Command("catalogue:show_corpus",
                             "description, counts and some pairs with their word links",
-                            "numpy-attention corpora show bible-en-es", offered.A_CORPUS),
+                            "numpy-attention corpora show bible-en-es", run_options.A_CORPUS),
             "fetch": Command("catalogue:fetch_corpus",
                              "download a corpus's files unless they are there",
-                             "numpy-attention corpora fetch tatoeba-en-fr", offered.A_CORPUS),
+                             "numpy-attention corpora fetch tatoeba-en-fr", run_options.A_CORPUS),
         }),
     "reproduce": Command(
         "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
-        "numpy-attention reproduce rnnsearch-bible --seed 1", offered.REPRODUCE, shared=True),
+        "numpy-attention reproduce rnnsearch-bible --seed 1", run_options.REPRODUCE, shared=True),
     "compare": Command(
         "compare:compare", "train several recipes on one corpus with one budget, into one table; "
         "started by mpirun -n 9, eight at a time",
         "numpy-attention compare clauses-fixed clauses-additive clauses-dot --epochs 1",
-        offered.COMPARE, shared=True),
+        run_options.COMPARE, shared=True),
 }
 
 # ---- from the words of a command line to options ------------------------------------------------

@@ -10,10 +10,12 @@ import numpy as np
 
 from numpy_attention import metrics, plotting
 from numpy_attention.cli.figures import show_translators
-from numpy_attention.cli.options import BEAM, LIMITS, TRANSLATOR
+from numpy_attention.cli.options import LIMITS
+from numpy_attention.cli.run_options import BEAM
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, runs_of,
     say_next, training_of, voices, warn_of_unknown_words)
+from numpy_attention.cli.training_options import TRANSLATOR
 from numpy_attention.data.own_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary

@@ -115,13 +115,21 @@ class LanguageModel(Module):
         expect_step(self, scale, grad, rng)
         expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, cache = self.forward(batch, state, rng)
-        words = np.flatnonzero(batch.targets != PAD)
-        targets = batch.targets.ravel()[words]
-        loss, dread_out = self.output.loss_and_grad(flat(h)[words], targets, scale, grad.output)
-        dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
-        flat(dh)[words] = dread_out
+        loss, dh = self.predict_and_grad(h, batch.targets, scale, grad)
         self.backward(dh, None, cache, grad)
         return loss, state
+
+    def predict_and_grad(self, h, targets, scale, grad):
+        """h (T, B, H) that `forward` gave, targets (T, B) → Σ −log p, dh = ∂(scale · loss)/∂h.
+
+        Adds the output layer's part to grad.
+        """
+        words = np.flatnonzero(targets != PAD)
+        loss, dread_out = self.output.loss_and_grad(flat(h)[words], targets.ravel()[words], scale,
+                                                    grad.output)
+        dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
+        flat(dh)[words] = dread_out
+        return loss, dh
 
     def loss(self, batch, state=None):
         """Σ −log p without dropout, and the state to carry on."""

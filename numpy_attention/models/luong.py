@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_kind
+from numpy_attention.arguments import expect_flags, expect_kind, expect_name
 from numpy_attention.attention.choice import AttentionChoice, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
@@ -17,7 +17,7 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
                                                    expect_vocabularies)
 from numpy_attention.module import Array, Module
-from numpy_attention.names import CELLS, find
+from numpy_attention.names import CELLS, QUERIES, find
 from numpy_attention.shapes import expect_integers, expect_sizes, flat
 from numpy_attention.trees import tree_map
 
@@ -62,15 +62,18 @@ class LuongTranslator(TeacherForced):
     """Encoder, decoder and attention of Luong et al. 2015, section 3.
 
         h_t = cells(E y_{t−1}; h_{t−1})     with input feeding cells([E y_{t−1}; h̃_{t−1}]; h_{t−1})
-        c_t = Σ_s α_ts h̄_s                  the current state h_t asks the annotations h̄_s
+        c_t = Σ_s α_ts h̄_s                  query="current": h_t asks the annotations h̄_s
+                                            query="previous": h_{t−1} asks them
         h̃_t = tanh(W_c [c_t; h_t] + b)      W_c in two parts: C for the context, W for the state
         p(y_t) = softmax(W_s h̃_t + b_s)     b_s is this project's
 
     h_t is the top of a stack; the encoder is a stack of as many layers, whose last states the
     decoder starts from, layer by layer; with two directions each has half the size, and both last
     states side by side start the decoder. The attention is anything on the read/step protocol.
-    Dropout as Zaremba et al. 2014: on both embeddings, between layers and on h̃_t before the
-    softmax. F is input feeding's part of the first cell's input weights; None: no input feeding.
+    Where h_{t−1} asks it, as s_{i−1} does in Bahdanau et al. 2015, it does not know y_{t−1}, and
+    h_0, the encoder's last state, asks first. Dropout as Zaremba et al. 2014: on both embeddings,
+    between layers and on h̃_t before the softmax. F is input feeding's part of the first cell's
+    input weights; None: no input feeding.
     """
 
     source_embedding: Embedding
@@ -84,17 +87,23 @@ class LuongTranslator(TeacherForced):
     b: Array | None  # (K,)
     output: Output
     dropout: Dropout
+    query: str = "current"
 
     passes_on = AttentionChoice
+
+    def __post_init__(self):
+        expect_name("query", self.query, QUERIES)
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000, *,
                layers=4, cell="lstm", bidirectional=False, input_feeding=True, bias=False,
-               dropout=0.0, init="paper", dtype=np.float32, attention="dot", **looking):
+               query="current", dropout=0.0, init="paper", dtype=np.float32, attention="dot",
+               **looking):
         """A new model; the defaults are the paper's. Biases are 0 but an LSTM's forget gate, 1.
 
         attention: a name of `names.SCORES`; further settings, such as window and width, are those
-        of `AttentionChoice`. Or an attention of your own. bias: textbooks' b in h̃.
+        of `AttentionChoice`. Or an attention of your own. query: "current", h_t asks it, or
+        "previous", h_{t−1} does. bias: textbooks' b in h̃.
 
         init "paper": every matrix from U(−0.1, 0.1); "modern": Glorot's uniform weights, recurrent
         matrices orthogonal, embeddings and W_s from N(0, 0.1²), for sizes far below the paper's; a
@@ -135,7 +144,7 @@ class LuongTranslator(TeacherForced):
         b = np.zeros(hidden, dtype) if bias else None
         output = Output.create(rng, hidden, target_vocabulary, values.table, dtype)
         return cls(source_embedding, encoder, target_embedding, decoder, F, attention, C, W, b,
-                   output, Dropout(dropout))
+                   output, Dropout(dropout), query)
 
     # ---- encoder -----------------------------------------------------------------------------
 
@@ -181,14 +190,15 @@ class LuongTranslator(TeacherForced):
         contexts = np.empty((T, B, len(self.C)), y.dtype)                               # (T, B, D)
         weights = np.empty((T,) + memory.mask.shape, y.dtype)                           # (T, B, S)
         attentional = np.zeros((T + 1, B, self.W.shape[1]), y.dtype)                    # h̃_0 = 0
+        asking = self._asking(steps.hs)
         looks = []
         for t in range(T):
             # h_t = cells([E y_{t−1}; h̃_{t−1}]; h_{t−1})
             if self.F is not None:
                 steps.a[t] += attentional[t] @ self.F
             self.decoder.step(t, steps)
-            # c_t = Σ_s α_ts h̄_s, asked by h_t, which is hs[t + 1]
-            contexts[t], weights[t], looked = self.attention.step(steps.hs[t + 1], memory, t)
+            # c_t = Σ_s α_ts h̄_s
+            contexts[t], weights[t], looked = self.attention.step(asking[t], memory, t)
             looks.append(looked)
             # h̃_t = tanh(c_t C + h_t W + b)
             attentional[t + 1] = self._attentional(contexts[t], steps.hs[t + 1])
@@ -207,6 +217,8 @@ class LuongTranslator(TeacherForced):
         flat(dattentional)[words] = self.dropout.backward(dread_out, dropped)
         dmixed = np.empty_like(dattentional)
         dmemory = encoded.memory.gradient()
+        dhs = np.zeros_like(steps.hs)                   # T + 1 places, that of h_0 first
+        dasking = self._asking(dhs)
         dsteps = self.decoder.begin_backward(steps)
         dstates = self.decoder.zero_state(y.shape[1])
         for t in reversed(range(len(looks))):
@@ -214,18 +226,20 @@ class LuongTranslator(TeacherForced):
             dmixed[t] = dattentional[t] * (1 - attentional[t + 1] ** 2)
             # mixed_t = c_t C + h_t W + b
             dcontext = dmixed[t] @ self.C.T                                             # (B, D)
-            dh = dmixed[t] @ self.W.T                                                   # (B, H)
+            dhs[t + 1] += dmixed[t] @ self.W.T
             # c_t = Σ_s α_ts h̄_s
             dalpha = None if dweights is None else dweights[t]
             dquery = self.attention.step_backward(dcontext, dalpha, looks[t], dmemory,
                                                   grad.attention)
             if dquery is not None:
-                dh += dquery
+                dasking[t] += dquery
             # h_t = cells(a_t; h_{t−1})
-            dstates = self.decoder.step_backward(t, dh, dstates, steps, dsteps)
+            dstates = self.decoder.step_backward(t, dhs[t + 1], dstates, steps, dsteps)
             # a_t = project(E y_{t−1}) + h̃_{t−1} F,  and h̃_0 = 0 is no parameter
             if self.F is not None and t > 0:
                 dattentional[t - 1] += dsteps.a[t] @ self.F.T
+        # where h_{t−1} asks, h_0 asked first
+        self.decoder.hidden(dstates)[...] += dhs[0]
         # the weights, one product each for all steps
         da = self.decoder.end_backward(steps, dsteps, grad.decoder)
         if self.F is not None:
@@ -237,6 +251,10 @@ class LuongTranslator(TeacherForced):
         dy = self.decoder.project_backward(da, y, grad.decoder)
         self._embed_backward(dy, self.target_embedding, embedded, grad.target_embedding)
         self.encode_backward(dmemory, dstates, encoded, grad)
+
+    def _asking(self, states):
+        """states h_0 … h_T (T + 1, B, H) → those that ask for c_1 … c_T (T, B, H), a view."""
+        return states[:-1] if self.query == "previous" else states[1:]
 
     def _attentional(self, context, h):
         """h̃ = tanh(c C + h W + b).   context (B, D), h (B, H) → (B, K)."""
@@ -260,9 +278,9 @@ class LuongTranslator(TeacherForced):
         if self.F is not None:
             steps.a[0] += state.fed @ self.F
         self.decoder.step(0, steps)
-        h = steps.hs[1]                                                                 # (B, H)
-        context, weights, _ = self.attention.step(h, state.memory, state.t)
-        fed = self._attentional(context, h)                                             # (B, K)
+        query = self._asking(steps.hs)[0]                                               # (B, H)
+        context, weights, _ = self.attention.step(query, state.memory, state.t)         # (B, D)
+        fed = self._attentional(context, steps.hs[1])                                   # (B, K)
         after = DecoderState(state.memory, self.decoder.state(steps, 1), fed, state.t + 1)
         return self.output.log_probabilities(fed), weights, after
 

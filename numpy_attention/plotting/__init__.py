@@ -7,6 +7,7 @@ figure of its own, which vanishes with the last reference to it. Colours are cho
 by the colour-blind and in print.
 """
 
+from numpy_attention.plotting.bands import bands, excess_loss
 from numpy_attention.plotting.base import COLOURS, FALLBACK_FONTS, MARKERS, save
 from numpy_attention.plotting.costs import costs
 from numpy_attention.plotting.curves import bleu_by_length_plot, learning_curves
@@ -16,7 +17,7 @@ from numpy_attention.plotting.heatmap import attention_heatmap
 from numpy_attention.plotting.history import history_heatmap
 
 __all__ = [
-    "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
-    "bleu_by_length_plot", "costs", "gradient_flow", "heatmap_grid", "history_heatmap",
-    "learning_curves", "save",
+    "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span", "bands",
+    "bleu_by_length_plot", "costs", "excess_loss", "gradient_flow", "heatmap_grid",
+    "history_heatmap", "learning_curves", "save",
 ]

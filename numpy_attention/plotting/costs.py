@@ -24,7 +24,7 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     expect_kind("models", models, Mapping, "a dict of names and their costs")
     for name, found in models.items():
         expect_kind(str(name), found, Mapping, "a dict of changes and their costs")
-    checked = {str(name): {str(change): _checked(change, bar) for change, bar in found.items()}
+    checked = {str(name): {str(change): checked_bar(change, bar) for change, bar in found.items()}
                for name, found in models.items() if found}
     changes = list(dict.fromkeys(change for found in checked.values() for change in found))
     if not changes:
@@ -49,7 +49,8 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     return ax
 
 
-def _checked(change: str, bar: Bar) -> Bar:
+def checked_bar(change: str, bar: Bar) -> Bar:
+    """Plain numbers. ValueError: what is no three finite numbers in the order of an interval."""
     numbers = np.asarray(bar, float)
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
         raise ValueError(f"{change!r} is {bar}: expected three finite numbers, mean, low and high")

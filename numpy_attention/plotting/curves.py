@@ -78,42 +78,52 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     """BLEU by sentence length, one curve a system.
 
     systems: name → buckets of `metrics.bleu_by_length`, the same edges for all. A bucket without
-    sentences leaves a gap. ValueError: no system, or one with other edges.
+    sentences leaves a gap. Intervals, where buckets have them, are bars, the systems then a little
+    beside each other. The number of sentences stands under a bucket that is as large in all.
+    ValueError: no system, or one with other edges.
     """
     expect_axes(ax)
     expect_kind("systems", systems, Mapping, "a dict of names and their buckets")
     drawn = {str(name): _buckets(name, buckets) for name, buckets in systems.items()}
     if not drawn or not all(drawn.values()):
         raise ValueError("nothing to plot: give a dict with at least one name and its buckets")
-    edges = {name: [(low, high) for low, high, _, _ in buckets] for name, buckets in drawn.items()}
+    edges = {name: [(bucket.low, bucket.high) for bucket in buckets]
+             for name, buckets in drawn.items()}
     first = next(iter(edges))
     for name, pairs in edges.items():
         if pairs != edges[first]:
             raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}: "
                              "use the same edges")
 
-    # a legend of many names does not stand among the curves
-    many = len(drawn) > len(COLOURS)
+    barred = any(bucket.bleu_low is not None for buckets in drawn.values() for bucket in buckets)
+    # a legend of many names does not stand among the curves, nor one among bars
+    outside = barred or len(drawn) > len(COLOURS)
     width = max(4.5, 0.8 * len(edges[first]) + 2)
     if ax is None:
-        ax = new_axes(width + 3, 5) if many else new_axes(width, 4)
+        ax = new_axes(width + 3, 5) if outside else new_axes(width, 4)
     lines = []
+    step = min(0.1, 0.6 / len(drawn)) if barred else 0.0
     for n, buckets in enumerate(drawn.values()):
-        scores = [math.nan if score is None else score for _, _, _, score in buckets]
-        lines += ax.plot(range(len(buckets)), scores, **curve_style(n))
+        places = np.arange(len(buckets)) + step * (n - (len(drawn) - 1) / 2)
+        lines += ax.plot(places, _or_gaps(bucket.bleu for bucket in buckets), **curve_style(n))
+        if barred:
+            ax.vlines(places, _or_gaps(bucket.bleu_low for bucket in buckets),
+                      _or_gaps(bucket.bleu_high for bucket in buckets),
+                      color=lines[-1].get_color(), alpha=0.5, linewidth=2)
     room = ax.get_position().width * _figure_width(ax) / len(edges[first])      # inches a bucket
     labels = []
     for k, (low, high) in enumerate(edges[first]):
         label = _span(low, high)
-        counts = {buckets[k][2] for buckets in drawn.values()}
+        counts = {buckets[k].count for buckets in drawn.values()}
         if len(counts) == 1:
             label += f"\n{'n=' if room > 0.6 else ''}{counts.pop()}"
         labels.append(label)
     ax.set_xticks(range(len(labels)), labels, fontsize=min(10, max(6, 16 * room)))
-    ax.set(xlabel="sentence length in tokens, and number of sentences", ylabel="BLEU")
+    ax.set(xlabel="sentence length in tokens, and number of sentences",
+           ylabel="BLEU, with its 95 % interval" if barred else "BLEU")
     ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3)
-    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if many else {}
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if outside else {}
     legend_as_written(ax, lines, drawn, **beside)
     return ax
 
@@ -122,13 +132,18 @@ def _buckets(name: Any, buckets: Any) -> list["LengthBucket"]:
     """Buckets as a list. TypeError, ValueError: they are none."""
     buckets = listed(f"{name!r:.40}", buckets, "buckets, as bleu_by_length gives")
     for bucket in buckets:
-        if not isinstance(bucket, tuple) or len(bucket) != 4:
+        if not isinstance(bucket, tuple) or not hasattr(bucket, "bleu_low"):
             raise TypeError(f"{name!r:.40} holds {given(bucket)}: expected buckets, as "
                             "bleu_by_length gives")
-        low, high, count, score = bucket
-        for number in (low, high, count, 0.0 if score is None else score):
+        low, high, count, *scores = bucket
+        for number in (low, high, count, *(score for score in scores if score is not None)):
             expect_number("a number of a bucket", number, finite=False)
     return buckets
+
+
+def _or_gaps(scores: Iterable[float | None]) -> list[float]:
+    """Numbers, NaN for None."""
+    return [math.nan if score is None else score for score in scores]
 
 
 def _figure_width(ax: Axes) -> float:

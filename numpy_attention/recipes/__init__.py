@@ -3,9 +3,9 @@
 from difflib import get_close_matches
 
 from numpy_attention.messages import shown
-from numpy_attention.recipes import (bible_text, daniluk, dates, equal, grammar, layer_above,
-                                     mechanisms, multi30k, reverse, rnnsearch_bible, salton,
-                                     wikitext, zaremba)
+from numpy_attention.recipes import (appendix, asks_previous, bible_text, daniluk, dates,
+                                     directions, equal, grammar, layer_above, mechanisms, multi30k,
+                                     reverse, rnnsearch_bible, salton, wikitext, zaremba)
 from numpy_attention.recipes.recipe import Recipe
 
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
@@ -15,6 +15,9 @@ RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
     dates.RECIPE,
     *grammar.RECIPES,
     *mechanisms.RECIPES,
+    *directions.RECIPES,
+    *asks_previous.RECIPES,
+    *appendix.RECIPES,
     *zaremba.RECIPES,
     *salton.RECIPES,
     *daniluk.RECIPES,

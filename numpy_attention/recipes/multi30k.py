@@ -3,8 +3,8 @@
 from numpy_attention.recipes.recipe import Recipe
 from numpy_attention.runs.translator import TranslatorTraining
 
-TUTORIAL = ("a widely read tutorial's GRU with attention, 20.5 million parameters; tuned models with "
-            "attention reach 33 to 38")
+TUTORIAL = ("a widely read tutorial's GRU with attention, 20.5 million parameters; tuned models "
+            "with attention reach 33 to 38")
 
 RECIPE = Recipe(
     name="multi30k-de-en",

@@ -1,4 +1,4 @@
-"""Several runs that are measured and used as one, an ensemble of their models."""
+"""Several runs of one text: as one, an ensemble of their models, or beside each other."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -19,6 +19,19 @@ def load_together(kind: type[One], folders: Sequence[str | Path]) -> One:
     """The run of a folder, or of several with an Ensemble of their models in place of one.
 
     kind: Translator or Writer. Name, settings, corpus, training and history are the first one's.
+    Errors as `load_alike` has them.
+    """
+    first, *others = load_alike(kind, folders, "averaged")
+    if not others:
+        return first
+    together = copy(first)
+    together.model = Ensemble([one.model for one in (first, *others)])  # type: ignore[assignment]
+    return together
+
+
+def load_alike(kind: type[One], folders: Sequence[str | Path], done: str) -> list[One]:
+    """The runs of these folders; done: what is done with them, "averaged" or "compared".
+
     ValueError: no folder, runs with other vocabularies or that read a text otherwise, or what
     `kind.load` refuses.
     """
@@ -26,18 +39,14 @@ def load_together(kind: type[One], folders: Sequence[str | Path]) -> One:
     if not len(folders):
         raise ValueError("no folders: expected those of one or more runs")
     first, *others = [kind.load(folder) for folder in folders]
-    if not others:
-        return first
     for folder, other in zip(folders[1:], others):
         for name in first.VOCABULARIES:
             if getattr(other, name) != getattr(first, name):
                 raise ValueError(f"{folder} has another {name.replace('_', ' ')} than "
-                                 f"{folders[0]}: runs of one text and its words can be averaged")
+                                 f"{folders[0]}: runs of one text and its words can be {done}")
         for name in READING:
             here, there = (getattr(one.training, name, None) for one in (first, other))
             if here != there:
                 raise ValueError(f"{folder} has {name} {there!r}, and {folders[0]} {here!r}: "
-                                 "runs that read a text alike can be averaged")
-    together = copy(first)
-    together.model = Ensemble([one.model for one in (first, *others)])  # type: ignore[assignment]
-    return together
+                                 f"runs that read a text alike can be {done}")
+    return [first, *others]

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from numpy_attention.analysis import CHANGES, Ablation, Interval, ablate, changed
-from numpy_attention.analysis.ablation import (
-    RECENT, Cost, attentions_of, equal, groups_of, largest, last_seen, losses_of, none, sampled)
+from numpy_attention.analysis.ablation import Cost, attentions_of, equal, largest, none, sampled
+from numpy_attention.analysis.losses import losses_of
 from numpy_attention.attention.softmax import masked_softmax
-from numpy_attention.data.batching import DocumentBatches, PairBatches, TextBatches
-from numpy_attention.data.vocabulary import PAD
+from numpy_attention.data.batching import PairBatches, TextBatches
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel
@@ -204,33 +203,3 @@ def test_the_verdict_has_the_number_that_decides(low, alive, word):
     assert found.alive is alive
     decides = f"attention is {word}: equal weights cost 0.030 ({low:.3f} to 0.040) nats a token"
     assert found.verdict().startswith(decides)
-
-
-# ---- how long ago -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("batches", [
-    TEXT, DocumentBatches([[4, 5, 4, 4, 6, 7, 5], [8, 9, 8], [5] * 50], batch_size=2, steps=4)])
-def test_how_long_ago_by_hand(batches):
-    past = None
-    read = {}
-    for place in batches.order():
-        batch = batches.batch(place)
-        if not batches.carried(place):
-            past, read = None, {}
-        found, past = last_seen(batch.inputs, batch.targets, past)
-        for b in range(batch.inputs.shape[1]):
-            words = read.setdefault(b, [])
-            for t, target in enumerate(batch.targets[:, b]):
-                words.append(batch.inputs[t, b])
-                back = [k + 1 for k, word in enumerate(words[::-1][:RECENT[-1]]) if word == target]
-                if target == PAD:
-                    assert np.isnan(found[t, b])
-                else:
-                    assert found[t, b] == (back[0] if back else np.inf)
-
-
-def test_pairs_are_one_group():
-    groups = groups_of(PAIRS)
-    assert list(groups) == ["all"]
-    assert sum(one.sum() for one in groups["all"]) == sum(len(one) + 1 for one in TARGETS)

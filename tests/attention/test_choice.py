@@ -31,6 +31,8 @@ def shapes(attention):
 def test_every_score_gets_what_it_names():
     assert type(create("dot", query_size=D)) is DotAttention
     assert type(create("scaled-dot", query_size=D)) is ScaledDotAttention
+    assert shapes(create("scaled-dot")) == {"W_a": (Q, D)}
+    assert shapes(create("scaled-dot", query_size=D)) == {}
     assert shapes(create("general")) == {"W_a": (Q, D)}
     assert shapes(create("location", longest=9)) == {"W_a": (Q, 9)}
     assert shapes(create("concat")) == {"W_a": (Q, Q), "U_a": (D, Q), "v_a": (Q,)}

@@ -17,10 +17,41 @@ def test_scaled_dot_by_the_equations(rng):
     equations.follows(ScaledDotAttention(), lambda q, h: h @ q / np.sqrt(D), rng, D, D)
 
 
+def test_scaled_dot_projects_queries_of_another_size_than_the_values(rng):
+    Q = 3
+    attention = ScaledDotAttention.create(rng, Q, D, dtype=np.float64)
+    W_a = attention.W_a
+    assert W_a.shape == (Q, D) and W_a.dtype == np.float64
+    equations.follows(attention, lambda q, h: h @ (W_a.T @ q) / np.sqrt(D), rng, Q, D)
+    given = ScaledDotAttention.create(rng, Q, D, init=lambda rng, shape, dtype: np.ones(shape))
+    assert (given.W_a == 1).all()
+
+
+def test_scaled_dot_draws_nothing_for_queries_of_the_values_size():
+    rng = np.random.default_rng(0)
+    assert ScaledDotAttention.create(rng, D, D).W_a is None
+    assert rng.random() == np.random.default_rng(0).random()
+
+
+def test_scaled_dot_refuses():
+    with pytest.raises(TypeError, match="rng"):
+        ScaledDotAttention.create(None, 3, 4)
+    with pytest.raises(ValueError, match="query_size = 0"):
+        ScaledDotAttention.create(None, 0, 4)
+    with pytest.raises(ValueError, match=r"W_a \(Q, D\) has shape \(3,\)"):
+        ScaledDotAttention(np.ones(3))
+    attention = ScaledDotAttention(np.ones((3, 4)))
+    with pytest.raises(ValueError, match=r"values \(B, S, D\) has shape \(2, 5, 3\)"):
+        attention.read(np.zeros((2, 5, 3)), np.ones((2, 5), bool))
+
+
+def test_dot_refuses_sizes_that_differ():
+    with pytest.raises(ValueError, match="query_size = 3, value_size = 4: dot needs queries of"):
+        DotAttention.create(None, 3, 4)
+
+
 @pytest.mark.parametrize("kind", [DotAttention, ScaledDotAttention])
 def test_queries_of_another_size_than_the_values_are_refused(kind):
-    with pytest.raises(ValueError, match="query_size = 3, value_size = 4: dot needs queries of"):
-        kind.create(None, 3, 4)
     attention = kind.create(None, 4, 4)
     memory = attention.read(np.zeros((2, 5, 4)), np.ones((2, 5), bool))
     with pytest.raises(ValueError, match=r"shape \(2, 3\), expected \(2, 4\): dot needs queries"):

@@ -105,6 +105,38 @@ def test_huge_scores_in_float32_are_what_float64_gives(rng, name, steps):
     laws.assert_close(single, double, 2e-2)                         # 1e4 itself is rounded to 1e-3
 
 
+@each
+def test_the_terms_of_the_roles_add_up_to_the_gradient(rng, name):
+    """Bit for bit, in the order in which `backward` adds them; parameters get the same from both.
+    """
+    reader = histories.key_value(rng, name)
+    h = rng.standard_normal((T, B, H))
+    y, _, weights, cache = reader.forward(h, MASK, histories.memory_of(rng, 2))
+    dy, dweights = rng.standard_normal(y.shape), rng.standard_normal(weights.shape)
+    twins = reader.zeros_like(), reader.zeros_like()
+    dh = reader.backward(dy, dweights, cache, twins[0])
+    terms = reader.roles_backward(dy, dweights, cache, twins[1])
+    assert (twins[0].vector == twins[1].vector).all()
+    n = H // reader.roles
+    summed = np.zeros_like(h)
+    for role in ("key", "value", "query", "predict"):
+        term = getattr(terms, role)
+        if term is None:
+            assert role == "query" and not hasattr(reader.attention, "W_q")
+            continue
+        assert term.shape == (T, B, n)
+        start = n * reader.read_by[role]
+        summed[..., start:start + n] += term
+    assert (summed == dh).all()
+
+
+@pytest.mark.parametrize("roles, parts", [(1, [0, 0, 0, 0]), (2, [0, 0, 1, 1]), (3, [0, 0, 1, 2])])
+def test_the_part_of_a_state_that_a_role_reads(rng, roles, parts):
+    read_by = histories.key_value(rng, roles=roles).read_by
+    assert list(read_by) == ["query", "key", "value", "predict"]
+    assert list(read_by.values()) == parts
+
+
 def test_what_is_refused(rng):
     for settings, message in (
             (dict(hidden=5, roles=2), "2 roles in a state of 5 numbers: expected 1, 2 or 3"),

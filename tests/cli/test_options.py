@@ -22,7 +22,7 @@ from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.entry import By, written
 from numpy_attention.cli.language_models import model_of, training_for
 from numpy_attention.cli.main import COMMANDS, main, parser
-from numpy_attention.cli.options import LANGUAGE_MODEL, TRANSLATOR
+from numpy_attention.cli.training_options import LANGUAGE_MODEL, TRANSLATOR
 from numpy_attention.data.running_text import Text
 from numpy_attention.names import LANGUAGE_MODELS, MODERN, TRANSLATORS, find
 from numpy_attention.runs.translator import Translator
@@ -33,8 +33,9 @@ TEXT = Text([[["a", "b"], ["a", "c", "a"], ["b"]]])
 TABLES = {
     "model": names.TRANSLATORS, "attention": names.SCORES, "window": names.WINDOWS,
     "cell": names.CELLS, "init": names.INITIAL_VALUES, "readout": names.READOUTS,
-    "reset": names.RESETS, "update": names.UPDATES, "optimizer": names.OPTIMIZERS,
-    "schedule": names.SCHEDULES, "state": names.STATES, "activation": names.ACTIVATIONS,
+    "reset": names.RESETS, "update": names.UPDATES, "query": names.QUERIES,
+    "optimizer": names.OPTIMIZERS, "schedule": names.SCHEDULES, "state": names.STATES,
+    "activation": names.ACTIVATIONS,
 }
 
 

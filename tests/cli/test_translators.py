@@ -52,14 +52,15 @@ def test_every_translator_can_be_built(model, rng):
 
 LUONG = {
     "attention": "dot", "window": "global", "width": 10, "layers": 1, "cell": "lstm",
-    "bidirectional": False, "input_feeding": True, "hidden": 256, "embedding": 256, "dropout": 0.2,
-    "init": "modern",
+    "bidirectional": False, "input_feeding": True, "bias": False, "query": "current",
+    "hidden": 256, "embedding": 256, "dropout": 0.2, "init": "modern",
 }
 
 
 @pytest.mark.parametrize("words, wanted", [
     ("--model luong", LUONG),
     ("--model luong --init paper", dict(init="paper")),
+    ("--model luong --query previous --bias", dict(query="previous", bias=True)),
     ("--model luong --attention location --no-input-feeding",
      dict(attention="location", longest=8, input_feeding=False)),
     ("--model luong --window local-m --width 3 --reverse-source",
@@ -131,7 +132,11 @@ def test_the_text_that_options_mean(own):
     ("--model encoder-decoder --attention dot",
      "--attention is given, but --model encoder-decoder has none: leave it out, or choose --model "
      "rnnsearch or luong"),
-    ("--attention dot", "dot needs queries of the values' size; general has a matrix between"),
+    ("--attention dot", "choose general or scaled-dot, which put a matrix between, or one "
+     "direction"),
+    ("--query previous", "--query is given, but --model rnnsearch has none: leave it out, or "
+                         "choose --model luong"),
+    ("--model encoder-decoder --bias", "--bias is given, but --model encoder-decoder has none"),
     ("--model transformer --embedding 3",
      "--embedding is given, but --model transformer has none"),
     ("--model transformer --no-input-feeding", "--input-feeding is given"),
@@ -176,6 +181,8 @@ def test_train_says_what_it_does(tmp_path, capsys, monkeypatch):
     ("--layers 2", "rnnsearch"),
     ("--attention general --window local-m --width 1", "rnnsearch-general-local-m"),
     ("--attention scaled-dot --no-bidirectional", "rnnsearch-scaled-dot"),
+    ("--attention scaled-dot --window local-p --width 2", "rnnsearch-scaled-dot-local-p"),
+    ("--model luong --query previous --bias", "luong-dot"),
     ("--layers 2 --model encoder-decoder", "encoder-decoder"),
     ("--model luong --attention concat --window local-p --width 2", "luong-concat-local-p"),
     ("--model luong --attention multi-head --heads 2 --cell gru", "luong-multi-head"),

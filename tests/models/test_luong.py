@@ -1,5 +1,7 @@
 """LuongTranslator: every score in every window it allows, word by word, padding, refusals."""
 
+from dataclasses import replace
+
 import laws
 import numpy as np
 import pytest
@@ -11,15 +13,17 @@ from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
-from numpy_attention.names import SCORES, WINDOWS
+from numpy_attention.names import QUERIES, SCORES, WINDOWS
 
 ALLOWED = [(score, window) for score in SCORES for window in WINDOWS
            if (score, window) not in REFUSED]
 
 
+@pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("score, window", ALLOWED)
-def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, window):
-    model = luong(rng, np.float64, attention=score, window=window, bidirectional=score == "dot")
+def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, window, query):
+    model = luong(rng, np.float64, attention=score, window=window, bidirectional=score == "dot",
+                  query=query)
     weights = model.weights(PAIRS)
     mask = PAIRS.target_mask
     state = model.start(PAIRS.source, PAIRS.source_mask)
@@ -40,9 +44,33 @@ def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, wind
     {"attention": "general", "cell": "gru"},
     {"attention": "concat", "window": "local-p"},
     {"input_feeding": False, "bidirectional": True, "cell": "rnn", "layers": 3},
+    {"query": "previous"},
 ])
 def test_shares_and_padding(rng, settings):
     laws.shares_and_padding(luong(rng, np.float64, **settings), PAIRS)
+
+
+def test_who_asks(rng):
+    """h_t has read y_{t−1}, and h_{t−1} has not; the first to ask is the encoder's last state."""
+    read = replace(PAIRS, target_in=PAIRS.target_in.copy())
+    read.target_in[1] = 8 - read.target_in[1]
+    for query, first in (("current", 1), ("previous", 2)):
+        model = luong(rng, np.float64, attention="general", query=query)
+        changed = np.abs(model.weights(PAIRS) - model.weights(read)).max((1, 2)) > 1e-9
+        assert changed.tolist()[:3] == [t >= first for t in range(3)]
+        memory, last, _ = model.encode(PAIRS.source, PAIRS.source_mask)
+        _, weights, _ = model.attention.step(model.decoder.hidden(last), memory, 0)
+        assert np.allclose(weights, model.weights(PAIRS)[0]) == (query == "previous")
+
+
+def test_a_query_changes_nothing_that_is_drawn():
+    current, previous = (
+        LuongTranslator.create(np.random.default_rng(0), 8, V, 3, 4, layers=1, query=query)
+        for query in QUERIES)
+    np.testing.assert_array_equal(current.vector, previous.vector)
+    assert (current.query, previous.query) == QUERIES
+    left_out = LuongTranslator.create(np.random.default_rng(0), 8, V, 3, 4, layers=1)
+    assert left_out.query == "current"
 
 
 def test_refusals(rng):
@@ -55,6 +83,8 @@ def test_refusals(rng):
             ({"cell": "elman"}, "expected one of rnn"),
             ({"bidirectional": True, "hidden": 5}, "even number"),
             ({"window": "local-m", "width": 0}, "width = 0"),
+            ({"query": "next"}, "query = 'next': expected one of current, previous"),
+            ({"query": None}, "query = None: expected one of current, previous"),
             ({"widht": 3}, "widht")):
         with pytest.raises((ValueError, TypeError), match=message):
             LuongTranslator.create(rng, 8, V, **sizes | settings)

@@ -79,11 +79,18 @@ def test_the_decoder_may_be_of_cells_whose_state_is_a_pair(rng):
 @pytest.mark.parametrize("score", SCORES)
 def test_any_score_may_ask_by_name(rng, score):
     settings = MODERN | {"dropout": 0.0, "attention": score}
-    if score in ("dot", "scaled-dot"):      # a query of 4 numbers, annotations of 2 · 4
-        with pytest.raises(ValueError, match="query_size = 4, value_size = 8: dot needs"):
-            translator(rng, np.float64, RNNSearch, **settings).forward(PAIRS)
-        settings["bidirectional"] = False
-    walks_alike(translator(rng, np.float64, RNNSearch, **settings))
+    one_way = translator(rng, np.float64, RNNSearch, bidirectional=False, **settings)
+    walks_alike(one_way)
+    if score == "dot":                      # a query of 4 numbers, annotations of 2 · 4
+        with pytest.raises(ValueError, match="query_size = 4, value_size = 8: dot needs.* choose "
+                                             "general or scaled-dot, .*, or one direction$"):
+            translator(rng, np.float64, RNNSearch, **settings)
+        return
+    both_ways = translator(rng, np.float64, RNNSearch, **settings)
+    walks_alike(both_ways)
+    if score == "scaled-dot":
+        assert one_way.attention.W_a is None
+        assert both_ways.attention.W_a.shape == (4, 8)
 
 
 def test_a_window_that_runs_along_is_told_where_it_is(rng):

@@ -16,6 +16,8 @@ FORMS = [
     {"score": "general", "layers": 1, "bidirectional": True},
     {"score": "concat", "layers": 2, "bidirectional": True},
     {"score": "dot", "layers": 2, "feeding": False},
+    {"score": "concat", "layers": 2, "bidirectional": True, "query": "previous"},
+    {"score": "scaled-dot", "layers": 1, "feeding": False, "query": "previous"},
 ]
 
 
@@ -25,7 +27,8 @@ def test_loss_weights_and_gradients(rng, dtype, tolerance, form):
     ours = LuongTranslator.create(rng, 9, 11, embedding=3, hidden=6, layers=form["layers"],
                                   attention=form["score"],
                                   bidirectional=form.get("bidirectional", False),
-                                  input_feeding=form.get("feeding", True), init=0.6, dtype=dtype)
+                                  input_feeding=form.get("feeding", True),
+                                  query=form.get("query", "current"), init=0.6, dtype=dtype)
     theirs = TorchLuong(9, 11, 3, 6, **form).to(torch.from_numpy(np.zeros(1, dtype)).dtype)
     copy_weights(ours, theirs)
     ids = (BATCH.source, BATCH.target_in, BATCH.target_out)
@@ -69,7 +72,7 @@ def gradients(ours, theirs, score, H=6, E=3):
         wanted[f"{name}.W"] = g(getattr(theirs.encoder, f"weight_ih_{suffix}")).T
         wanted[f"{name}.U"] = g(getattr(theirs.encoder, f"weight_hh_{suffix}")).T
         wanted[f"{name}.b"] = g(getattr(theirs.encoder, f"bias_ih_{suffix}"))
-    if score != "dot":
+    if "dot" not in score:
         wanted["attention.W_a"] = g(theirs.W_a.weight).T
     if score == "concat":
         wanted["attention.U_a"] = g(theirs.U_a.weight).T

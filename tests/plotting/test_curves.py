@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from pictures import HISTORY, texts
 
 from numpy_attention import plotting
@@ -79,12 +80,51 @@ def test_bleu_by_length_plot():
     assert len(styles(ax)) == 2
 
 
+def test_intervals_are_bars_beside_each_other():
+    known = [bucket._replace(bleu_low=bucket.bleu and bucket.bleu - 3,
+                             bleu_high=bucket.bleu and bucket.bleu + 2) for bucket in CURVE]
+    ax = plotting.bleu_by_length_plot({"a": known, "b": known})
+    for line, bars, shift in zip(ax.lines, ax.collections, (-0.05, 0.05)):
+        np.testing.assert_allclose(line.get_xdata(), np.arange(3) + shift)
+        ends = [segment.tolist() for segment in bars.get_segments() if len(segment)]
+        places = [0 + shift, 2 + shift]
+        for found, x, (low, high) in zip(ends, places, ((25, 30), (17, 22)), strict=True):
+            np.testing.assert_allclose(found, [[x, low], [x, high]])
+        assert np.allclose(bars.get_color()[0][:3], to_rgb(line.get_color()))
+    assert ax.get_ylabel() == "BLEU, with its 95 % interval"
+    # of many, none comes nearer to the next bucket than to its own
+    ax = plotting.bleu_by_length_plot({f"system {n}": known for n in range(13)})
+    assert max(line.get_xdata()[0] for line in ax.lines) < 0.3
+    # one system without an interval stands beside one with it; without any, all stand in one place
+    ax = plotting.bleu_by_length_plot({"a": CURVE, "b": known})
+    assert ax.lines[0].get_xdata()[0] == -ax.lines[1].get_xdata()[0] == -0.05
+    ax = plotting.bleu_by_length_plot({"a": CURVE, "b": CURVE})
+    assert not ax.collections and ax.lines[0].get_xdata().tolist() == [0, 1, 2]
+
+
+def test_counts_are_written_where_they_are_the_same():
+    fewer = [bucket._replace(count=bucket.count // 2) for bucket in CURVE]
+    ax = plotting.bleu_by_length_plot({"a": CURVE, "b": fewer})
+    assert texts(ax.get_xticklabels()) == ["1–9", "10–19\nn=0", "20+"]
+
+
 def test_the_legend_of_many_systems_covers_no_curve():
     ax = plotting.bleu_by_length_plot({f"system {n}": CURVE for n in range(13)})
     ax.figure.draw_without_rendering()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
     assert len(styles(ax)) == 13
+
+
+@pytest.mark.parametrize("bucket, error", [
+    ((1, 10, 30, 28.0), TypeError),
+    (LengthBucket(1, 10, 30, "28"), ValueError),
+    (LengthBucket(1, 10, None, 28.0), ValueError),
+    (LengthBucket(1, 10, 30, 28.0, 26.0, "30"), ValueError),
+])
+def test_what_is_no_bucket(bucket, error):
+    with pytest.raises(error, match="expected buckets|a number of a bucket"):
+        plotting.bleu_by_length_plot({"a": [bucket]})
 
 
 @pytest.mark.parametrize("systems, message", [

@@ -97,7 +97,7 @@ def fits_memory(one, like, same_size):
 
 def chosen(score, window, rng, z):
     choice = AttentionChoice(score, window, 2, alignment=z.A, longest=2 * z.S, heads=2)
-    query_size = z.D if "dot" in score else z.Q
+    query_size = z.D if score == "dot" else z.Q
     layer = choice.create(rng, query_size, z.D)
     title = score if window == "global" else f"{window} {score}"
     # a window looks at some positions, multi-head at projections of them
@@ -110,6 +110,7 @@ def score_create(score, rng, z):
              "location": {"query_size": z.Q, "longest": z.S},
              "concat": {"query_size": z.Q, "value_size": z.D, "size": z.A},
              "general": {"query_size": z.Q, "value_size": z.D},
+             "scaled-dot": {"query_size": z.Q, "value_size": z.D},
              "multi-head": {"query_size": z.Q, "value_size": z.D, "size": z.A, "outputs": z.O,
                             "heads": 2}}.get(score)
     if sizes is None or score == "dot":
@@ -323,6 +324,6 @@ MAKERS = {"fixed": fixed, "local": local, "multi-head at once": multi_head,
 MAKERS |= {f"{score} {window}": partial(chosen, score, window)
            for score in SCORES for window in WINDOWS if (score, window) not in REFUSED}
 MAKERS |= {f"{score} create": partial(score_create, score)
-           for score in ("general", "concat", "location", "multi-head")}
+           for score in ("general", "concat", "location", "scaled-dot", "multi-head")}
 MAKERS |= {f"history {score}": partial(history, score) for score in HISTORY_SCORES}
 MAKERS |= {f"reader {name}": partial(reader, name) for name in READERS}

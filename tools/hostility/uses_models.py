@@ -224,7 +224,8 @@ CATALOGUE = {
     "EncoderDecoder.create": (created(EncoderDecoder.create), RECURRENT | TRANSLATOR_SIZES),
     "LuongTranslator.create": (created(LuongTranslator.create),
                                RECURRENT | TRANSLATOR_SIZES | SCORING | {
-        "cell": one_of("lstm", *CELLS), "input_feeding": flag(True), "bias": flag(True)}),
+        "cell": one_of("lstm", *CELLS), "input_feeding": flag(True), "bias": flag(True),
+        "query": one_of("current", "previous")}),
     "Transformer.create": (created(Transformer.create), TRANSLATOR_SIZES | {
         "rng": generator(), "size": size(4), "layers": size(1), "heads": size(2),
         "inner": size(5, optional=True), "dropout": dropout(), "smoothing": number(0.1, 0, 0.99),

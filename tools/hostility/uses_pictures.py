@@ -7,17 +7,19 @@ import numpy as np
 from hostility.kinds import (Kind, file, flag, function, generator, made, new_file, number, one_of,
                              sentences, tokens, values, whole)
 from hostility.uses_data import PAIRS, links, raw, some_pairs, without
-from hostility.uses_models import READ, attentive_writer, plain_writer
+from hostility.uses_models import IDS, READ, attentive_writer, plain_writer
 from hostility.uses_training import LINE, SOME_LINES, texts
 from matplotlib.figure import Figure
 
 from numpy_attention import analysis, gradcheck, metrics, plotting
+from numpy_attention.data.batching import TextBatches
 from numpy_attention.layers.linear import Linear
 from numpy_attention.recipes import results
 
 WEIGHTS = [np.full((len(pair.target), len(pair.source)), 0.5) for pair in PAIRS]
 HISTORY = [{"epoch": 1, "train_loss": 2.0, "valid_perplexity": 5.0},
            {"epoch": 2, "train_loss": 1.0, "valid_perplexity": None}]
+LONG = TextBatches([2, *range(4, 8)] * 8, 2, 3)
 BUCKETS = metrics.bleu_by_length([["a"] * 4] * 2, [["a"] * 4] * 2, [1, 5], [1, 3, 9])
 
 
@@ -61,7 +63,8 @@ def curves():
 
 def systems():
     bad = [{"a": []}, {"a": [1]}, {"a": "x"}, {"a": BUCKETS, "b": BUCKETS[:1]}, [BUCKETS],
-           {"a": [(1, 3, 2, "x")]}, {"a": [(1, 3, 2)]}]
+           {"a": [BUCKETS[0]._replace(bleu="x")]}, {"a": [BUCKETS[0]._replace(count=None)]},
+           {"a": [(1, 3, 2)]}]
     return made(lambda: {"a": BUCKETS, "b": BUCKETS}, *bad)
 
 
@@ -76,6 +79,17 @@ def title():
         return value is None or isinstance(value, str) and value != "\ud800"
 
     return Kind(lambda folder: "t", fits)
+
+
+def label():
+    return title()._replace(fits=lambda value: isinstance(value, str) and value != "\ud800")
+
+
+def bars():
+    """Curves of intervals by place."""
+    bad = [{"a": {1: (0, 1, 3)}}, {"a": {1: (1, 1)}}, {"a": {"x": (1, 1, 1)}}, {"a": [1]},
+           {"a": {1: (1, math.nan, 1)}}, {"a": {}}]
+    return made(lambda: {"a": {1: (1, 0, 2), 2: (2, 1, 3)}}, *bad)
 
 
 def is_long(value, length):
@@ -167,6 +181,20 @@ CATALOGUE = {
         "model": made(attentive_writer), "batch": made(
             lambda: type(READ)(READ.inputs[:2], READ.targets[:2], READ.rows), READ, texts),
         "of": one_of("h", "c")}),
+    "analysis.disturbed": (lambda **given: analysis.disturbed(**given).disturbed.documents, {
+        "batches": made(lambda: LONG, READ, TextBatches, IDS), "rng": generator(),
+        "words": whole(2, 1, 5), "following": whole(3, 1, 14), "number": whole(4),
+        "past": whole(6, 3, 17)}),
+    "analysis.recover": (lambda **given: analysis.recover(**given).mean, {
+        "model": made(plain_writer), "rng": generator(), "passages": made(
+            lambda: analysis.disturbed(LONG, np.random.default_rng(0), 2, 3, 4, 6), LONG, IDS)}),
+    "analysis.loss_by_distance": (lambda **given: analysis.loss_by_distance(**given).loss, {
+        "model": made(plain_writer), "batches": texts(), "rng": generator()}),
+    "analysis.role_gradients": (lambda **given: analysis.role_gradients(**given).norms, {
+        "model": made(attentive_writer, plain_writer()), "batches": texts(), "rng": generator()}),
+    "bands": (drawn(plotting.bands), PICTURE | {
+        "curves": bars(), "xlabel": label(), "ylabel": label()}),
+    "excess_loss": (drawn(plotting.excess_loss), PICTURE | {"curves": bars()}),
     "attention_heatmap": (drawn(plotting.attention_heatmap), PICTURE | {
         "weights": matrix(2, 3), "source_tokens": labels("a", "b", "c"),
         "target_tokens": labels("x", "y"), "gold": links()._replace(fits=lambda value: (

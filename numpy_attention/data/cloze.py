@@ -1,0 +1,258 @@
+"""Cloze questions in the form of the Children's Book Test: a gap, and ten words that may fill it.
+
+F. Hill, A. Bordes, S. Chopra and J. Weston, "The Goldilocks Principle: Reading Children's Books
+with Explicit Memory Representations", ICLR 2016. A file of their test has such questions:
+
+    1 the river was high in the spring .
+    …
+    20 the boat lay on the bank .
+    21 he pushed the XXXXX into the water .<tab>boat<tab><tab>bank|boat|river|…
+
+and a blank line after each.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.arguments import (encodable, expect_all, expect_flags, expect_generator,
+                                       expect_kind, expect_list, expect_tokens)
+from numpy_attention.data.reading import read_lines
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.messages import shown
+from numpy_attention.paths import as_path, brief, told
+from numpy_attention.shapes import expect_sizes, expect_whole
+
+Tokens = Sequence[str]
+
+GAP = "XXXXX"
+NUMERAL = "N"       # what stands for every number in the Penn Treebank
+
+
+@dataclass(frozen=True)
+class Question:
+    """Sentences, one more sentence with a gap (the query), and words of which one fills it.
+
+    context: the sentences, lists of tokens; before, after: the query's tokens on either side of
+    the gap; candidates: at least two different words; answer: which of them it is, from 0.
+    TypeError: something else than tokens; ValueError: a context, candidates or an answer that
+    cannot be.
+    """
+
+    context: Sequence[Tokens]
+    before: Tokens
+    after: Tokens
+    candidates: Tokens
+    answer: int
+
+    def __post_init__(self) -> None:
+        expect_list("context", self.context, "sentences, which are lists of tokens")
+        for n, sentence in enumerate(self.context):
+            expect_tokens(f"sentence {n} of the context", sentence)
+        if not len(self.context) or not all(map(len, self.context)):
+            raise ValueError(f"a context of {len(self.context)} sentences: expected at least one, "
+                             "and tokens in each")
+        for name in ("before", "after", "candidates"):
+            expect_tokens(name, getattr(self, name))
+        if not len(set(self.candidates)) == len(self.candidates) >= 2:
+            raise ValueError(f"candidates {shown(list(self.candidates))}: expected at least two "
+                             "words, each once")
+        expect_whole("answer", self.answer, 0, len(self.candidates) - 1)
+
+    @property
+    def word(self) -> str:
+        """The one that was left out."""
+        return self.candidates[self.answer]
+
+    def filled(self, word: str) -> list[str]:
+        """The query with a word in its gap."""
+        return [*self.before, word, *self.after]
+
+
+# ---- made from a text ----------------------------------------------------------------------------
+
+
+def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.random.Generator,
+                   sentences: int = 20, candidates: int = 10, frequent: int = 100
+                   ) -> list[Question]:
+    """So many different questions from a text of words; the same generator draws the same ones.
+
+    A question is consecutive sentences of an article, blank ones left out, of which the last is
+    the query. Where a text has no articles of its own, it is one. A gap may stand wherever a word
+    fits that is in the vocabulary, of letters alone, and no numeral `N`. The `frequent` most
+    frequent words of the vocabulary do not fit, for they would ask for grammar: its tokens are
+    taken to stand in the order of their frequency, as `Vocabulary.build` has them.
+
+    The answer and its rivals fit so, occur in the context, and do not occur in what is left of the
+    query. Parts of speech are not known here: what makes rivals alike is that all begin with a
+    capital or none does, and that the candidates are neighbours in the order of frequency of all
+    that fits. Which of them is the answer, first to last, is drawn, so "take the most frequent" is
+    right as often as chance. Grammar still tells many of them apart.
+
+    TypeError: another kind of text, vocabulary or generator; ValueError: a text of characters,
+    sizes that cannot be, or a text that does not have so many questions.
+    """
+    expect_kind("text", text, Text, "a Text")
+    expect_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
+    expect_generator(rng)
+    expect_sizes(number=number, sentences=sentences)
+    expect_sizes(2, candidates=candidates)
+    expect_sizes(0, frequent=frequent)
+    if text.unit != "words":
+        raise ValueError(f"a text of {text.unit} has no words to leave out: give a text of words")
+    ranks = {word: rank for rank, word in enumerate(vocabulary.tokens)
+             if rank >= frequent and word.isalpha() and word != NUMERAL}
+    articles = [[sentence for sentence in article if len(sentence)] for article in text.articles]
+    places = [(article, query, gap)
+              for article in articles
+              for query in range(sentences, len(article))
+              for gap, word in enumerate(article[query]) if word in ranks]
+    questions: list[Question] = []
+    for k in rng.permutation(len(places)):
+        article, query, gap = places[k]
+        context = article[query - sentences:query]
+        question = question_at(context, article[query], gap, ranks, candidates, rng)
+        if question is not None:
+            questions.append(question)
+        if len(questions) == number:
+            return questions
+    raise ValueError(f"number = {number}: this text has {len(questions)} questions of {sentences} "
+                     f"sentences and {candidates} candidates, give more text or ask for fewer")
+
+
+def question_at(context: Sequence[Tokens], query: Tokens, gap: int, ranks: Mapping[str, int],
+                candidates: int, rng: np.random.Generator) -> Question | None:
+    """The question of a gap; None: its word, or what could be its rivals, do not do.
+
+    ranks: {word: its place by frequency} of the words that fit a gap.
+    """
+    word = query[gap]
+    before, after = tuple(query[:gap]), tuple(query[gap + 1:])
+    known = ranks.keys() & set(chain.from_iterable(context)).difference(before, after)
+    if word not in known:
+        return None
+    alike = [one for one in known if one[0].isupper() == word[0].isupper()]
+    fitting = sorted(alike, key=ranks.__getitem__)
+    place = fitting.index(word)
+    # as many on either side as the draw may ask for, or it would not be even
+    if not candidates - 1 <= place <= len(fitting) - candidates:
+        return None
+    first = place - int(rng.integers(candidates))
+    neighbours = fitting[first:first + candidates]
+    words = tuple(neighbours[k] for k in rng.permutation(candidates))
+    return Question(tuple(map(tuple, context)), before, after, words, words.index(word))
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
+    """The questions of a file in the form above, with any number of sentences.
+
+    lowercase: all of its words. Candidates that are then the same, or stand there twice, are one;
+    empty fields between two | are none. Errors as `read_lines` has them, or ValueError with file
+    and line for a line of another form, a question without end, or a file without questions.
+    """
+    expect_flags(lowercase=lowercase)
+    questions = []
+    context: list[tuple[str, ...]] = []
+    lines = read_lines(path)
+    for number, line in enumerate([*lines, ""], 1):
+        where = f"{brief(path)}, line {number}"
+        columns = line.split("\t")
+        place, *words = columns[0].split() or [""]
+        expected = len(context) + 1
+        if not line.strip():
+            if context:
+                raise ValueError(f"{where}: the question ends after {len(context)} sentences "
+                                 f"without a query: expected number {expected} with {GAP} in it")
+            continue
+        if place != str(expected):
+            raise ValueError(f"{where} begins with {shown(place)}: expected {expected}, the "
+                             "sentence's number in its question")
+        if len(columns) == 1:
+            if not words:
+                raise ValueError(f"{where}: a number alone, expected a sentence after it")
+            context.append(in_case(words, lowercase))
+            continue
+        questions.append(asked(where, context, words, columns[1:], lowercase))
+        context = []
+    if not questions:
+        raise ValueError(f"{brief(path)} holds no questions; each needs numbered sentences, the "
+                         f"last with {GAP} in it")
+    return questions
+
+
+def asked(where: str, context: list[tuple[str, ...]], query: Tokens, columns: Sequence[str],
+          lowercase: bool) -> Question:
+    """The question of its last line; columns: answer, nothing, candidates."""
+    if len(columns) != 3:
+        raise ValueError(f"{where}: {len(columns) + 1} columns, expected query TAB answer TAB TAB "
+                         "candidates")
+    if not context:
+        raise ValueError(f"{where}: a query without context, expected sentences before it")
+    if query.count(GAP) != 1:
+        raise ValueError(f"{where}: {query.count(GAP)} tokens {GAP} in the query, expected one")
+    gap = query.index(GAP)
+    right, _, listing = columns
+    fields = [field.split() for field in listing.split("|")]
+    if max(map(len, fields)) > 1:
+        raise ValueError(f"{where}: a candidate of several words, expected single ones with | "
+                         "between them")
+    words = tuple(dict.fromkeys(in_case([field[0] for field in fields if field], lowercase)))
+    answer, = in_case([right.strip()], lowercase)
+    if answer not in words:
+        raise ValueError(f"{where}: the answer {shown(answer)} is none of the candidates: put it "
+                         "among them, or take the question out")
+    if len(words) < 2:
+        raise ValueError(f"{where}: one candidate, expected at least two")
+    return Question(tuple(context), in_case(query[:gap], lowercase),
+                    in_case(query[gap + 1:], lowercase), words, words.index(answer))
+
+
+def in_case(words: Tokens, lowercase: bool) -> tuple[str, ...]:
+    return tuple(word.lower() for word in words) if lowercase else tuple(words)
+
+
+def write_questions(questions: Sequence[Question], path: str | Path) -> None:
+    """Write questions as `read_questions` reads them; a file of this name is replaced.
+
+    ValueError: no questions, or a token that the form cannot hold; OSError: it cannot be written.
+    """
+    expect_questions(questions)
+    text = "".join(lines_of(question) for question in questions)
+    path = as_path(path)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with told(path, "written"):
+        try:
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def expect_questions(questions: Sequence[Question]) -> None:
+    """Refuse what is no list of Questions (TypeError), or has none (ValueError)."""
+    expect_list("questions", questions, "Questions")
+    expect_all("questions", questions, Question, "a Question")
+    if not len(questions):
+        raise ValueError("no questions: expected at least one")
+
+
+def lines_of(question: Question) -> str:
+    """A question as its lines in a file."""
+    query = question.filled(GAP)
+    for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
+        if token.split() != [token] or "\0" in token or not encodable(token):
+            raise ValueError(f"the token {shown(token)}: expected text without spaces, which part "
+                             "tokens in a file")
+    if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
+        raise ValueError(f"{GAP} as a token of the query, or a candidate with | in it: expected "
+                         "neither, for the file means something else by them")
+    numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
+    return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

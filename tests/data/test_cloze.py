@@ -1,0 +1,347 @@
+"""Cloze questions: which gaps and rivals may be, by hand and as laws; the files they stand in."""
+
+import gzip
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from numpy_attention.data import cloze
+from numpy_attention.data.cloze import (
+    GAP, Question, make_questions, question_at, read_questions, write_questions)
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import Vocabulary
+
+WORDS = [a + b for a in "bcdfghjklm" for b in "aeiou"]      # ba, be, …: ranks 0 to 49
+QUESTION = Question((("a", "boat", "."), ("the", "river")), ("he", "saw"), (".",),
+                    ("river", "boat", "sea"), 1)
+
+
+def some_text(rng, articles=(40, 25)):
+    words = [*WORDS, *map(str.title, WORDS[20:]), "N", "<unk>", "it's", "12"]
+    return Text([[list(rng.choice(words, size=rng.integers(6, 14))) for _ in range(length)]
+                 for length in articles])
+
+
+VOCABULARY = Vocabulary([*WORDS, "N", "it's", "12", *map(str.title, WORDS[20:])])
+
+
+# ---- a question ---------------------------------------------------------------------------------
+
+
+def test_a_question():
+    assert QUESTION.word == "boat"
+    assert QUESTION.filled("sea") == ["he", "saw", "sea", "."]
+
+
+@pytest.mark.parametrize("change, error, message", [
+    ({"context": ()}, ValueError, "a context of 0 sentences: expected at least one"),
+    ({"context": (("a",), ())}, ValueError, "a context of 2 sentences: .* tokens in each"),
+    ({"context": "ab"}, TypeError, "context is 'ab'"),
+    ({"context": (["a"], "ab")}, TypeError, "sentence 1 of the context is the string 'ab'"),
+    ({"before": "ab"}, TypeError, "before is the string 'ab'"),
+    ({"after": [1]}, TypeError, "after holds 1"),
+    ({"candidates": [None]}, TypeError, "candidates holds None"),
+    ({"candidates": ["a"], "answer": 0}, ValueError, "at least two words, each once"),
+    ({"candidates": ["a", "b", "a"]}, ValueError, r"candidates \['a', 'b', 'a'\]: expected"),
+    ({"answer": 3}, ValueError, "answer = 3: expected a whole number of at least 0 and at most 2"),
+    ({"answer": -1}, ValueError, "answer = -1"),
+    ({"answer": "boat"}, ValueError, "answer = 'boat'"),
+])
+def test_no_question(change, error, message):
+    with pytest.raises(error, match=message):
+        Question(**(vars(QUESTION) | change))
+
+
+# ---- one gap ------------------------------------------------------------------------------------
+
+
+def at(gap, query="so Xa ba ca", context="da ba ga", more="fa ca ha be", seed=0, count=3, **ranks):
+    ranks = ranks or {word: rank for rank, word in enumerate("ba be ca da fa ga ha so".split())}
+    return question_at([context.split(), more.split()], query.split(), gap, ranks, count,
+                       np.random.default_rng(seed))
+
+
+def test_candidates_are_neighbours_and_the_answer_stands_anywhere_among_them():
+    """Known in the context, and not left in the query: be, ca, da, fa, ga, ha."""
+    places, numbers = Counter(), Counter()
+    for seed in range(300):
+        found = at(2, query="so xa da .", seed=seed)
+        assert found.context == (("da", "ba", "ga"), ("fa", "ca", "ha", "be"))
+        assert found.before == ("so", "xa") and found.after == (".",) and found.word == "da"
+        assert found.filled(found.word) == "so xa da .".split()
+        order = sorted(found.candidates)
+        assert order in (["be", "ca", "da"], ["ca", "da", "fa"], ["da", "fa", "ga"])
+        places[order.index("da")] += 1
+        numbers[found.answer] += 1
+    assert set(places) == set(numbers) == {0, 1, 2}
+    assert min(*places.values(), *numbers.values()) > 75
+
+
+@pytest.mark.parametrize("word, usable", [
+    ("ba", False), ("be", False), ("ca", True), ("da", True), ("fa", True), ("ga", False),
+    ("ha", False), ("so", False), ("xa", False)])
+def test_as_many_fit_on_either_side_as_there_are_rivals(word, usable):
+    """Of ba, be, ca, da, fa, ga, ha in the context; so is not in it, xa not known."""
+    assert (at(1, query=f"zu {word} .") is not None) is usable
+
+
+def test_what_is_left_of_the_query_is_no_candidate():
+    assert at(1, query="zu da da") is None and at(1, query="da da zu") is None
+    for query in ("zu da ca", "ca da zu"):
+        seen = {word for seed in range(40) for word in at(1, query=query, seed=seed).candidates}
+        assert seen == {"ba", "be", "da", "fa", "ga"}
+
+
+def test_a_capital_has_rivals_with_capitals():
+    ranks = {word: rank for rank, word in enumerate("Ba be Ca da Fa ga Ha ja".split())}
+    context = "Ba be Ca da Fa ga Ha ja"
+    for seed in range(20):
+        assert set(at(0, "Ca .", context, seed=seed, count=2, **ranks).candidates) <= {
+            "Ba", "Ca", "Fa"}
+        assert set(at(0, "da .", context, seed=seed, count=2, **ranks).candidates) <= {
+            "be", "da", "ga"}
+
+
+# ---- made from a text ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made():
+    text = some_text(np.random.default_rng(4))
+    return text, make_questions(text, VOCABULARY, 60, np.random.default_rng(5), 20, 4, 6)
+
+
+def test_questions_keep_the_rules(made):
+    text, questions = made
+    assert len(questions) == 60
+    assert len({(one.context, one.before, one.after) for one in questions}) == 60
+    ranks = {word: rank for rank, word in enumerate(VOCABULARY.tokens)}
+    for one in questions:
+        passage = [*map(list, one.context), one.filled(one.word)]
+        assert len(passage) == 21
+        assert any(article[k:k + 21] == passage
+                   for article in text.articles for k in range(len(article)))
+        assert len(one.candidates) == 4
+        held = {word for sentence in one.context for word in sentence}
+        for word in one.candidates:
+            assert word in held and word not in one.before + one.after
+            assert word.isalpha() and word != "N" and ranks[word] >= 6
+            assert word[0].isupper() == one.word[0].isupper()
+
+
+def test_both_articles_are_asked_about_and_all_places(made):
+    text, questions = made
+    firsts = [next(n for n, article in enumerate(text.articles) for k in range(len(article))
+                   if article[k:k + 20] == [*map(list, one.context)]) for one in questions]
+    assert set(firsts) == {0, 1}
+    assert len({one.answer for one in questions}) == 4
+
+
+def test_the_same_seed_makes_the_same_questions(made):
+    text, questions = made
+
+    def again(seed):
+        return make_questions(text, VOCABULARY, 60, np.random.default_rng(seed), 20, 4, 6)
+    assert again(5) == questions and again(6) != questions
+
+
+def test_frequency_is_no_guide():
+    text = some_text(np.random.default_rng(4), (120,))
+    words = VOCABULARY
+    places = Counter()
+    for one in make_questions(text, words, 400, np.random.default_rng(1), 20, 4, 0):
+        places[sorted(one.candidates, key=VOCABULARY.tokens.index).index(one.word)] += 1
+    assert all(70 <= places[k] <= 130 for k in range(4))
+
+
+def test_articles_are_not_crossed_and_blank_sentences_left_out():
+    a, b = "a b c".split(), ["b"]
+    words = Vocabulary("a b c".split())
+
+    def count(*articles, **more):
+        settings = {"sentences": 2, "candidates": 2, "frequent": 0} | more
+        with pytest.raises(ValueError) as error:
+            make_questions(Text([*articles]), words, 99, np.random.default_rng(0), **settings)
+        assert "number = 99: this text has " in str(error.value)
+        assert f"{settings['sentences']} sentences and 2 candidates" in str(error.value)
+        return int(str(error.value).split("has ")[1].split(" ")[0])
+
+    assert count([a, a, b]) == 1
+    assert count([a, a], [b]) == 0 and count([a], [a, b]) == 0
+    assert count([a, a, b], [a, a, b]) == 2
+    assert count([a, [], a, [], b]) == 1
+    assert count([a, a, b, b, b]) == 2              # the last has no a and c in its context
+    assert count([a, a, b], sentences=1) == 1 and count([a, a, b], sentences=3) == 0
+    assert count([a, a, b], frequent=1) == 0        # no a any more, b is the most frequent
+    assert len(make_questions(Text([[a, a, b]]), words, 1, np.random.default_rng(0), 2, 2, 0)) == 1
+
+
+def test_words_that_do_not_fit():
+    for strange in ("N", "it's", "b2"):
+        words = ["aa", strange, "cc"]
+        with pytest.raises(ValueError, match="this text has 0 questions"):
+            make_questions(Text([[words, [strange]]]), Vocabulary(words), 1,
+                           np.random.default_rng(0), 1, 2, 0)
+
+
+@pytest.mark.parametrize("change, error, message", [
+    ({"text": [["a"]]}, TypeError, "a Text"),
+    ({"text": Text([[list("ab\n")]], "characters")}, ValueError,
+     "a text of characters has no words to leave out"),
+    ({"vocabulary": WORDS}, TypeError, "a Vocabulary"),
+    ({"number": 0}, ValueError, "number = 0"),
+    ({"rng": 3}, TypeError, "rng"),
+    ({"sentences": 0}, ValueError, "sentences = 0"),
+    ({"candidates": 1}, ValueError, "candidates = 1: expected a whole number of at least 2"),
+    ({"frequent": -1}, ValueError, "frequent = -1"),
+])
+def test_what_is_asked_wrongly(change, error, message):
+    right = {"text": some_text(np.random.default_rng(0)), "vocabulary": Vocabulary(WORDS),
+             "number": 1, "rng": np.random.default_rng(0)}
+    with pytest.raises(error, match=message):
+        make_questions(**(right | change))
+
+
+def test_the_defaults_are_the_paper_s():
+    rng = np.random.default_rng(0)
+    many = [a + b for a in WORDS for b in WORDS[:6]]
+    text = Text([[list(rng.choice(many, 12)) for _ in range(60)]])
+    for one in make_questions(text, Vocabulary(many), 20, rng):
+        assert len(one.context) == 20 and len(one.candidates) == 10
+        assert all(word in many[100:] for word in one.candidates)
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+FILE = """1 The boat lay  there .
+2 it was May .
+3 may I , said he , take the XXXXX ?\tboat\t\tboat|May|May||may|river
+
+1 so it was .
+2 XXXXX was .\tit\t\tso|it
+"""
+
+
+def written(folder, text):
+    path = folder / "questions.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_by_hand(tmp_path):
+    first, second = read_questions(written(tmp_path, FILE))
+    assert first == Question(
+        (("The", "boat", "lay", "there", "."), ("it", "was", "May", ".")),
+        tuple("may I , said he , take the".split()), ("?",), ("boat", "May", "may", "river"), 0)
+    assert second == Question((("so", "it", "was", "."),), (), ("was", "."), ("so", "it"), 1)
+
+
+def test_a_file_in_lowercase(tmp_path):
+    first, _ = read_questions(written(tmp_path, FILE.replace("\tboat\t", "\tMay\t")), True)
+    assert first.context[0][0] == "the" and first.before[1] == "i"
+    assert first.candidates == ("boat", "may", "river") and first.word == "may"
+    upper = written(tmp_path, "1 A\n2 XXXXX OH\tB\t\tB|C\n")
+    assert read_questions(upper, True)[0].after == ("oh",)
+
+
+def test_a_packed_file_and_one_without_blank_lines(tmp_path):
+    path = tmp_path / "questions.txt.gz"
+    path.write_bytes(gzip.compress(FILE.replace("\n\n", "\n").encode()))
+    assert read_questions(path) == read_questions(written(tmp_path, FILE))
+    spaced = written(tmp_path, "\n\n" + FILE.replace("\n\n", "\n \n\n") + "\n\n")
+    assert read_questions(spaced) == read_questions(path)
+
+
+GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
+
+
+@pytest.mark.parametrize("text, message", [
+    ("", "holds no questions; each needs numbered sentences"),
+    ("\n\n", "holds no questions"),
+    (GOOD + "2 a\n", "line 4 begins with '2': expected 1, the sentence's number"),
+    ("1 a\n3 b\n", "line 2 begins with '3': expected 2"),
+    ("a b\n", "line 1 begins with 'a': expected 1"),
+    ("\tb\t\ta|b\n", "line 1 begins with '': expected 1"),
+    ("1\n", "line 1: a number alone, expected a sentence after it"),
+    (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences without a query: expected "
+     "number 2 with XXXXX in it"),
+    ("1 a\n2 b", "line 3: the question ends after 2 sentences"),
+    ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2: 3 columns, expected query TAB answer TAB TAB candidates"),
+    ("1 a\n2 c XXXXX\tb\t\ta|b\t\n", "line 2: 5 columns"),
+    ("1 c XXXXX\tb\t\ta|b\n", "line 1: a query without context"),
+    ("1 a\n2 c\tb\t\ta|b\n", "line 2: 0 tokens XXXXX in the query, expected one"),
+    ("1 a\n2 XXXXX XXXXX\tb\t\ta|b\n", "line 2: 2 tokens XXXXX"),
+    ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: 0 tokens XXXXX"),
+    ("1 a\n2 c XXXXX\tb\t\ta|b c\n", "line 2: a candidate of several words"),
+    ("1 a\n2 c XXXXX\td\t\ta|b\n", "line 2: the answer 'd' is none of the candidates"),
+    ("1 a\n2 c XXXXX\t\t\ta||b\n", "line 2: the answer '' is none of the candidates"),
+    ("1 a\n2 c XXXXX\ta\t\ta||a\n", "line 2: one candidate, expected at least two"),
+    ("1 a\n2 c XXXXX\ta\t\t\n", "line 2: the answer 'a' is none"),
+])
+def test_malformed(text, message, tmp_path):
+    path = written(tmp_path, text)
+    with pytest.raises(ValueError) as error:
+        read_questions(path)
+    assert str(error.value).startswith(str(path)) and message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_reading_what_cannot_be(tmp_path):
+    with pytest.raises(TypeError, match="lowercase is 'no'"):
+        read_questions(written(tmp_path, GOOD), "no")
+    with pytest.raises(FileNotFoundError):
+        read_questions(tmp_path / "nowhere.txt")
+
+
+def test_a_file_comes_back(made, tmp_path):
+    _, questions = made
+    path = tmp_path / "made.txt"
+    path.write_text("another")
+    write_questions(questions, path)
+    assert read_questions(path) == questions
+    assert [one.name for one in tmp_path.iterdir()] == ["made.txt"]
+    lines = path.read_text().split("\n")
+    assert lines[0].startswith("1 ") and lines[20].startswith("21 ") and lines[21] == ""
+    assert lines[20].endswith(f"\t{questions[0].word}\t\t{'|'.join(questions[0].candidates)}")
+    assert GAP in lines[20].split()
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"before": ("a b",)}, "the token 'a b': expected text without spaces"),
+    ({"after": ("",)}, "the token ''"),
+    ({"context": (("a",), ("b", "a\tc"))}, r"the token 'a\\tc'"),
+    ({"context": (("a\0c",),)}, r"the token 'a\\x00c'"),
+    ({"candidates": ("\ud800", "boat")}, r"the token '\\ud800'"),
+    ({"candidates": ("a|b", "boat")}, r"a candidate with \| in it"),
+    ({"before": (GAP,)}, "XXXXX as a token of the query"),
+])
+def test_what_a_file_cannot_hold(change, message, tmp_path):
+    path = written(tmp_path, "before")
+    with pytest.raises(ValueError, match=message):
+        write_questions([QUESTION, Question(**(vars(QUESTION) | change))], path)
+    assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_nothing_to_write(tmp_path):
+    for questions, error, message in (
+            ([], ValueError, "no questions: expected at least one"),
+            (QUESTION, TypeError, "expected a list of Questions"),
+            ([QUESTION, 3], TypeError, "questions, number 1, is 3, of type int: expected a Quest")):
+        with pytest.raises(error, match=message):
+            write_questions(questions, tmp_path / "none.txt")
+    with pytest.raises(TypeError, match="path is 3"):
+        write_questions([QUESTION], 3)
+    with pytest.raises(OSError, match="cannot be written"):
+        write_questions([QUESTION], tmp_path / "no" / "none.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_half_a_file_is_not_left(tmp_path, monkeypatch):
+    def fail(*paths):
+        raise OSError(28, "full")
+    monkeypatch.setattr(cloze.os, "replace", fail)
+    path = written(tmp_path, "before")
+    with pytest.raises(OSError, match="questions.txt cannot be written: No space left"):
+        write_questions([QUESTION], path)
+    assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 1
