@@ -89,6 +89,16 @@ def test_a_context_that_ends_with_a_window_and_one_a_token_longer(rng):
             found, [naive(model, question, word, "article", 4) for word in "ab"], rtol=1e-9)
 
 
+def test_the_defaults(rng):
+    model = models(rng)["combined"]
+    question = Question((tuple("abcdefghij"),) * 3, ("a",), ("b",), ("c", "d"), 0)
+    found, right = (cloze_test(model, WORDS, [question], np.random.default_rng(0), *more).log_p[0]
+                    for more in ((), ("carried", 20)))
+    assert np.array_equal(found, right)
+    assert not np.allclose(found, cloze_test(model, WORDS, [question], rng, steps=21).log_p[0],
+                           rtol=1e-6)
+
+
 def test_more_questions_than_are_read_together(rng):
     model = models(rng)["carried"]
     questions = some_questions(rng, 2 * TOGETHER + 3, sentences=(3, 5))
@@ -238,13 +248,13 @@ def test_the_interval_is_a_bootstrap_s_from_the_generator(rng):
 
 @pytest.mark.parametrize("change, error, message", [
     ({"model": LanguageModel}, TypeError, "model is .*: expected a language model, with losses"),
-    ({"vocabulary": list("ab")}, TypeError, "expected a Vocabulary"),
+    ({"vocabulary": list("ab")}, TypeError, "vocabulary is .*: expected a Vocabulary$"),
     ({"questions": []}, ValueError, "no questions: expected at least one"),
     ({"questions": QUESTIONS[0]}, TypeError, "expected a list of Questions"),
     ({"questions": [*QUESTIONS, "a"]}, TypeError, "questions, number 2, is 'a'"),
     ({"rng": 0}, TypeError, "rng is int"),
     ({"state": "kept"}, ValueError, "state = 'kept': expected one of carried, sentence, article"),
-    ({"steps": 0}, ValueError, "steps = 0"),
+    ({"steps": 0}, ValueError, "steps = 0: expected a whole number of at least 1"),
     ({"model": Fixed(np.full(V, np.nan))}, ArithmeticError,
      "log p of a query is nan: is the model trained"),
     ({"model": Fixed(np.full(V, np.inf))}, ArithmeticError, "log p of a query is -inf"),
