@@ -232,7 +232,7 @@ def write_questions(questions: Sequence[Question], path: str | Path) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     with told(path, "written"):
         try:
-            partial.write_text(text, encoding="utf-8")
+            partial.write_bytes(text.encode())
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)

@@ -203,8 +203,12 @@ def test_the_context_is_read_once():
     model = Fixed(np.ones(V))
     question = Question((tuple("abcdefghi"),) * 20, ("a",), ("b",), tuple("abcdefghij"), 0)
     cloze_test(model, WORDS, [question], np.random.default_rng(0), "carried", 20)
-    # </s> and 20 · 10 tokens: ten windows, and one token in each of ten rows; three of the query
+    # </s> and 20 · 10 tokens: ten windows, and the last token in each of ten rows before the query;
+    # then the query alone, after </s>
     assert model.read == 200 + 10 * (1 + 3) + 10 * (1 + 3)
+    model = Fixed(np.ones(V))
+    cloze_test(model, WORDS, [question], np.random.default_rng(0), "sentence")
+    assert model.read == 10 * (1 + 3)
 
 
 # ---- what knows less ----------------------------------------------------------------------------
@@ -264,6 +268,7 @@ def test_refused(change, error, message):
              "rng": np.random.default_rng(0)}
     with pytest.raises(error, match=message):
         cloze_test(**(right | change))
+    assert "model" in change or not right["model"].read
 
 
 def test_the_module_keeps_its_name():

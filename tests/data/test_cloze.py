@@ -339,7 +339,7 @@ def test_what_a_file_cannot_hold(change, message, tmp_path):
 def test_nothing_to_write(tmp_path):
     for questions, error, message in (
             ([], ValueError, "no questions: expected at least one"),
-            (QUESTION, TypeError, "expected a list of Questions"),
+            (QUESTION, TypeError, r"^questions is Question\(.*: expected a list of Questions$"),
             ([QUESTION, 3], TypeError, "questions, number 1, is 3, of type int: expected a Quest")):
         with pytest.raises(error, match=message):
             write_questions(questions, tmp_path / "none.txt")
