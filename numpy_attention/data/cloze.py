@@ -22,13 +22,13 @@ import numpy as np
 from numpy_attention.arguments import (encodable, expect_all, expect_flags, expect_generator,
                                        expect_kind, expect_list, expect_tokens)
 from numpy_attention.data.reading import read_lines
-from numpy_attention.data.running_text import Text
+from numpy_attention.data.running_text import Sentence, Text
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.messages import shown
 from numpy_attention.paths import as_path, brief, told
 from numpy_attention.shapes import expect_sizes, expect_whole
 
-Tokens = Sequence[str]
+Tokens = tuple[str, ...]
 
 GAP = "XXXXX"
 NUMERAL = "N"       # what stands for every number in the Penn Treebank
@@ -38,13 +38,13 @@ NUMERAL = "N"       # what stands for every number in the Penn Treebank
 class Question:
     """Sentences, one more sentence with a gap (the query), and words of which one fills it.
 
-    context: the sentences, lists of tokens; before, after: the query's tokens on either side of
-    the gap; candidates: at least two different words; answer: which of them it is, from 0.
-    TypeError: something else than tokens; ValueError: a context, candidates or an answer that
-    cannot be.
+    context: the sentences, tuples of tokens; before, after: the query's tokens on either side of
+    the gap; candidates: at least two different words; answer: which of them it is, from 0. Lists
+    become tuples. TypeError: something else than tokens; ValueError: a context, candidates or an
+    answer that cannot be.
     """
 
-    context: Sequence[Tokens]
+    context: tuple[Tokens, ...]
     before: Tokens
     after: Tokens
     candidates: Tokens
@@ -54,13 +54,15 @@ class Question:
         expect_list("context", self.context, "sentences, which are lists of tokens")
         for n, sentence in enumerate(self.context):
             expect_tokens(f"sentence {n} of the context", sentence)
+        object.__setattr__(self, "context", tuple(map(tuple, self.context)))
         if not len(self.context) or not all(map(len, self.context)):
             raise ValueError(f"a context of {len(self.context)} sentences: expected at least one, "
                              "and tokens in each")
         for name in ("before", "after", "candidates"):
             expect_tokens(name, getattr(self, name))
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(set(self.candidates)) == len(self.candidates) >= 2:
-            raise ValueError(f"candidates {shown(list(self.candidates))}: expected at least two "
+            raise ValueError(f"candidates {shown(self.candidates)}: expected at least two "
                              "words, each once")
         expect_whole("answer", self.answer, 0, len(self.candidates) - 1)
 
@@ -125,7 +127,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
                      f"sentences and {candidates} candidates, give more text or ask for fewer")
 
 
-def question_at(context: Sequence[Tokens], query: Tokens, gap: int, ranks: Mapping[str, int],
+def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
     """The question of a gap; None: its word, or what could be its rivals, do not do.
 
@@ -133,7 +135,7 @@ def question_at(context: Sequence[Tokens], query: Tokens, gap: int, ranks: Mappi
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
-    known = ranks.keys() & set(chain.from_iterable(context)).difference(before, after)
+    known = ranks.keys() & set(chain.from_iterable(context)).difference(before + after)
     if word not in known:
         return None
     alike = [one for one in known if one[0].isupper() == word[0].isupper()]
@@ -160,7 +162,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
     """
     expect_flags(lowercase=lowercase)
     questions = []
-    context: list[tuple[str, ...]] = []
+    context: list[Tokens] = []
     lines = read_lines(path)
     for number, line in enumerate([*lines, ""], 1):
         where = f"{brief(path)}, line {number}"
@@ -188,7 +190,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
     return questions
 
 
-def asked(where: str, context: list[tuple[str, ...]], query: Tokens, columns: Sequence[str],
+def asked(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
           lowercase: bool) -> Question:
     """The question of its last line; columns: answer, nothing, candidates."""
     if len(columns) != 3:
@@ -215,7 +217,7 @@ def asked(where: str, context: list[tuple[str, ...]], query: Tokens, columns: Se
                     in_case(query[gap + 1:], lowercase), words, words.index(answer))
 
 
-def in_case(words: Tokens, lowercase: bool) -> tuple[str, ...]:
+def in_case(words: Sequence[str], lowercase: bool) -> Tokens:
     return tuple(word.lower() for word in words) if lowercase else tuple(words)
 
 
@@ -230,7 +232,7 @@ def write_questions(questions: Sequence[Question], path: str | Path) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     with told(path, "written"):
         try:
-            partial.write_text(text, encoding="utf-8")
+            partial.write_bytes(text.encode())
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)

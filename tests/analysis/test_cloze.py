@@ -89,6 +89,16 @@ def test_a_context_that_ends_with_a_window_and_one_a_token_longer(rng):
             found, [naive(model, question, word, "article", 4) for word in "ab"], rtol=1e-9)
 
 
+def test_the_defaults(rng):
+    model = models(rng)["combined"]
+    question = Question((tuple("abcdefghij"),) * 3, ("a",), ("b",), ("c", "d"), 0)
+    found, right = (cloze_test(model, WORDS, [question], np.random.default_rng(0), *more).log_p[0]
+                    for more in ((), ("carried", 20)))
+    assert np.array_equal(found, right)
+    assert not np.allclose(found, cloze_test(model, WORDS, [question], rng, steps=21).log_p[0],
+                           rtol=1e-6)
+
+
 def test_more_questions_than_are_read_together(rng):
     model = models(rng)["carried"]
     questions = some_questions(rng, 2 * TOGETHER + 3, sentences=(3, 5))
@@ -193,8 +203,12 @@ def test_the_context_is_read_once():
     model = Fixed(np.ones(V))
     question = Question((tuple("abcdefghi"),) * 20, ("a",), ("b",), tuple("abcdefghij"), 0)
     cloze_test(model, WORDS, [question], np.random.default_rng(0), "carried", 20)
-    # </s> and 20 · 10 tokens: ten windows, and one token in each of ten rows; three of the query
+    # </s> and 20 · 10 tokens: ten windows, and the last token in each of ten rows before the query;
+    # then the query alone, after </s>
     assert model.read == 200 + 10 * (1 + 3) + 10 * (1 + 3)
+    model = Fixed(np.ones(V))
+    cloze_test(model, WORDS, [question], np.random.default_rng(0), "sentence")
+    assert model.read == 10 * (1 + 3)
 
 
 # ---- what knows less ----------------------------------------------------------------------------
@@ -238,13 +252,13 @@ def test_the_interval_is_a_bootstrap_s_from_the_generator(rng):
 
 @pytest.mark.parametrize("change, error, message", [
     ({"model": LanguageModel}, TypeError, "model is .*: expected a language model, with losses"),
-    ({"vocabulary": list("ab")}, TypeError, "expected a Vocabulary"),
+    ({"vocabulary": list("ab")}, TypeError, "vocabulary is .*: expected a Vocabulary$"),
     ({"questions": []}, ValueError, "no questions: expected at least one"),
     ({"questions": QUESTIONS[0]}, TypeError, "expected a list of Questions"),
     ({"questions": [*QUESTIONS, "a"]}, TypeError, "questions, number 2, is 'a'"),
     ({"rng": 0}, TypeError, "rng is int"),
     ({"state": "kept"}, ValueError, "state = 'kept': expected one of carried, sentence, article"),
-    ({"steps": 0}, ValueError, "steps = 0"),
+    ({"steps": 0}, ValueError, "steps = 0: expected a whole number of at least 1"),
     ({"model": Fixed(np.full(V, np.nan))}, ArithmeticError,
      "log p of a query is nan: is the model trained"),
     ({"model": Fixed(np.full(V, np.inf))}, ArithmeticError, "log p of a query is -inf"),
@@ -254,6 +268,7 @@ def test_refused(change, error, message):
              "rng": np.random.default_rng(0)}
     with pytest.raises(error, match=message):
         cloze_test(**(right | change))
+    assert "model" in change or not right["model"].read
 
 
 def test_the_module_keeps_its_name():

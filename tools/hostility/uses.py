@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hostility import uses_data, uses_models, uses_pictures, uses_training
+from hostility import uses_cloze, uses_data, uses_models, uses_pictures, uses_training
 from hostility.judge import alike, judged
 from hostility.kinds import RUBBISH, Kind
 from hostility.outcome import REFUSED, RIGHT, Attempt, Outcome
 
 CATALOGUE: dict[str, tuple[Callable, dict[str, Kind]]] = (
     uses_data.CATALOGUE | uses_models.CATALOGUE | uses_training.CATALOGUE
-    | uses_pictures.CATALOGUE)
+    | uses_pictures.CATALOGUE | uses_cloze.CATALOGUE)
 
 
 def attempt(rng: np.random.Generator, folder: Path) -> Attempt:
