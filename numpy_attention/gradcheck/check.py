@@ -15,7 +15,9 @@ What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held 
 gradients are compared before anything is said; where some are wrong, `search` looks for the line.
 """
 
+import contextlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +26,8 @@ from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, expect_epsilon,
                                                    relative_errors)
-from numpy_attention.gradcheck.report import GradientError, Report, told
+from numpy_attention.gradcheck.report import GradientError, Report, line_of, told
+from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.module import Module
 
 
@@ -94,7 +97,8 @@ class Check:
     def draw(self, rng):
         """Draw what the outputs are weighed with."""
         self.variables
-        *outputs, _ = outputs_of(self.forward, self.inputs)
+        with self.named("forward"):
+            *outputs, _ = outputs_of(self.forward, self.inputs)
         self.upstream = [random_like(output, rng) for output in outputs]
 
     def loss(self):
@@ -105,11 +109,26 @@ class Check:
         """→ {name: the gradient that backward gives}, the twin."""
         *_, cache = outputs_of(self.forward, self.inputs)
         grad = None if self.model is None else self.model.zeros_like()
-        dinputs = self.backward(*map(copied, self.upstream), cache, grad)
+        with self.named("backward"):
+            dinputs = self.backward(*map(copied, self.upstream), cache, grad)
         if len(self.inputs) == 1 or not isinstance(dinputs, tuple):
             dinputs = (dinputs,)
         found = {} if self.model is None else dict(grad.named_parameters())
         return found | self.of_inputs(dinputs), grad
+
+    @contextlib.contextmanager
+    def named(self, what):
+        """An exception of a reader's own code is told with the line of it, not with NumPy's."""
+        try:
+            yield
+        except Exception as error:
+            place = line_that_stops(error)
+            if place is None:
+                raise
+            raise GradientError(
+                f"{self.title}: {what} stops in line {place.line} of {Path(place.file).name}, "
+                f"{place.function}, with {type(error).__name__}: {error}\n"
+                f"    {line_of(place)}") from error
 
     def of_inputs(self, dinputs):
         given = dict(float_arrays(list(dinputs), "input"))
@@ -129,7 +148,7 @@ class Check:
                              "taken: give inputs on which they are")
         numeric = {name: differences.numeric_gradient(self.loss, array, self.epsilon)
                    for name, array in self.variables.items()}
-        report = Report(self.title, self.tolerance, noise)
+        report = Report(self.title, {}, self.tolerance, noise)
         for name in numeric:
             report.add(name, analytic[name], numeric[name])
         if report.wrong:

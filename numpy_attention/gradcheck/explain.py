@@ -286,23 +286,28 @@ def local_derivative(found, right, values):
     """found = right · g(z) / f(z) of a value z of the forward; values: {name: array}."""
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
-    for name, z in values.items():
-        if z.shape != right.shape:
-            continue
-        with np.errstate(all="ignore"):
-            made = {text: f(z) for text, f in LOCAL.items()}
-        for wanted, f in made.items():
-            for written, g in made.items():
-                if wanted == written or {wanted, written} == {"{}", "{}²"}:
-                    continue
-                with np.errstate(all="ignore"):
-                    left, other = found * f, right * g
-                size = np.abs(other).max(initial=0)
-                if not np.isfinite(left).all() or not np.isfinite(other).all() or size == 0:
-                    continue
-                if np.abs(left - other).max() <= CLOSE * size:
-                    return [Kind("derivative", factor_text(wanted, written, name))]
+    with np.errstate(all="ignore"):
+        for name, z in values.items():
+            if z.shape != right.shape:
+                continue
+            pair = factors(found, right, z)
+            if pair is not None:
+                return [Kind("derivative", factor_text(*pair, name))]
     return []
+
+
+def factors(found, right, z):
+    """The names of f and g, of LOCAL, with found · f(z) = right · g(z); None: there are none."""
+    made = {text: f(z) for text, f in LOCAL.items()}
+    made = {text: one for text, one in made.items() if np.isfinite(one).all()}
+    for wanted, f in made.items():
+        for written, g in made.items():
+            if wanted == written:
+                continue
+            size = np.abs(right * g).max(initial=0)
+            if size > 0 and np.abs(found * f - right * g).max() <= CLOSE * size:
+                return wanted, written
+    return None
 
 
 def factor_text(wanted, written, name):

@@ -6,17 +6,19 @@ first. What has no X of its own is held against every expression of the forward.
 wrong, made of what is right, is a finding; the right value takes its place, and the search goes on.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.gradcheck.backwards import Backward, Kept, Value
+from numpy_attention.gradcheck.backwards import Value
 from numpy_attention.gradcheck.forwards import STEP, Counting, Forward, Moving
-from numpy_attention.gradcheck.rewriting import Place, Rewritten, called
+from numpy_attention.gradcheck.rewriting import Place, Rewritten
 
 CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
 DIRECTIONS = 2
+SECONDS = 4.0           # of a search, a failing check's
 SEED = 11
 
 
@@ -59,6 +61,7 @@ class Derivatives:
     """∂L/∂(a value of the forward), by moving it; L = Σ upstream · output."""
 
     def __init__(self, run: Callable[[], float], functions):
+        self.until = time.monotonic() + SECONDS
         self.run = run
         self.rewritten = Rewritten(functions, Forward)
         counting = Counting()
@@ -73,6 +76,10 @@ class Derivatives:
     @property
     def places(self):
         return self.rewritten.places
+
+    def is_late(self):
+        """Whether the search has had its time: nothing more is differentiated then."""
+        return time.monotonic() > self.until
 
     def times(self, number):
         """The shapes of what a place makes, each time; [] where one is no array of floats."""
@@ -92,6 +99,8 @@ class Derivatives:
     def directional(self, number, n):
         """[∂L/∂X · δ for each of some random directions δ], the directions; None as above."""
         if (number, n) not in self.known:
+            if self.is_late():
+                return None
             self.known[number, n] = self._directional(number, n)
         return self.known[number, n]
 

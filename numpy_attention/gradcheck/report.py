@@ -30,9 +30,9 @@ class Report:
     """The gradients of a check, by name: their largest relative errors, and what is found."""
 
     title: str
+    errors: dict = field(default_factory=dict)
     tolerance: float = 1e-6
     noise: float = 0.0
-    errors: dict = field(default_factory=dict)
     analytic: dict = field(default_factory=dict)
     numeric: dict = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Report:
 def told(report, check):
     """The Report of a check that failed, the first wrong line looked for."""
     def wrong(gradients):
-        trial = Report(report.title, report.tolerance, report.noise)
+        trial = Report(report.title, {}, report.tolerance, report.noise)
         for name, given in gradients.items():
             trial.add(name, given, report.numeric[name])
         return trial.wrong

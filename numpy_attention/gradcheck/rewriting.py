@@ -240,3 +240,19 @@ def targets_of(node):
     if isinstance(node, ast.Starred):
         return targets_of(node.value)
     return [node]
+
+
+# ---- where a learner's code stops ---------------------------------------------------------------
+
+
+def line_that_stops(error):
+    """The last Place of a traceback that is in a file of a reader's own; None: there is none."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_somebodys(code) and PACKAGE not in Path(code.co_filename).parents:
+            found = Place(code.co_qualname if hasattr(code, "co_qualname") else code.co_name,
+                          code.co_filename, trace.tb_lineno, "stop", "", "")
+        trace = trace.tb_next
+    return found
