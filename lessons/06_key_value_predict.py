@@ -234,7 +234,7 @@ else:
 # three roles is three times as long as its parts, and the LSTM's matrices grow with the square of it: `within_budget` pays
 # for roles with smaller parts and embeddings. The whole of `bible-en` is one text here: 64 streams, 20 steps at a time. The
 # LSTM's state is carried on from chunk to chunk, the memory is not, so the first words of a chunk find it short; this holds
-# in evaluation too. That chunking is part of the figures (paper, section 3).
+# in evaluation too. That chunking is part of the figures.
 #
 # Two seeds each. In the paper the gains over the LSTM are 3 to 9 of perplexity, after training to the end. Before you
 # read a difference between two models below, read the difference between a model's two seeds.
