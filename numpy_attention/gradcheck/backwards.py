@@ -121,8 +121,8 @@ class Value:
     """What a name holds from one assignment to the next; of an attribute, what it ever holds.
 
     places: the statements that made it. values: what it was after each, last what it was in the
-    end. terms: what each += added. call: of which call of its function. order, done: when it was begun,
-    and last changed.
+    end. terms: what each += added. call: of which call of its function. order, done: when it was
+    begun, and last changed.
     """
 
     name: str

@@ -45,8 +45,8 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     Both must draw the same random numbers at every call.
 
     Raises GradientError where gradients are wrong: which are right and which wrong, the first line
-    that goes wrong where the source can be traced, and what kind of mistake it looks like; TypeError
-    for anything that is not float64; ValueError for outputs that are not finite.
+    that goes wrong where the source can be traced, and what kind of mistake it looks like;
+    TypeError for anything that is not float64; ValueError for outputs that are not finite.
     """
     expect_generator(rng)
     expect_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")

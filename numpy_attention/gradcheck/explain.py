@@ -229,14 +229,16 @@ def of_arrays(found, right):
                      "np.empty that was never written")]
     size = np.abs(right).max(initial=0)
     if np.abs(found).max(initial=0) <= 1e-9 * size:
-        return [Kind("missing term", "all 0: nothing is added to it, or to a copy of it")]
+        return [Kind("missing term", "all 0: the statement that adds this gradient is missing, or "
+                     "adds to a copy")]
 
     def same(one, other):
         return np.abs(one - other).max(initial=0) <= CLOSE * size
 
     large = np.abs(right) > 1e-3 * size
     ratios = found[large] / right[large]
-    if len(ratios) and np.allclose(ratios, ratios[0], rtol=CLOSE) and same(found, ratios[0] * right):
+    scaled = len(ratios) and np.allclose(ratios, ratios[0], rtol=CLOSE)
+    if scaled and not np.isclose(ratios[0], 1, rtol=CLOSE) and same(found, ratios[0] * right):
         if np.isclose(ratios[0], -1, rtol=CLOSE):
             return [Kind("sign", "every element has the other sign")]
         return [Kind("factor", f"every element is {ratios[0]:.5g} times the right one")]
@@ -277,8 +279,9 @@ def masked(found, right, size):
     for axis in range(wrong.ndim):
         bad = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
         if 0 < len(bad) < wrong.shape[axis]:
-            return [Kind("place", f"wrong for {bad[:6].tolist()} along axis {axis} of {wrong.shape} "
-                         "alone")]
+            return [Kind("place", f"only {bad[:6].tolist()} along axis {axis} of {wrong.shape}: a "
+                         "mask, the first or last step, a gate's block of columns, or ids that "
+                         "occur twice")]
     return []
 
 

@@ -21,7 +21,8 @@ HERE = Path(__file__).parent
 PACKAGE = HERE.parent
 # what checks, copies and walks, and makes no number
 PLUMBING = {"arguments.py", "messages.py", "module.py", "shapes.py", "trees.py"}
-OTHERS = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+LIBRARIES = tuple({sysconfig.get_path(name)
+                   for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 class Declined(Exception):
@@ -83,7 +84,7 @@ def is_somebodys(code):
     path = Path(code.co_filename)
     if PACKAGE in path.parents:
         return HERE not in path.parents and not (path.parent == PACKAGE and path.name in PLUMBING)
-    return not code.co_filename.startswith(OTHERS)
+    return not code.co_filename.startswith(LIBRARIES)
 
 
 # ---- their trees --------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ def tree_of(function):
     try:
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except SyntaxError:
-        raise Declined(f"the source of {function.__qualname__} stands within another line") from None
+        raise Declined(f"{function.__qualname__} stands within another line") from None
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
         raise Declined(f"{function.__qualname__} is no function of its own")

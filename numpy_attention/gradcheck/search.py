@@ -266,6 +266,8 @@ class Search:
         if times[start:] != [np.shape(one.values[-1]) for one in group.values[::-1]]:
             return None
         runs = 2 * sum(int(np.prod(shape)) for shape in times[start:])
-        if runs > MOST_RUNS or self.derivatives.is_late() or self.derivatives.directional(number, start) is None:
+        if runs > MOST_RUNS or self.derivatives.is_late():
+            return None
+        if self.derivatives.directional(number, start) is None:
             return None
         return [self.derivatives.whole(number, len(times) - 1 - j) for j in range(m)]
