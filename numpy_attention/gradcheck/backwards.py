@@ -122,7 +122,7 @@ class Value:
 
     places: the statements that made it. values: what it was after each, last what it was in the
     end. terms: what each += added. call: of which call of its function. order, done: when it was
-    begun, and last changed.
+    begun, and last changed. source: of an argument, the value that was handed over.
     """
 
     name: str
@@ -134,6 +134,7 @@ class Value:
     done: int = 0
     held: object = None
     terms: list = field(default_factory=list)
+    source: "Value | None" = None
 
     @property
     def place(self):
@@ -168,21 +169,39 @@ class Kept:
         key = (call, place.name) if base is None else (id(base), place.name.rpartition(".")[2])
         begins = place.kind in ("argument", "assign", "return") and base is None
         if begins or key not in self.open:
-            self.open[key] = Value(place.name, [], [], base, call, self.events)
+            self.open[key] = Value(place.name, [], [], base, call, self.events,
+                                   source=self.source(value) if place.kind == "argument" else None)
             self.values.append(self.open[key])
         one = self.open[key]
         n = self.counts.get(number, 0)
         self.counts[number] = n + 1
         if (place, n) in self.instead:
             value = _put(value, self.instead[place, n], place.kind)
-        one.done = self.events
-        one.places.append(place)
-        one.values.append(_copy(value))
         one.held = value
+        self.changed(one, place, value)
         term = self.pending.pop((place.function, place.name), None)
         if term is not None:
             one.terms.append(term)
         return value
+
+    def source(self, value):
+        """The value that an argument is, or is a part of."""
+        if not isinstance(value, np.ndarray):
+            return None
+        for one in reversed(self.values):
+            held = one.held
+            if held is value or isinstance(held, np.ndarray) and np.may_share_memory(held, value):
+                return one
+        return None
+
+    def changed(self, one, place, value):
+        """Note what a statement made of a value; of whose array that is, too."""
+        while one is not None:
+            one.done = self.events
+            one.places.append(place)
+            one.values.append(_copy(one.held))
+            handed = one.source
+            one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
         """Take what each array holds now too: a kernel may have written it since."""

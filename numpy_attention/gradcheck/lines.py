@@ -29,7 +29,7 @@ class Group:
     state: "right"; "part", what comes back through one use of X and not through all; "wrong";
     "unknown", where the forward has nothing of the same value; "given", by the caller. number: of
     the Place in the forward that it is, or should be, the gradient of. fits: for each execution,
-    whether it is right.
+    whether it is right; times: which time X was made then.
     """
 
     values: list[Value]
@@ -37,6 +37,7 @@ class Group:
     state: str = "unknown"
     number: int | None = None
     fits: list[bool] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
 
     @property
     def begins(self):
@@ -174,22 +175,23 @@ class Comparison:
 
     def judge(self, group):
         group.fits = [False] * len(group.values)
-        if group.begins.kind == "argument" or not self.reads_gradients(group):
+        argument = group.begins.kind == "argument"
+        if argument or not self.reads_gradients(group):
             group.state = "given"
             group.fits = [True] * len(group.values)
             return
         own, others = self.candidates(group)
         for number in [*own, *others]:
-            fits = self.fits(group, number)
+            fits, times = self.fits(group, number)
             place = self.derivatives.places[number]
             another = number not in own and (own or place.kind not in ("expression", "part"))
             if all(fits):
                 group.state = "part" if another else "right"
-                group.number, group.fits = number, fits
+                group.number, group.fits, group.times = number, fits, times
                 return
             if sum(fits) > sum(group.fits) and (number in own or not own):
                 group.state = "part" if another else "wrong"
-                group.number, group.fits = number, fits
+                group.number, group.fits, group.times = number, fits, times
         if own and not any(group.fits):
             group.state, group.number = "wrong", own[0]
 
@@ -224,22 +226,21 @@ class Comparison:
         return own, others + expressions + uses
 
     def fits(self, group, number):
-        """For each execution, whether its value is the gradient of what the place made then.
+        """→ for each execution, whether its value is the gradient of X, made at `times`; these.
 
-        From the last to the first; where it was made more often, from whichever place in that row
-        fits best.
+        A loop of the backward goes through the times from the last to the first, or as the
+        forward does; where X was made more often, those in a row that fit best.
         """
-        count = len(self.derivatives.times(number))
         m = len(group.values)
-        best = [False] * m
-        for first in range(count - 1, m - 2, -1):
-            found = [any(self.derivatives.fits(one, number, first - j) for one in value.values)
-                     for j, value in enumerate(group.values)]
+        best, at = [False] * m, []
+        for times in rows(len(self.derivatives.times(number)), m):
+            found = [any(self.derivatives.fits(one, number, n) for one in value.values)
+                     for n, value in zip(times, group.values)]
             if sum(found) > sum(best):
-                best = found
+                best, at = found, times
             if all(best):
                 break
-        return best
+        return best, at
 
     def suspects(self):
         """→ groups that may be the first mistake, in the order in which they go wrong; then those
@@ -253,15 +254,25 @@ class Comparison:
                 j = group.first_wrong
                 made_of = self.flow.sources(group.values[j])
                 made = self.flow.consumers(group.values[j])
-                if all(map(self.is_right, made_of)) and not any(map(self.is_right, made)):
+                if all(map(self.is_right, made_of)) and not any(map(self.is_found_right, made)):
                     wrong.append(group)
-        wrong.sort(key=lambda group: group.values[group.first_wrong].done)
+        wrong.sort(key=lambda group: (group.state != "wrong",
+                                      group.values[group.first_wrong].done))
         parts = [group for group in self.groups if group.state == "part"]
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_right(self, value):
+        """Whether a value is not known to be wrong; an argument is what it was handed over as."""
+        if id(value) not in self.where:
+            return True
         group, j = self.where[id(value)]
+        if group.state == "given" and value.source is not None:
+            return self.is_right(value.source)
         return group.fits[j]
+
+    def is_found_right(self, value):
+        group, j = self.where[id(value)]
+        return group.fits[j] and group.state != "given"
 
     def made_of(self, group):
         """The groups of which the first wrong value of this one was made."""
@@ -272,6 +283,15 @@ class Comparison:
         """The groups of what was made of the first wrong value of this one and is wrong."""
         values = self.flow.consumers(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values if not self.is_right(value)]
+
+
+def rows(count, m):
+    """The ways in which m executions may go through the times that X was made, in a row."""
+    for last in range(count, m - 1, -1):
+        yield list(range(last - 1, last - m - 1, -1))
+    if m > 1:
+        for first in range(count - m, -1, -1):
+            yield list(range(first, first + m))
 
 
 class Flow:

@@ -32,6 +32,7 @@ class Finding:
     found: np.ndarray | None = None
     right: np.ndarray | None = None
     fits: list[bool] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
     follows: list[str] = field(default_factory=list)
     group: Group | None = None
     instead: dict = field(default_factory=dict)
@@ -135,7 +136,7 @@ class Search:
 
     def time_of(self, finding):
         """Which of the times that X is made in the forward it is."""
-        return len(self.derivatives.times(finding.number)) - 1 - finding.first_wrong
+        return finding.times[finding.first_wrong]
 
     def of_parameter(self, name, events):
         """The Finding of a parameter whose gradient is added to where all else is right.
@@ -170,8 +171,8 @@ class Search:
     def tried(self, group, compared, wrong):
         """A Finding, if the right value in place of this group's makes some gradient right."""
         best = None
-        for number in self.meant(group, compared):
-            right = self.right_values(group, number)
+        for number, times in self.meanings(group, compared):
+            right = self.right_values(group, number, times)
             if right is None:
                 continue
             instead = self.instead | {
@@ -184,16 +185,28 @@ class Search:
                 continue
             if best is not None and len(better) <= len(best.follows):
                 continue
-            fits = compared.fits(group, number)
+            fits = [any(self.derivatives.fits(one, number, n) for one in value.values)
+                    for n, value in zip(times, group.values)]
             j = fits.index(False) if False in fits else 0
             place = compared.accused(group)
             others = [one for one in group.places if one != place]
             best = Finding(place, group.values[0].name, others,
                            self.derivatives.places[number], number, group.values[j].values[-1],
-                           right[j], fits, better, group, instead)
+                           right[j], fits, times, better, group, instead)
             if len(better) == len(wrong):
                 break
         return best
+
+    def meanings(self, group, compared):
+        """→ (place, the times) that its values may be meant to be the gradients of."""
+        m = len(group.values)
+        for number in self.meant(group, compared):
+            count = len(self.derivatives.times(number))
+            if number == group.number and any(group.fits):
+                yield number, group.times
+            elif count >= m:
+                back, on = list(range(count - 1, count - m - 1, -1)), list(range(count - m, count))
+                yield from ((number, times) for times in ([back, on] if m > 1 else [back]))
 
     def behind(self, group, compared, wrong):
         """A Finding, if what is made of this group's is to blame and the forward has its X."""
@@ -258,16 +271,15 @@ class Search:
         return kinds_of(self.derivatives, finding.found, finding.right, finding.number,
                         self.time_of(finding))
 
-    def right_values(self, group, number):
+    def right_values(self, group, number, times):
         """∂L/∂X for each execution; None: too many, or it cannot be moved."""
-        times = self.derivatives.times(number)
-        m = len(group.values)
-        start = len(times) - m
-        if times[start:] != [np.shape(one.values[-1]) for one in group.values[::-1]]:
+        made = self.derivatives.times(number)
+        shapes = [made[n] for n in times]
+        if shapes != [np.shape(one.values[-1]) for one in group.values]:
             return None
-        runs = 2 * sum(int(np.prod(shape)) for shape in times[start:])
+        runs = 2 * sum(int(np.prod(shape)) for shape in shapes)
         if runs > MOST_RUNS or self.derivatives.is_late():
             return None
-        if self.derivatives.directional(number, start) is None:
+        if self.derivatives.directional(number, times[0]) is None:
             return None
-        return [self.derivatives.whole(number, len(times) - 1 - j) for j in range(m)]
+        return [self.derivatives.whole(number, n) for n in times]
