@@ -75,6 +75,7 @@ class Check:
     tolerance: float = TOLERANCE
     epsilon: float = EPSILON
     upstream: list = field(default_factory=list)
+    twins: dict = field(default_factory=dict)       # {id of a twin's part: its name}
 
     @property
     def model(self):
@@ -109,6 +110,7 @@ class Check:
         """→ {name: the gradient that backward gives}, the twin."""
         *_, cache = outputs_of(self.forward, self.inputs)
         grad = None if self.model is None else self.model.zeros_like()
+        self.twins = {} if grad is None else {id(one): name for name, one in grad.modules()}
         with self.named("backward"):
             dinputs = self.backward(*map(copied, self.upstream), cache, grad)
         if len(self.inputs) == 1 or not isinstance(dinputs, tuple):
@@ -141,16 +143,20 @@ class Check:
 
     def compare(self):
         """→ the Report of a backward pass that is right. GradientError: it is not."""
-        analytic, _ = self.gradients()
+        analytic, stops = {}, ""
+        try:
+            analytic, _ = self.gradients()
+        except GradientError as error:
+            stops = str(error)
         noise = ROUNDING * abs(self.loss()) / self.epsilon
         if not np.isfinite(noise):
             raise ValueError(f"{self.title}: the outputs are not finite, so no difference can be "
                              "taken: give inputs on which they are")
         numeric = {name: differences.numeric_gradient(self.loss, array, self.epsilon)
                    for name, array in self.variables.items()}
-        report = Report(self.title, {}, self.tolerance, noise)
+        report = Report(self.title, {}, self.tolerance, noise, stops=stops)
         for name in numeric:
-            report.add(name, analytic[name], numeric[name])
+            report.add(name, analytic.get(name), numeric[name])
         if report.wrong:
             raise GradientError(told(report, self))
         return report

@@ -15,11 +15,11 @@ BLOCKS = (2, 3, 4)      # of the gates of a cell
 LOCAL = {
     "1": lambda z: np.ones_like(z),
     "{}": lambda z: z,
-    "(1 − {})": lambda z: 1 - z,
+    "(1 - {})": lambda z: 1 - z,
     "(1 + {})": lambda z: 1 + z,
-    "{}²": lambda z: z**2,
-    "(1 − {}²)": lambda z: 1 - z**2,
-    "{} (1 − {})": lambda z: z * (1 - z),
+    "{}**2": lambda z: z**2,
+    "(1 - {}**2)": lambda z: 1 - z**2,
+    "{} * (1 - {})": lambda z: z * (1 - z),
     "1 / {}": lambda z: 1 / z,
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.backwards import Value
 from numpy_attention.gradcheck.forwards import STEP, Counting, Forward, Moving
-from numpy_attention.gradcheck.rewriting import Place, Rewritten
+from numpy_attention.gradcheck.rewriting import Place, Rewritten, is_gradient
 
 CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
 DIRECTIONS = 2
@@ -62,7 +62,7 @@ class Derivatives:
     """∂L/∂(a value of the forward), by moving it; L = Σ upstream · output."""
 
     def __init__(self, run: Callable[[], float], functions):
-        self.until = time.monotonic() + SECONDS
+        self.until = time.thread_time() + SECONDS
         self.run = run
         self.rewritten = Rewritten(functions, Forward)
         counting = Counting()
@@ -80,7 +80,7 @@ class Derivatives:
 
     def is_late(self):
         """Whether the search has had its time: nothing more is differentiated then."""
-        return time.monotonic() > self.until
+        return time.thread_time() > self.until
 
     def times(self, number):
         """The shapes of what a place makes, each time; [] where one is no array of floats."""
@@ -358,12 +358,6 @@ def gradient_of(value):
     if base:
         return last if is_gradient(base) else ""
     return last[1:].lstrip("_") if is_gradient(last) else ""
-
-
-def is_gradient(path):
-    """Whether a name, or the path of an attribute, is that of a gradient by the habit of dX."""
-    root = path.partition(".")[0]
-    return root.startswith("d") and len(root) > 1 or root == "grad"
 
 
 def is_arrays(value):

@@ -228,6 +228,12 @@ def reads_of(node):
             if isinstance(one, (ast.Name, ast.Attribute)) and path_of(one)}
 
 
+def is_gradient(path):
+    """Whether a name, or the path of an attribute, is that of a gradient by the habit of dX."""
+    root = path.partition(".")[0]
+    return root.startswith("d") and len(root) > 1 or root == "grad"
+
+
 def loaded(target):
     """A target of an assignment as an expression that reads it."""
     copy = ast.parse(ast.unparse(target), mode="eval").body

@@ -1,14 +1,18 @@
 """The search for the first wrong line: accused, tried with the right value in its place, found."""
 
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from numpy_attention.gradcheck.backwards import Backward, Kept
-from numpy_attention.gradcheck.explain import Uses, kinds_of
+from numpy_attention.gradcheck.edits import Edit
+from numpy_attention.gradcheck.explain import Kind, Uses, kinds_of
 from numpy_attention.gradcheck.lines import Comparison, Derivatives, Group
+from numpy_attention.gradcheck.repairs import Copying, Repairs, quiet
 from numpy_attention.gradcheck.rewriting import Place, Rewritten, called
 
+SECONDS_OF_EDITS = 2.5
 MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
 MOST_FINDINGS = 3
 MOST_TRIED = 8
@@ -21,7 +25,8 @@ class Finding:
     place: the statement; others: those that have a part in the same value. of: the Place in the
     forward whose gradient it makes; None: a parameter's, by the name of which it goes. found,
     right: an execution that is wrong, and what it should be. fits: which executions are right.
-    follows: what becomes right with it.
+    follows: what becomes right with it. edit: of the statement, that makes it so.
+    copied: the place in the forward that makes it so where it gives a copy.
     """
 
     place: Place
@@ -36,6 +41,8 @@ class Finding:
     follows: list[str] = field(default_factory=list)
     group: Group | None = None
     instead: dict = field(default_factory=dict)
+    edit: Edit | None = None
+    copied: Place | None = None
 
     @property
     def first_wrong(self):
@@ -43,31 +50,39 @@ class Finding:
 
 
 class Search:
-    """forward(), backward(upstream) → {name: gradient}: as the check has them, to be run again.
+    """A check that failed, run again and again: `check` has loss() and gradients().
 
     wrong(gradients) → the names of those that are wrong; wrong_elements(name, array) → where it is.
-    twins(grad): {id(module): name}.
     """
 
-    def __init__(self, loss, backward, wrong, twins, wrong_elements):
-        self.wrong_elements = wrong_elements
-        self.backward = backward
+    def __init__(self, check, wrong, wrong_elements):
+        self.check = check
         self.wrong = wrong
-        self.twins = twins
-        functions, _ = called(loss)
-        self.derivatives = Derivatives(loss, functions)
-        functions, _ = called(lambda: backward(None))
+        self.wrong_elements = wrong_elements
+        forward, _ = called(check.loss)
+        functions, _ = called(lambda: self.gradients())
+        self.derivatives = Derivatives(check.loss, forward)
         self.rewritten = Rewritten(functions, Backward)
+        self.repairs = Repairs([one for one in functions if one not in forward], forward,
+                               lambda: check.gradients()[0], wrong, check.variables)
         self.instead = {}
+
+    def gradients(self):
+        """{name: gradient}; {}: the backward stops."""
+        try:
+            with quiet():
+                return self.check.gradients()[0]
+        except Exception:               # of whatever kind, in a learner's code
+            return {}
 
     def run(self, instead, compare=True):
         """→ the gradients, each value of the backward compared."""
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.told(kept):
-            gradients, grad = self.backward(True)
+            gradients = self.gradients()
         if not compare:
             return gradients, None
-        return gradients, Comparison(self.derivatives, kept.end(), self.twins(grad))
+        return gradients, Comparison(self.derivatives, kept.end(), self.check.twins)
 
     def findings(self):
         found = []
@@ -77,13 +92,65 @@ class Search:
             wrong = self.wrong(gradients)
             if not wrong:
                 break
-            one = self.first(compared, wrong, acquitted)
+            one = (self.repaired(compared, wrong) if not found else None) or self.first(
+                compared, wrong, acquitted)
             if one is None:
                 break
+            if one.edit is None and one.copied is None:
+                one = self.with_edit(one)
             found.append(one)
+            if one.follows == wrong:
+                break
             acquitted.add(one.place)
             acquitted.update(one.others)
         return found
+
+    def repaired(self, compared, wrong):
+        """The Finding of a statement with an edit of which every gradient is right.
+
+        Those that are accused are tried first, then all that can have to do with what is wrong.
+        """
+        until = time.thread_time() + SECONDS_OF_EDITS
+        innocent = {(place.file, place.line) for group in compared.groups
+                    if group.state == "right" for place in group.places}
+        for group in compared.suspects()[0]:
+            edit = self.repairs.first(self.repairs.within(group.places), wrong, until)
+            if edit is not None:
+                return self.of_edit(edit, wrong, group)
+        edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong), wrong, until)
+        if edit is not None:
+            return self.of_edit(edit, wrong)
+        return self.overwritten(wrong)
+
+    def of_edit(self, edit, wrong, group=None):
+        name = group.values[0].name if group else edit.place.function
+        return Finding(edit.place, name, follows=list(wrong), edit=edit)
+
+    def with_edit(self, finding):
+        """The Finding, with the edit of one of its statements that makes its gradients right."""
+        for places in ([finding.place], finding.others):
+            edit = self.repairs.first(self.repairs.within(places), finding.follows,
+                                      self.derivatives.until)
+            if edit is not None:
+                others = [one for one in [finding.place, *finding.others]
+                          if one.line != edit.place.line]
+                return replace(finding, place=edit.place, others=others, edit=edit)
+        return finding
+
+    def overwritten(self, wrong):
+        """The Finding of a value of the forward without which, but a copy of it, all is right."""
+        places = self.derivatives.places
+        for number, place in enumerate(places):
+            if place.kind not in ("assign", "argument"):
+                continue
+            with self.derivatives.rewritten.told(Copying(number)):
+                gradients = self.gradients()
+            if gradients and not self.wrong(gradients):
+                changes = [one for one in places if one.kind == "update"
+                           and (one.function, one.name) == (place.function, place.name)]
+                return Finding((changes or [place])[0], place.name, follows=list(wrong),
+                               copied=place)
+        return None
 
     def first(self, compared, wrong, acquitted):
         """The first Finding; the right value stands in its place from then on."""
@@ -264,12 +331,21 @@ class Search:
 
     def kinds(self, finding, report, variables):
         """What kind of mistake a Finding looks like."""
-        if finding.number is None:
-            name = finding.follows[0]
-            return kinds_of(self.derivatives, finding.found, report.numeric[name],
-                            array=variables[name])
-        return kinds_of(self.derivatives, finding.found, finding.right, finding.number,
-                        self.time_of(finding))
+        found = []
+        if finding.edit is not None:
+            edit = finding.edit
+            found = [Kind(edit.kind, f"right with `{edit.new}` for `{edit.old}`")]
+        if finding.copied is not None:
+            return [Kind("buffer", f"right where {finding.name} is a copy: it is changed in place "
+                         "after it was put into the cache")]
+        if finding.number is not None:
+            return found + kinds_of(self.derivatives, finding.found, finding.right, finding.number,
+                                    self.time_of(finding))
+        name = finding.follows[0]
+        if finding.found is None:
+            return found
+        return found + kinds_of(self.derivatives, finding.found, report.numeric[name],
+                                array=variables[name])
 
     def right_values(self, group, number, times):
         """∂L/∂X for each execution; None: too many, or it cannot be moved."""
