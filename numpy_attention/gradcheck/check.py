@@ -95,6 +95,14 @@ class Check:
                                 "use astype(np.float64)")
         return found
 
+    @property
+    def flags(self):
+        """The arrays of True and False that the forward has: among its inputs, or around it."""
+        cells = getattr(self.forward, "__closure__", None) or ()
+        around = [cell.cell_contents for cell in cells]
+        return [one for one in [*self.inputs, *around]
+                if isinstance(one, np.ndarray) and one.dtype == bool]
+
     def draw(self, rng):
         """Draw what the outputs are weighed with."""
         self.variables

@@ -43,7 +43,7 @@ class Uses:
         self.number = number
         self.n = n
         self.array = array
-        found = Readers(number, n, array)
+        found = Readers(derivatives.places, number, n, array)
         with derivatives.rewritten.told(found):
             derivatives.run()
         self.times = found.times            # [(place of the use, which time of it)]
@@ -65,7 +65,17 @@ class Uses:
         found = np.array([[self.along(part, STEP * one) / STEP for one in directions]
                           for part in parts])
         kept = independent(found)
-        return [parts[i] for i in kept], found[kept], directions
+        parts, found = [parts[i] for i in kept], found[kept]
+        if self.number is not None:
+            rest = self.total(directions) - found.sum(0)
+            if np.abs(rest).max() > 1e-6 * np.abs(found).max(initial=0):
+                return [*parts, (None, ())], np.vstack([found, rest]), directions
+        return parts, found, directions
+
+    def total(self, directions):
+        """What comes back along directions through whatever there is."""
+        return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
+                         for one in directions])
 
     def along(self, part, step):
         above, below = (self.loss(part, sign * step) for sign in (1, -1))
@@ -112,9 +122,10 @@ def independent(parts):
 
 
 class Readers:
-    """Listens who reads one value."""
+    """Listens who reads one value; not who hands it on to a function that is listened to."""
 
-    def __init__(self, number, n, array):
+    def __init__(self, places, number, n, array):
+        self.places = places
         self.number = number
         self.left = n
         self.held = array
@@ -128,6 +139,11 @@ class Readers:
                 self.held = value
                 self.shape = value.shape
             self.left -= 1
+        elif value is self.held and value is not None:
+            if self.places[number].kind == "argument":
+                del self.times[-1:]
+            elif self.places[number].kind == "expression":          # of a list, hs[t]
+                self.used(value, number)
         return value
 
     def used(self, value, number):
@@ -149,11 +165,16 @@ class MovingUse(Moving):
         if array is not None:
             self.held = array
 
+    def moved(self, value, number):
+        if number == self.use and value is self.held:
+            return self.used(value, number)
+        return super().moved(value, number)
+
     def used(self, value, number):
         n = self.counts["use", number]
         self.counts["use", number] += 1
         if number == self.number:
-            return self.moved(value, number)
+            return super().moved(value, number)
         if number == self.use and value is self.held and n in self.times:
             return value + self.step
         return value
@@ -168,7 +189,8 @@ def through_uses(uses, value):
     places = uses.derivatives.places
     by_use = {}
     for (use, times), k in zip(parts, often):
-        by_use.setdefault(use, []).append((times, k))
+        if use is not None:
+            by_use.setdefault(use, []).append((times, k))
     found = []
     for use, counted in by_use.items():
         place = places[use]
@@ -219,8 +241,8 @@ def statement(derivatives, place):
 # ---- from the two arrays alone -------------------------------------------------------------------
 
 
-def of_arrays(found, right):
-    """What a wrong array looks like beside the right one, as Kinds."""
+def of_arrays(found, right, flags=()):
+    """What a wrong array looks like beside the right one, as Kinds; flags: masks it may follow."""
     if np.shape(found) != right.shape:
         turned = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
         return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{turned}")]
@@ -245,7 +267,8 @@ def of_arrays(found, right):
     if found.ndim == 2 and found.shape[0] == found.shape[1] and same(found.T, right):
         return [Kind("transpose", "right after a transpose: the factors of a matrix product are "
                      "exchanged")]
-    return exchanged(found, right, same) + masked(found, right, size)
+    return masked(found, right, size, flags) or exchanged(found, right, same) or along(
+        found, right, size)
 
 
 def exchanged(found, right, same):
@@ -270,12 +293,28 @@ def exchanged(found, right, same):
     return []
 
 
-def masked(found, right, size):
-    """Right but where it should be 0; or wrong along some of an axis alone."""
+def masked(found, right, size, flags):
+    """Right but where it should be 0; or wrong where a mask is False, or True, alone."""
     wrong = np.abs(found - right) > CLOSE * size
     if wrong.any() and not right[wrong].any():
         return [Kind("mask backward", f"right but at {int(wrong.sum())} places that should be 0: "
                      "a mask is forgotten")]
+    for flag in flags:
+        steps = [flag, *flag] if flag.ndim > 1 else [flag]
+        for one in steps:
+            if one.all() or not one.any() or wrong.shape[:one.ndim] != one.shape:
+                continue
+            rows = wrong.any(axis=tuple(range(one.ndim, wrong.ndim)))
+            if np.array_equal(rows, ~one):
+                which = "backward" if np.abs(found[~one]).any() else "forward"
+                return [Kind(f"mask {which}", "wrong where the mask is False alone: the forward "
+                             "and the backward do not treat it alike")]
+    return []
+
+
+def along(found, right, size):
+    """Wrong along some of an axis alone."""
+    wrong = np.abs(found - right) > CLOSE * size
     for axis in range(wrong.ndim):
         bad = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
         if 0 < len(bad) < wrong.shape[axis]:
@@ -322,16 +361,17 @@ def factor_text(wanted, written, name):
     return f"it has a factor {wrong} where {right} is right"
 
 
-def kinds_of(derivatives, found, right, number=None, time=0, array=None):
+def kinds_of(derivatives, found, right, number=None, time=0, array=None, earlier=(), flags=()):
     """The Kinds of one wrong gradient, likeliest first.
 
-    found, right: arrays; number, time: of the value of the forward that it belongs to; array: the
+    found, right: arrays; earlier: what the gradient was before, the last first; number, time: of the value of the forward that it belongs to; array: the
     parameter, or input, that it belongs to.
     """
-    kinds = of_arrays(found, right)
+    kinds = of_arrays(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):
         return kinds
-    uses = through_uses(Uses(derivatives, number, time, array), found)
+    through = Uses(derivatives, number, time, array)
+    uses = next(filter(None, (through_uses(through, one) for one in (found, *earlier))), [])
     values = {}
     for one, made in derivatives.values.items():
         place = derivatives.places[one]

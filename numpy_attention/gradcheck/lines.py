@@ -29,7 +29,8 @@ class Group:
     state: "right"; "part", what comes back through one use of X and not through all; "wrong";
     "unknown", where the forward has nothing of the same value; "given", by the caller. number: of
     the Place in the forward that it is, or should be, the gradient of. fits: for each execution,
-    whether it is right; times: which time X was made then.
+    whether it is right; times: which time X was made then. other: the same, of another X that fits
+    better than the one of its name; renamed: whether that is the one that is meant.
     """
 
     values: list[Value]
@@ -38,6 +39,8 @@ class Group:
     number: int | None = None
     fits: list[bool] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
+    other: tuple | None = None
+    renamed: bool = False
 
     @property
     def begins(self):
@@ -127,6 +130,13 @@ class Derivatives:
             found[i] = self.along(number, n, step) / STEP
         return found
 
+    def use_of(self, array):
+        """The Place where the forward reads an array first; None: it does not."""
+        listener = First(array)
+        with self.rewritten.told(listener):
+            self.run()
+        return None if listener.number is None else self.places[listener.number]
+
     def fits(self, value, number, n):
         """Whether an array is ∂L/∂X of the n-th X of a place."""
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
@@ -140,6 +150,22 @@ class Derivatives:
             return False
         size = max(np.linalg.norm(value), np.abs(numeric).max())
         return bool((np.abs(given - numeric) <= CLOSE * size + 10 * self.noise).all())
+
+
+class First:
+    """Listens where one array is read first."""
+
+    def __init__(self, array):
+        self.array = array
+        self.number = None
+
+    def moved(self, value, number):
+        return value
+
+    def used(self, value, number):
+        if value is self.array and self.number is None:
+            self.number = number
+        return value
 
 
 class Comparison:
@@ -167,6 +193,8 @@ class Comparison:
         self.where = {id(value): (group, j) for group in self.groups
                       for j, value in enumerate(group.values)}
         self.flow = Flow([value for value in values if id(value) in self.where])
+        for group in self.groups:
+            self.judge_again(group)
 
     def adds(self, value, module):
         name = value.name.rpartition(".")[2]
@@ -189,11 +217,24 @@ class Comparison:
                 group.state = "part" if another else "right"
                 group.number, group.fits, group.times = number, fits, times
                 return
-            if sum(fits) > sum(group.fits) and (number in own or not own):
+            if bool(own) and number not in own:
+                if sum(fits) > sum(group.other[1] if group.other else ()):
+                    group.other = number, fits, times
+            elif sum(fits) > sum(group.fits):
                 group.state = "part" if another else "wrong"
                 group.number, group.fits, group.times = number, fits, times
         if own and not any(group.fits):
             group.state, group.number = "wrong", own[0]
+
+    def judge_again(self, group):
+        """What right values are made of is right, whatever X it is, and named for another."""
+        if group.state not in ("wrong", "unknown") or any(group.fits):
+            return
+        fits = [any(map(self.is_found_right, self.flow.consumers(value)))
+                for value in group.values]
+        if any(fits):
+            group.number, group.fits, group.times = group.other or (None, fits, [])
+            group.renamed = True
 
     def reads_gradients(self, group):
         return any(self.is_made_of_gradients(place) for place in group.places)
@@ -254,12 +295,26 @@ class Comparison:
                 j = group.first_wrong
                 made_of = self.flow.sources(group.values[j])
                 made = self.flow.consumers(group.values[j])
-                if all(map(self.is_right, made_of)) and not any(map(self.is_found_right, made)):
+                excused = not any(group.fits) and any(map(self.is_found_right, made))
+                if all(map(self.is_right, made_of)) and not excused:
                     wrong.append(group)
         wrong.sort(key=lambda group: (group.state != "wrong",
                                       group.values[group.first_wrong].done))
         parts = [group for group in self.groups if group.state == "part"]
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
+
+    def is_innocent(self, group):
+        """Whether what is wrong of a group is made of what is wrong, and something is right."""
+        return group.state in ("right", "wrong") and any(group.fits) and all(
+            fit or not all(map(self.is_right, self.flow.sources(value)))
+            for fit, value in zip(group.fits, group.values))
+
+    def in_order(self):
+        """The suspects and the parts, in the order in which they are to be tried."""
+        suspects, parts = self.suspects()
+        first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
+        before = [group for group in parts if group.values[0].done < first]
+        return [*before, *suspects, *(group for group in parts if not any(group is one for one in before))]
 
     def is_right(self, value):
         """Whether a value is not known to be wrong; an argument is what it was handed over as."""
@@ -268,11 +323,11 @@ class Comparison:
         group, j = self.where[id(value)]
         if group.state == "given" and value.source is not None:
             return self.is_right(value.source)
-        return group.fits[j]
+        return group.fits[j] or bool(group.other and group.other[1][j])
 
     def is_found_right(self, value):
         group, j = self.where[id(value)]
-        return group.fits[j] and group.state != "given"
+        return group.fits[j] and group.state in ("right", "wrong") and not group.renamed
 
     def made_of(self, group):
         """The groups of which the first wrong value of this one was made."""

@@ -45,6 +45,11 @@ class Finding:
     copied: Place | None = None
 
     @property
+    def earlier(self):
+        """What the execution had before, the last first; who made it may have added to it."""
+        return () if self.group is None else self.group.values[self.first_wrong].values[-2::-1]
+
+    @property
     def first_wrong(self):
         return self.fits.index(False) if False in self.fits else 0
 
@@ -112,8 +117,8 @@ class Search:
         """
         until = time.thread_time() + SECONDS_OF_EDITS
         innocent = {(place.file, place.line) for group in compared.groups
-                    if group.state == "right" for place in group.places}
-        for group in compared.suspects()[0]:
+                    if compared.is_innocent(group) for place in group.places}
+        for group in compared.in_order():
             edit = self.repairs.first(self.repairs.within(group.places), wrong, until)
             if edit is not None:
                 return self.of_edit(edit, wrong, group)
@@ -154,12 +159,8 @@ class Search:
 
     def first(self, compared, wrong, acquitted):
         """The first Finding; the right value stands in its place from then on."""
-        suspects, parts = compared.suspects()
-        order = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
-        before = [group for group in parts if group.values[0].done < order]
-        behind = [group for group in parts if group.values[0].done > order]
         best = None
-        for group in [*before, *suspects, *behind]:
+        for group in compared.in_order():
             if self.derivatives.is_late():
                 break
             if compared.accused(group) in acquitted:
@@ -178,6 +179,11 @@ class Search:
             if events and name not in acquitted:
                 acquitted.add(name)
                 return self.of_parameter(name, events)
+        for name in wrong:
+            use = self.derivatives.use_of(self.check.variables[name])
+            if use is not None and not np.any(self.check.gradients()[0].get(name, 1)):
+                return Finding(use, f"the gradient of {name}", follows=[name],
+                               found=np.zeros_like(self.check.variables[name]))
         return None
 
     def narrowed(self, finding):
@@ -299,12 +305,14 @@ class Search:
         """The places whose gradient it may be meant to be, likeliest first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
-        if group.state == "wrong":
+        if group.renamed:
+            own, others = [], [*own, *others]
+        if group.state == "wrong" and not group.renamed:
             uses = [number for number in others if places[number].kind == "use"
                     and places[number].name.rpartition(".")[2] == group.name]
             found = [*own, group.number, *uses]
         else:
-            found = own
+            found = [*own] if group.number is None else [*own, group.number]
         if group.state == "part":
             part = places[group.number]
             found = found + [number for number, one in enumerate(places)
@@ -339,8 +347,13 @@ class Search:
             return [Kind("buffer", f"right where {finding.name} is a copy: it is changed in place "
                          "after it was put into the cache")]
         if finding.number is not None:
+            if finding.fits[0] and len(finding.fits) > 1 and not any(finding.fits[1:]):
+                found.append(Kind("recurrent path", "right at the step that the backward begins with "
+                                  "and wrong at every other: what flows from one step to the one "
+                                  "before it is missing, or not whole"))
             return found + kinds_of(self.derivatives, finding.found, finding.right, finding.number,
-                                    self.time_of(finding))
+                                    self.time_of(finding), earlier=finding.earlier,
+                                    flags=self.check.flags)
         name = finding.follows[0]
         if finding.found is None:
             return found

@@ -52,7 +52,8 @@ class Mistake:
     old: occurs exactly once in the file; `new` takes its place.
     kinds: any of these is a right answer, the most specific first.
     line: texts of further lines that are right answers, each in one line of the changed file. The
-    lines that `new` changed are right answers always.
+    lines that `new` changed are right answers always; where lines were deleted, those beside the
+    gap.
     missing_of: text of the forward line whose gradient `new` lacks, where lines were deleted.
     """
 
@@ -89,6 +90,9 @@ class Mistake:
         found = set(range(1, len(wrong) + 1))
         for block in same:
             found.difference_update(range(block.b + 1, block.b + block.size + 1))
+        for block, after in zip(same, same[1:-1]):
+            if block.b + block.size == after.b:
+                found.update((after.b, after.b + 1))
         texts = (*self.line, self.missing_of) if self.missing_of else self.line
         return found.union(self._line_with(text, wrong) for text in texts)
 
