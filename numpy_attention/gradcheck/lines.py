@@ -2,24 +2,18 @@
 
 For each name dX that the backward makes, ∂L/∂X is taken by moving X in the forward, for each time
 that it is made there; a loop, or one call after another, goes through them from the last to the
-first. What has no X of its own is held against every expression of the forward. The first that is
-wrong, made of what is right, is a finding; the right value takes its place, and the search goes on.
+first, or as the forward does. What has no X of its own is held against every expression of the
+forward. The first that is wrong, made of what is right, is a suspect.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from numpy_attention.gradcheck.backwards import Value
-from numpy_attention.gradcheck.forwards import STEP, Counting, Forward, Moving
-from numpy_attention.gradcheck.rewriting import Place, Rewritten, is_gradient
-
-CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
-DIRECTIONS = 2
-SECONDS = 4.0           # of a search, a failing check's
-SEED = 11
+from numpy_attention.gradcheck.derivatives import Derivatives
+from numpy_attention.gradcheck.flow import Flow, carrying, gradient_of, is_arrays
+from numpy_attention.gradcheck.rewriting import Place
 
 
 @dataclass
@@ -59,113 +53,6 @@ class Group:
     def first_wrong(self):
         """The number of the first execution that is not right."""
         return self.fits.index(False) if False in self.fits else 0
-
-
-class Derivatives:
-    """∂L/∂(a value of the forward), by moving it; L = Σ upstream · output."""
-
-    def __init__(self, run: Callable[[], float], functions):
-        self.until = time.thread_time() + SECONDS
-        self.run = run
-        self.rewritten = Rewritten(functions, Forward)
-        counting = Counting()
-        with self.rewritten.told(counting):
-            self.loss = run()
-        self.values = counting.values
-        self.shapes = {number: [None if one is None else one.shape for one in values]
-                       for number, values in self.values.items()}
-        self.known = {}
-        self.noise = 1e-15 * abs(self.loss) / STEP
-
-    @property
-    def places(self):
-        return self.rewritten.places
-
-    def is_late(self):
-        """Whether the search has had its time: nothing more is differentiated then."""
-        return time.thread_time() > self.until
-
-    def times(self, number):
-        """The shapes of what a place makes, each time; [] where one is no array of floats."""
-        shapes = self.shapes.get(number, [])
-        return shapes if all(shape is not None for shape in shapes) else []
-
-    def along(self, number, n, step, use=None):
-        """(L(X + step) − L(X − step)) / 2 for the n-th X of a place; None: X cannot be moved."""
-        with self.rewritten.told(listener := Moving(number, n, step, use)):
-            above = self.run()
-        if not listener.met:
-            return None
-        with self.rewritten.told(Moving(number, n, -step, use)):
-            below = self.run()
-        return (above - below) / 2
-
-    def directional(self, number, n):
-        """[∂L/∂X · δ for each of some random directions δ], the directions; None as above."""
-        if (number, n) not in self.known:
-            if self.is_late():
-                return None
-            self.known[number, n] = self._directional(number, n)
-        return self.known[number, n]
-
-    def _directional(self, number, n):
-        shape = self.shapes[number][n]
-        rng = np.random.default_rng([SEED, len(shape), *shape])
-        directions = rng.standard_normal((DIRECTIONS, *shape))
-        with self.rewritten.told(Moving(number, n, np.zeros(shape))):
-            if self.run() != self.loss:         # a copy in its place is not what the forward wants
-                return None
-        found = [self.along(number, n, STEP * one) for one in directions]
-        if None in found:
-            return None
-        return np.array(found) / STEP, directions
-
-    def whole(self, number, n):
-        """∂L/∂X, element by element."""
-        shape = self.shapes[number][n]
-        found = np.zeros(shape)
-        for i in np.ndindex(*shape):
-            step = np.zeros(shape)
-            step[i] = STEP
-            found[i] = self.along(number, n, step) / STEP
-        return found
-
-    def use_of(self, array):
-        """The Place where the forward reads an array first; None: it does not."""
-        listener = First(array)
-        with self.rewritten.told(listener):
-            self.run()
-        return None if listener.number is None else self.places[listener.number]
-
-    def fits(self, value, number, n):
-        """Whether an array is ∂L/∂X of the n-th X of a place."""
-        if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
-            return False
-        known = self.directional(number, n)
-        if known is None:
-            return False
-        numeric, directions = known
-        given = np.array([np.sum(value * one) for one in directions])
-        if not np.isfinite(given).all():
-            return False
-        size = max(np.linalg.norm(value), np.abs(numeric).max())
-        return bool((np.abs(given - numeric) <= CLOSE * size + 10 * self.noise).all())
-
-
-class First:
-    """Listens where one array is read first."""
-
-    def __init__(self, array):
-        self.array = array
-        self.number = None
-
-    def moved(self, value, number):
-        return value
-
-    def used(self, value, number):
-        if value is self.array and self.number is None:
-            self.number = number
-        return value
 
 
 class Comparison:
@@ -284,8 +171,9 @@ class Comparison:
         return best, at
 
     def suspects(self):
-        """→ groups that may be the first mistake, in the order in which they go wrong; then those
-        that are part of what they might be.
+        """→ groups that may be the first mistake, in the order in which they go wrong; and parts.
+
+        A part is what comes back through some of the uses of its X.
 
         Not right, made of gradients that were right then, and of which nothing right was made.
         """
@@ -347,73 +235,3 @@ def rows(count, m):
     if m > 1:
         for first in range(count - m, -1, -1):
             yield list(range(first, first + m))
-
-
-class Flow:
-    """Which values were made of which: what a statement reads is what its names held then."""
-
-    def __init__(self, values):
-        self.values = values
-        self.by_name: dict[tuple, list[Value]] = {}
-        for value in values:
-            for key in self.keys(value):
-                self.by_name.setdefault(key, []).append(value)
-        self.made: dict[int, list[Value]] = {}
-        for value in values:
-            for source in self.sources(value):
-                self.made.setdefault(id(source), []).append(value)
-
-    def keys(self, value):
-        last = value.name.rpartition(".")[2]
-        if value.place.kind == "return":
-            return [("return", value.place.function.rpartition(".")[2])]
-        if "." in value.name:
-            return [("attribute", last)]
-        return [("name", value.call, last)]
-
-    def sources(self, value):
-        found = []
-        for path in frozenset().union(*(place.reads for place in value.places)):
-            last = path.rpartition(".")[2]
-            for key in (("name", value.call, path), ("attribute", last), ("return", last)):
-                if key[0] == "attribute" and not ("." in path and is_gradient(path)):
-                    continue
-                before = [one for one in self.by_name.get(key, ())
-                          if one.order < value.done and one is not value]
-                found += before[-1:]
-        return found
-
-    def consumers(self, value):
-        return self.made.get(id(value), [])
-
-
-def carrying(values, of_forward):
-    """The names through which gradients flow, (function, name), and functions that return one.
-
-    Those of the habit dX, unless the forward has the same name; and what is made of them.
-    """
-    found: set = set()
-    for value in values:
-        function, name = value.place.function, value.name
-        reads = frozenset().union(*(place.reads for place in value.places))
-        flows = any((function, path) in found or path.rpartition(".")[2] in found
-                    for path in reads)
-        if flows or is_gradient(name) and name not in of_forward:
-            found.add((function, name))
-            if value.place.kind == "return":
-                found.add(function.rpartition(".")[2])
-    return found
-
-
-def gradient_of(value):
-    """The X of a value dX; "return" of what is returned, "" of what is not named so."""
-    if value.place.kind == "return":
-        return "return"
-    base, _, last = value.name.rpartition(".")
-    if base:
-        return last if is_gradient(base) else ""
-    return last[1:].lstrip("_") if is_gradient(last) else ""
-
-
-def is_arrays(value):
-    return any(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in value.values)

@@ -1,4 +1,4 @@
-"""Which small edit of a backward pass makes every gradient right: so what kind of mistake it has."""
+"""Which small edit of a backward pass makes every gradient right, and so what is wrong with it."""
 
 import time
 import warnings
@@ -27,8 +27,9 @@ class Chosen:
 class Repairs:
     """The edits of some functions, each tried by running gradients() with it.
 
-    every: functions that may hold what was meant. gradients() → {name: gradient}, as the check has them; wrong(gradients) → those that are wrong;
-    variables: {name: array}, which an edit may spoil, and which are mended then.
+    every: functions that may hold what was meant. gradients() → {name: gradient}, as the check has
+    them; wrong(gradients) → those that are wrong; variables: {name: array}, which an edit may
+    spoil, and which are mended then.
     """
 
     functions: list

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention.gradcheck.differences import relative_errors
-from numpy_attention.gradcheck.explain import Kind, kinds_of, of_arrays
-from numpy_attention.gradcheck.search import Finding, Search
+from numpy_attention.gradcheck.finding import Finding, kinds_of
+from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
+from numpy_attention.gradcheck.search import Search
 
-MOST_SAID = 3           # kinds of mistake, of each finding
+MOST_SAID = 2           # kinds of mistake, of each finding
+MOST_NAMES = 12         # of gradients, in one line
 
 
 class GradientError(AssertionError):
@@ -27,7 +29,10 @@ class GradientError(AssertionError):
 
 @dataclass
 class Report:
-    """The gradients of a check, by name: their largest relative errors, and what is found."""
+    """The gradients of a check, by name: their largest relative errors, and what is found.
+
+    stops: why the backward pass gives none. declined: {function: why it could not be followed}.
+    """
 
     title: str
     errors: dict = field(default_factory=dict)
@@ -41,7 +46,7 @@ class Report:
     stops: str = ""
 
     def add(self, name, analytic, numeric):
-        """Compare one gradient with its central differences."""
+        """Compare one gradient, or None, with its central differences."""
         self.analytic[name] = analytic
         self.numeric[name] = numeric
         self.errors[name] = np.inf
@@ -75,8 +80,12 @@ class Report:
 
     @property
     def full(self):
-        """The same, with the wrong gradients beside the right ones, element by element."""
+        """The same, with what would be right, and the wrong gradients element by element."""
         lines = [repr(self)]
+        for finding, kinds in zip(self.findings, self.kinds):
+            lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
+                      if kind.instead]
+        lines += [f"not followed: {why}" for why in self.declined.values()]
         with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
             for name in self.wrong:
                 lines.append(f"{name}, backward:\n{self.analytic[name]}\n"
@@ -99,7 +108,8 @@ def told(report, check):
     report.findings = search.findings()
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
     for one in report.findings:
-        report.kinds.append(search.kinds(one, report, check.variables))
+        found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
+        report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     return report
 
 
@@ -107,15 +117,15 @@ def told(report, check):
 
 
 def lines_of(report):
-    """The report of a failure, in under 15 lines."""
-    wrong, right = report.wrong, report.right
+    """The report of a failure, in under 15 lines where it has one cause."""
+    wrong = report.wrong
     if report.stops:
         yield report.stops
     else:
-        yield (f"{report.title}: wrong gradient for {', '.join(wrong)}; "
-           f"right: {', '.join(right) if right else 'none'}")
+        yield (f"{report.title}: wrong gradient for {names(wrong)}; "
+               f"right: {names(report.right) if report.right else 'none'}")
     for finding, kinds in zip(report.findings, report.kinds):
-        yield from of_finding(finding, kinds)
+        yield from of_finding(finding, kinds, len(wrong))
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
         if name not in explained:
@@ -123,24 +133,31 @@ def lines_of(report):
             break
 
 
-def of_finding(finding, kinds):
+def names(found):
+    more = [f"and {len(found) - MOST_NAMES} more"] if len(found) > MOST_NAMES else []
+    return ", ".join([*found[:MOST_NAMES], *more])
+
+
+def of_finding(finding, kinds, count):
     place = finding.place
-    name = Path(place.file).name
-    yield f"first wrong: {finding.name}, line {place.line} of {name}, {place.function}"
+    yield f"first wrong: line {place.line} of {Path(place.file).name}, {place.function}"
     yield f"    {line_of(place)}"
     if finding.of is not None:
         what = finding.of.name or finding.of.text
-        yield (f"  it should be ∂L/∂({what}) of line {finding.of.line}; what it is made of is "
-               "right")
+        yield (f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}; what it is "
+               "made of is right")
         if True in finding.fits:
-            right = [j for j, fit in enumerate(finding.fits) if fit]
-            yield (f"  right for {len(right)} of the {len(finding.fits)} times that it is made, "
-                   f"first wrong at number {finding.fits.index(False) + 1}")
+            yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
+                   f"made, first wrong at number {finding.first_wrong + 1}")
     for kind in kinds[:MOST_SAID]:
-        yield f"  {kind.text}"
+        said = SAID.get(kind.name) if kind.instead else ""
+        yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
         yield f"  {element_of(finding.found, finding.right)}"
-    yield f"  follows from it: {', '.join(finding.follows)}"
+    if len(finding.follows) == count:
+        yield "  all that is wrong follows from it"
+    else:
+        yield f"  follows from it: {names(finding.follows)}"
 
 
 def element_of(found, right):
@@ -173,6 +190,3 @@ def of_array(report, name):
 def line_of(place):
     """The statement as it is written, or as Python reads it."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
-
-
-__all__ = ["GradientError", "Report", "kinds_of", "told"]
