@@ -194,7 +194,13 @@ class Editing(Rewriter):
                     other = copy.deepcopy(value)
                     setattr(other, side, part)
                     yield kind, other
-        for name in self.factors_of(statement):
+        alike = self.alike(statement)
+        for name in filter(is_gradient, alike):
+            if name not in reads:
+                yield "missing term", parsed(f"{text} + {name}")
+        for name in alike:
+            if is_gradient(name):
+                continue
             for factor in list(LOCAL)[1:]:
                 yield "derivative", parsed(f"{text} * ({factor.replace('{}', name)})")
             for axis in (0, 1, 2):
@@ -209,12 +215,12 @@ class Editing(Rewriter):
             for cut in ("", "[:, None]", "[:, :, None]", "[t][:, None]", "[..., None]"):
                 yield "mask backward", parsed(f"{flag}{cut} * {text}")
 
-    def factors_of(self, statement):
-        """The names that a statement's value may lack as a factor: of the same shape."""
+    def alike(self, statement):
+        """The names of arrays of the shape of what a statement makes, as far as that is known."""
         target = path_of(getattr(statement, "target", None) or getattr(
             statement, "targets", [ast.Pass()])[0])
         shapes = self.names.get(target)
-        return [name for name, others in self.names.items() if not is_gradient(name)
+        return [name for name, others in self.names.items() if name != target
                 and (others & shapes if shapes else max(map(len, others), default=0) > 1)]
 
     # ---- expressions ---------------------------------------------------------------------------
@@ -261,6 +267,8 @@ class Editing(Rewriter):
         for name, others in self.names.items():
             if name != node.id and shapes & others:
                 yield "wrong variable", ast.Name(name, ast.Load())
+                if not is_gradient(node.id) and not is_gradient(name):
+                    yield "factor", parsed(f"({node.id} * {name})")
 
     def of_attribute(self, node):
         path = path_of(node)

@@ -22,6 +22,7 @@ SAID = {
     "derivative": "a local derivative",
     "factor": "a factor",
     "jacobian": "a part of the Jacobian",
+    "missing term": "a term that is missing",
     "wrong variable": "another variable",
     "double": "a term that is counted twice, or should not be there",
     "extra term": "a term too many",

@@ -202,7 +202,8 @@ class Comparison:
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
-        return [*before, *suspects, *(group for group in parts if not any(group is one for one in before))]
+        behind = [group for group in parts if group.values[0].done >= first]
+        return [*before, *suspects, *behind]
 
     def is_right(self, value):
         """Whether a value is not known to be wrong; an argument is what it was handed over as."""

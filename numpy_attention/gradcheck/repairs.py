@@ -13,7 +13,7 @@ from numpy_attention.gradcheck.rewriting import Rewritten
 # the kinds of edits, those first that say most, and are least likely to be right by chance
 KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "transpose", "axis",
          "batch sum", "sign", "wrong step", "mask backward", "exchanged", "derivative", "factor",
-         "jacobian", "wrong variable", "double", "extra term")
+         "jacobian", "missing term", "wrong variable", "double", "extra term")
 
 
 @dataclass
