@@ -47,7 +47,8 @@ def relative_errors(analytic, numeric, smallest=1e-9):
     """|a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN counts as infinite."""
     largest = np.maximum(np.abs(analytic), np.abs(numeric))
     floor = 1e-3 * np.abs(numeric).max(initial=0)
-    errors = np.abs(analytic - numeric) / np.maximum(largest, max(floor, smallest))
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = np.abs(analytic - numeric) / np.maximum(largest, max(floor, smallest))
     return np.where(np.isnan(errors), np.inf, errors)
 
 

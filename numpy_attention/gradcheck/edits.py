@@ -183,6 +183,7 @@ class Editing(Rewriter):
         if not any(map(is_gradient, reads)):
             return
         yield "sign", parsed(f"-{text}")
+        yield "transpose", parsed(f"{text}.T")
         for axis in ("0", "1", "(0, 1)"):
             yield "batch sum", parsed(f"{text}.sum({axis})")
         for number in ("2", "0.5"):

@@ -45,11 +45,15 @@ LOCAL = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mistake by its short name, what is said of it, and what would be right instead."""
+    """A kind of mistake by its short name, and what is said of it.
+
+    instead: what would be right. line: of the forward, where something of it is missing.
+    """
 
     name: str
     text: str
     instead: str = ""
+    line: int = 0
 
 
 def of_arrays(found, right, flags=()):

@@ -197,6 +197,20 @@ class Comparison:
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))
 
+    def times(self, group):
+        """The times at which the X of a group's executions was made; None: that is not known.
+
+        A loop that is right for one gradient goes the same way for another.
+        """
+        m, count = len(group.values), len(self.derivatives.times(group.number))
+        if any(group.fits) or m == count == 1:
+            return group.times or [0]
+        for one in self.groups:
+            alike = one.begins.function == group.begins.function and len(one.values) == m > 1
+            if alike and one.state == "right" and len(self.derivatives.times(one.number)) == count:
+                return one.times
+        return None
+
     def in_order(self):
         """The suspects and the parts, in the order in which they are to be tried."""
         suspects, parts = self.suspects()

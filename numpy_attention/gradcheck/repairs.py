@@ -3,12 +3,13 @@
 import time
 import warnings
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from numpy_attention.gradcheck.backwards import Backward, Kept
 from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
-from numpy_attention.gradcheck.rewriting import Rewritten
+from numpy_attention.gradcheck.rewriting import PACKAGE, Rewritten
 
 # the kinds of edits, those first that say most, and are least likely to be right by chance
 KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "transpose", "axis",
@@ -152,6 +153,20 @@ class Copying:
         return value.copy() if number == self.number and isinstance(value, np.ndarray) else value
 
     used = moved
+
+
+def editable(functions):
+    """Those of some functions that may be edited: none where one calls compiled code.
+
+    A kernel trusts the shapes it is given, and an edit may give it others; so what belongs to the
+    package is never edited, for all of it may end in a kernel.
+    """
+    own = [one for one in functions if PACKAGE not in Path(one.__code__.co_filename).parents]
+    for one in own:
+        known = (one.__globals__.get(name) for name in one.__code__.co_names)
+        if any(hasattr(value, "py_func") for value in known):
+            return []
+    return own
 
 
 class quiet:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
+from numpy_attention.gradcheck.repairs import quiet
 from numpy_attention.gradcheck.search import Search
 
 MOST_SAID = 2           # kinds of mistake, of each finding
@@ -104,12 +105,13 @@ def told(report, check):
     def wrong_elements(name, array):
         return relative_errors(array, report.numeric[name]) >= report.tolerance
 
-    search = Search(check, wrong, wrong_elements)
-    report.findings = search.findings()
+    with quiet():
+        search = Search(check, wrong, wrong_elements)
+        report.findings = search.findings()
+        for one in report.findings:
+            found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
+            report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
-    for one in report.findings:
-        found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
-        report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     return report
 
 
@@ -125,7 +127,7 @@ def lines_of(report):
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
     for finding, kinds in zip(report.findings, report.kinds):
-        yield from of_finding(finding, kinds, len(wrong))
+        yield from of_finding(finding, kinds, report)
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
         if name not in explained:
@@ -138,7 +140,7 @@ def names(found):
     return ", ".join([*found[:MOST_NAMES], *more])
 
 
-def of_finding(finding, kinds, count):
+def of_finding(finding, kinds, report):
     place = finding.place
     yield f"first wrong: line {place.line} of {Path(place.file).name}, {place.function}"
     yield f"    {line_of(place)}"
@@ -154,7 +156,9 @@ def of_finding(finding, kinds, count):
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
         yield f"  {element_of(finding.found, finding.right)}"
-    if len(finding.follows) == count:
+    else:
+        yield from elements_of(report, finding.follows[0])
+    if len(finding.follows) == len(report.wrong):
         yield "  all that is wrong follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
@@ -172,6 +176,18 @@ def element_of(found, right):
 def of_array(report, name):
     """What can be said of a wrong gradient without its line."""
     found, right = report.analytic[name], report.numeric[name]
+    yield from elements_of(report, name)
+    if np.shape(found) != right.shape:
+        return
+    kinds = of_arrays(found, right) or [Kind("missing term", "a missing or extra term: walk the "
+                                             "forward's lines in reverse, one dX for every X")]
+    for kind in kinds[:MOST_SAID]:
+        yield f"  suspect: {kind.text}"
+
+
+def elements_of(report, name):
+    """How much of a gradient is wrong, and how far."""
+    found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return
     if np.shape(found) != right.shape:
@@ -181,10 +197,6 @@ def of_array(report, name):
     wrong = relative_errors(found, right) >= report.tolerance
     yield (f"  {name}: {int(wrong.sum())} of {wrong.size} elements are wrong; "
            f"{element_of(found, right)}")
-    kinds = of_arrays(found, right) or [Kind("missing term", "a missing or extra term: walk the "
-                                             "forward's lines in reverse, one dX for every X")]
-    for kind in kinds[:MOST_SAID]:
-        yield f"  suspect: {kind.text}"
 
 
 def line_of(place):

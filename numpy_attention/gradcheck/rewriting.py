@@ -55,7 +55,8 @@ def called(work):
     """The Python functions that work() calls, in the order in which they are first entered.
 
     Left out are those of NumPy and the standard library, those of gradient checks, and those
-    without a name. → functions, what work() gives
+    without a name. A function defined within another may be there several times, of one code.
+    → functions, what work() gives
     """
     codes = {}
 
@@ -73,8 +74,8 @@ def called(work):
     functions = {}
     for one in gc.get_referrers(*wanted) if wanted else []:
         if isinstance(one, FunctionType) and one.__code__ in codes:
-            functions.setdefault(one.__code__, one)
-    return [functions[code] for code in wanted if code in functions], result
+            functions.setdefault(one.__code__, []).append(one)
+    return [one for code in wanted for one in functions.get(code, ())], result
 
 
 def is_somebodys(code):
@@ -144,15 +145,20 @@ class Rewritten:
         self.places = []
         self.declined = {}
         self.codes = []
+        made: dict = {}
         for function in functions:
+            if function.__code__ in made:
+                self.codes.append((function, made[function.__code__]))
+                continue
             start = len(self.places)
             try:
-                made = rewriter(function, self.places)
-                code = compiled(function, made.visit(tree_of(function)))
+                changed = rewriter(function, self.places).visit(tree_of(function))
+                code = compiled(function, changed)
             except Declined as why:
                 del self.places[start:]
                 self.declined[function.__qualname__] = str(why)
             else:
+                made[function.__code__] = code
                 self.codes.append((function, code))
 
     @contextlib.contextmanager

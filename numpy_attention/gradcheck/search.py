@@ -10,7 +10,7 @@ from numpy_attention.gradcheck.derivatives import Derivatives
 from numpy_attention.gradcheck.finding import Finding
 from numpy_attention.gradcheck.lines import Comparison
 from numpy_attention.gradcheck.parameters import of_parameter
-from numpy_attention.gradcheck.repairs import Copying, Repairs, quiet
+from numpy_attention.gradcheck.repairs import Copying, Repairs, editable, quiet
 from numpy_attention.gradcheck.rewriting import Rewritten, called
 from numpy_attention.gradcheck.trials import Trials
 
@@ -33,7 +33,7 @@ class Search:
         functions, _ = called(lambda: self.gradients())
         self.derivatives = Derivatives(check.loss, forward)
         self.rewritten = Rewritten(functions, Backward)
-        self.repairs = Repairs([one for one in functions if one not in forward], forward,
+        self.repairs = Repairs(editable([one for one in functions if one not in forward]), forward,
                                lambda: check.gradients()[0], wrong, check.variables)
         self.trials = Trials(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
 
@@ -89,21 +89,21 @@ class Search:
         for group in compared.in_order():
             edit = self.repairs.first(self.repairs.within(group.places), wrong, until)
             if edit is not None:
-                return self.of_edit(edit, wrong, group)
+                return self.of_edit(edit, wrong, compared, group)
         edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong), wrong, until)
         if edit is not None:
             return self.of_edit(edit, wrong)
         return self.overwritten(wrong)
 
-    def of_edit(self, edit, wrong, group=None):
+    def of_edit(self, edit, wrong, compared=None, group=None):
         """The Finding of an edit; of a group, with what its value should have been."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
-        made = self.derivatives.times(number)
-        times = group.times or list(range(len(made) - 1, len(made) - 1 - len(group.values), -1))
+        times = compared.times(group)
         found = group.values[j].values[-1]
-        if made[times[j]] != np.shape(found) or np.size(found) > MOST_ELEMENTS:
+        if times is None or self.derivatives.times(number)[times[j]] != np.shape(found) or (
+                np.size(found) > MOST_ELEMENTS):
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         return Finding(edit.place, group.values[0].name, [], self.derivatives.places[number],
                        number, found, self.derivatives.whole(number, times[j]), group.fits, times,

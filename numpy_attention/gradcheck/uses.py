@@ -170,34 +170,32 @@ def through_uses(uses, value):
     found = []
     for use, counted in by_use.items():
         place = places[use]
-        line = f"line {place.line}, {statement(uses.derivatives, place)}"
-        ks = np.array([k for _, k in counted])
-        if np.allclose(ks, 1, atol=1e-3):
-            continue
-        if np.allclose(ks, 0, atol=1e-3):
-            name = "output ignored" if "return" in line else "missing term"
-            found.append(Kind(name, f"nothing comes back through {line}"))
-        elif np.allclose(ks, -1, atol=1e-3):
-            found.append(Kind("sign", f"what comes back through {line} has the wrong sign"))
-        elif np.allclose(ks, 2, atol=1e-3):
-            found.append(Kind("double", f"what comes back through {line} is counted twice"))
-        elif np.allclose(ks, ks[0], atol=1e-3):
-            found.append(Kind("factor", f"what comes back through {line} is {ks[0]:.4g} times what "
-                              "it should be"))
-        else:
-            right = [i for i, k in enumerate(ks) if abs(k - 1) < 1e-3]
-            found.append(Kind(*of_times(right, ks, line)))
+        text = statement(uses.derivatives, place)
+        kind = of_one_use(np.array([k for _, k in counted]), text, f"line {place.line}, {text}")
+        if kind is not None:
+            found.append(Kind(*kind, line=place.line))
     return found
 
 
-def of_times(right, ks, line):
-    """The name and the text of a gradient that is right for some of the times alone."""
-    zero = np.abs(ks) < 1e-3
-    if right == [0] and zero[1:].all():
-        return "assigned", (f"of {len(ks)} times that {line} is run, the first alone counts, the "
-                            "backward's last: assigned where it is to be added")
-    if right == [len(ks) - 1] and zero[:-1].all():
-        return "assigned", f"of {len(ks)} times that {line} is run, the last alone counts"
+def of_one_use(ks, text, line):
+    """(name, text) of what one use lacks, or has too often; ks: how often it counts, each time."""
+    if np.allclose(ks, 1, atol=1e-3):
+        return None
+    if np.allclose(ks, 0, atol=1e-3):
+        name = "output ignored" if text.startswith("return") else "missing term"
+        return name, f"nothing comes back through {line}"
+    if np.allclose(ks, -1, atol=1e-3):
+        return "sign", f"what comes back through {line} has the wrong sign"
+    if np.allclose(ks, 2, atol=1e-3):
+        return "double", f"what comes back through {line} is counted twice"
+    if np.allclose(ks, ks[0], atol=1e-3):
+        return "factor", f"what comes back through {line} is {ks[0]:.4g} times what it should be"
+    if not np.allclose(ks, np.round(ks), atol=1e-3):
+        return None
+    right = np.flatnonzero(np.abs(ks - 1) < 1e-3)
+    if len(right) == 1 and np.count_nonzero(np.round(ks)) == 1 and right[0] in (0, len(ks) - 1):
+        return "assigned", (f"of the {len(ks)} times that {line} is run, one alone counts: "
+                            "assigned where it is to be added")
     wrong = [i for i in range(len(ks)) if i not in right]
     return "wrong step", f"wrong for the times {wrong} of the {len(ks)} that {line} is run"
 
@@ -206,8 +204,5 @@ def statement(derivatives, place):
     """The statement of the forward that a use stands in, as it is written."""
     same = [one for one in derivatives.places if one.line == place.line and one.name
             and one.file == place.file and one.kind in ("assign", "update", "part")]
-    try:
-        text = linecache.getline(place.file, place.line).split("#")[0].strip()
-    except OSError:
-        text = ""
+    text = linecache.getline(place.file, place.line).split("#")[0].strip()
     return text or (same[0].text if same else place.text)
