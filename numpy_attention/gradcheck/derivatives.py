@@ -27,7 +27,7 @@ class Derivatives:
         self.values = counting.values
         self.shapes = {number: [None if one is None else one.shape for one in values]
                        for number, values in self.values.items()}
-        self.known = {}
+        self.known: dict[tuple[int, int], tuple | None] = {}
         self.noise = 1e-15 * abs(self.loss) / STEP
 
     @property

@@ -61,7 +61,8 @@ class Comparison:
     def __init__(self, derivatives: Derivatives, values: list[Value], twins: dict[int, str]):
         self.derivatives = derivatives
         self.groups = []
-        self.of_parameters = {}         # {parameter: the values that its gradient had}
+        # {parameter: the values that its gradient had}
+        self.of_parameters: dict[str, list[Value]] = {}
         self.carrying = carrying(values, {place.name for place in derivatives.places})
         by_place: dict[Place, Group] = {}
         for value in values:

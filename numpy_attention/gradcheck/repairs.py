@@ -107,13 +107,12 @@ class Repairs:
         lines = {(one.file, one.line) for one in places}
         return self.sorted(k for k, edit in enumerate(self.edits) if line_of(edit) in lines)
 
-    def elsewhere(self, innocent, wrong):
+    def elsewhere(self, innocent, wrong, reach):
         """The numbers of all edits that may make the gradients of `wrong` right.
 
         Those of statements that have a part in all of these, and in no other, come first; those
-        of lines, {(file, line)}, that are innocent do not come at all.
+        of lines, {(file, line)}, that are innocent do not come at all. reach: as reach() gives it.
         """
-        reach = self.reach()
         first, then = [], []
         for k, edit in enumerate(self.edits):
             line = line_of(edit)

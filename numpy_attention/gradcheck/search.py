@@ -86,11 +86,15 @@ class Search:
         until = time.thread_time() + SECONDS_OF_EDITS
         innocent = {(place.file, place.line) for group in compared.groups
                     if compared.is_innocent(group) for place in group.places}
+        reach = self.repairs.reach()
         for group in compared.in_order():
-            edit = self.repairs.first(self.repairs.within(group.places), wrong, until)
+            places = [place for place in group.places
+                      if reach.get((place.file, place.line), set()) <= set(wrong)]
+            edit = self.repairs.first(self.repairs.within(places), wrong, until)
             if edit is not None:
                 return self.of_edit(edit, wrong, compared, group)
-        edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong), wrong, until)
+        edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong, reach), wrong,
+                                  until)
         if edit is not None:
             return self.of_edit(edit, wrong)
         return self.overwritten(wrong)
