@@ -40,6 +40,13 @@ def copied(value):
     return value
 
 
+def combined(function, *trees):
+    """function(array, …) of the arrays that stand at the same place of trees; None stays None."""
+    if isinstance(trees[0], (list, tuple)):
+        return type(trees[0])(combined(function, *items) for items in zip(*trees))
+    return None if trees[0] is None else function(*trees)
+
+
 def random_like(value, rng):
     if isinstance(value, tuple):
         return tuple(random_like(item, rng) for item in value)

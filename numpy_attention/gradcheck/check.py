@@ -26,13 +26,16 @@ from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, expect_epsilon,
                                                    relative_errors)
+from numpy_attention.gradcheck.hidden import expect_causal
+from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.report import GradientError, Report, line_of, told
 from numpy_attention.gradcheck.rewriting import line_that_stops
+from numpy_attention.gradcheck.verdict import LawReport, with_laws
 from numpy_attention.module import Module
 
 
 def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE,
-              epsilon=EPSILON, title=None):
+              epsilon=EPSILON, title=None, causal=None):
     """Check the gradients of all parameters of a Module and of all float inputs; → Report.
 
     target: a Module (float64), or None for a function without parameters.
@@ -58,8 +61,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
     check = Check(target, [copied(value) for value in inputs], forward, backward,
-                  title or type(target).__name__, tolerance, epsilon)
+                  title or type(target).__name__, tolerance, epsilon, causal)
     check.draw(rng)
+    expect_causal(check)
     return check.compare()
 
 
@@ -74,6 +78,7 @@ class Check:
     title: str
     tolerance: float = TOLERANCE
     epsilon: float = EPSILON
+    causal: int | None = None
     upstream: list = field(default_factory=list)
 
     @property
@@ -141,6 +146,9 @@ class Check:
 
     def compare(self):
         """→ the Report of a backward pass that is right. GradientError: it is not."""
+        broken = broken_conditions(self)
+        if broken:
+            raise GradientError(LawReport(self.title, laws=broken))
         analytic, _ = self.gradients()
         noise = ROUNDING * abs(self.loss()) / self.epsilon
         if not np.isfinite(noise):
@@ -152,7 +160,10 @@ class Check:
         for name in numeric:
             report.add(name, analytic[name], numeric[name])
         if report.wrong:
-            raise GradientError(told(report, self))
+            told(report, self)
+        broken = broken_laws(self)
+        if report.wrong or broken:
+            raise GradientError(with_laws(report, broken))
         return report
 
 
