@@ -18,7 +18,8 @@ def outputs_of(forward, inputs):
     """What forward gives. TypeError: not (output, …, cache), outputs being arrays, tuples, None."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
-        raise TypeError(f"forward gives {given(found)}: expected a tuple (output, …, cache)")
+        raise TypeError(f"forward gives {given(found)}: expected a tuple (output, …, cache), "
+                        "so end it with: return y, cache")
     for output in found[:-1]:
         if not is_tree(output):
             raise TypeError(f"forward gives {given(output)}: expected arrays of numbers, tuples of "

@@ -21,16 +21,19 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention.arguments import expect_function, expect_generator, expect_number
+from numpy_attention.arguments import expect_generator, expect_number
 from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, expect_epsilon,
                                                    relative_errors)
+from numpy_attention.gradcheck.faults import (expect_elements, expect_passes, gradients_of_inputs,
+                                              warn_of_numbers)
 from numpy_attention.gradcheck.hidden import expect_causal
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.report import GradientError, Report, line_of, told
 from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.verdict import LawReport, with_laws
+from numpy_attention.gradcheck.watching import arrays_within
 from numpy_attention.module import Module
 
 
@@ -56,14 +59,14 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     expect_epsilon(epsilon)
     forward = getattr(target, "forward", None) if forward is None else forward
     backward = getattr(target, "backward", None) if backward is None else backward
-    expect_function("forward", forward, "a function, or a target that has one")
-    expect_function("backward", backward, "a function, or a target that has one")
+    expect_passes(target, forward, backward)
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
     check = Check(target, [copied(value) for value in inputs], forward, backward,
                   title or type(target).__name__, tolerance, epsilon, causal)
     check.draw(rng)
     expect_causal(check)
+    warn_of_numbers(check, 3)
     return check.compare()
 
 
@@ -101,7 +104,7 @@ class Check:
 
     def draw(self, rng):
         """Draw what the outputs are weighed with."""
-        self.variables
+        expect_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         with self.named("forward"):
             *outputs, _ = outputs_of(self.forward, self.inputs)
         self.upstream = [random_like(output, rng) for output in outputs]
@@ -116,8 +119,6 @@ class Check:
         grad = None if self.model is None else self.model.zeros_like()
         with self.named("backward"):
             dinputs = self.backward(*map(copied, self.upstream), cache, grad)
-        if len(self.inputs) == 1 or not isinstance(dinputs, tuple):
-            dinputs = (dinputs,)
         found = {} if self.model is None else dict(grad.named_parameters())
         return found | self.of_inputs(dinputs), grad
 
@@ -136,13 +137,7 @@ class Check:
                 f"    {line_of(place)}") from error
 
     def of_inputs(self, dinputs):
-        given = dict(float_arrays(list(dinputs), "input"))
-        expected = dict(float_arrays(self.inputs, "input"))
-        if expected.keys() != given.keys():
-            raise GradientError(f"backward returns gradients for {sorted(given)}, "
-                                f"expected {sorted(expected)}: "
-                                "one for each float input, in order, None for the others")
-        return given
+        return gradients_of_inputs(dinputs, self.inputs)
 
     def compare(self):
         """→ the Report of a backward pass that is right. GradientError: it is not."""

@@ -5,6 +5,7 @@ import numpy as np
 from numpy_attention.gradcheck.arrays import copied
 from numpy_attention.gradcheck.trial import Broken, differing, forward_of, listed, names_of
 from numpy_attention.gradcheck.watching import arrays_within
+from numpy_attention.shapes import expect_whole
 
 NOTHING = 1e-9          # of an output, that rounding may change
 ADVICE = ("  a hidden word's score is −∞ before the softmax, a hidden step keeps its state; where "
@@ -150,13 +151,14 @@ def steps(outputs, check, which):
 
 
 def expect_causal(check):
-    """Refuse an axis of time that the first input, or all outputs, do not have. ValueError."""
+    """Refuse an axis of time that the first input, or all outputs, do not have. ValueError,
+    TypeError."""
     if check.causal is None:
         return
+    expect_whole("causal", check.causal, 0)
     first = check.inputs[0] if check.inputs else None
     if not isinstance(first, np.ndarray) or first.ndim <= check.causal:
         raise ValueError(f"causal = {check.causal}: the first input has no such axis of time")
-    outputs, _ = forward_of(check, copied(check.inputs))
-    if not steps(dict(arrays_within(outputs, "output")), check, slice(None)):
+    if not steps(outputs_at(check, copied(check.inputs)), check, slice(None)):
         raise ValueError(f"causal = {check.causal}: no output has on this axis the "
                          f"{first.shape[check.causal]} steps of the first input")
