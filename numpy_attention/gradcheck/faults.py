@@ -27,7 +27,7 @@ class NotAParameter(UserWarning):
 
 
 def expect_passes(target, forward, backward):
-    """Refuse a target that cannot be called, and says which of the two passes it lacks. TypeError."""
+    """Refuse a target that lacks one of the two passes. TypeError: says which, and what to do."""
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}: expected an object of it, or None")
     if isinstance(target, Module) and not is_dataclass(target):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import copied
+from numpy_attention.gradcheck.leaks import leak
 from numpy_attention.gradcheck.trial import Broken, differing, forward_of, listed, names_of
 from numpy_attention.gradcheck.watching import arrays_within
 from numpy_attention.shapes import expect_whole
@@ -26,7 +27,7 @@ def masked_unread(check):
     for mask in masks_of(check):
         texts = broken_by(check, mask)
         if texts and (broken_by(check, ~mask) or not claims(~mask)):
-            found.append(Broken("mask forward", "\n".join([*texts, ADVICE])))
+            found.append(Broken("mask forward", "\n".join([*texts, ADVICE]), place(check, mask)))
     return found
 
 
@@ -71,6 +72,14 @@ def violations(check, mask, hidden):
     if wrong:
         texts.append(f"{listed(wrong)} changes with what the mask hides of {listed(moved)}")
     return texts
+
+
+def place(check, mask):
+    inputs = copied(check.inputs)
+    for _, array in arrays_within(list(inputs), "input"):
+        move(array, ~mask, mask.shape)
+    return leak(lambda: forward_of(check, copied(check.inputs)),
+                lambda: forward_of(check, inputs), mask)
 
 
 def outputs_at(check, inputs):

@@ -42,7 +42,7 @@ def not_finite(check, fill, places):
 @contextlib.contextmanager
 def emptied(fill, places):
     """np.empty and np.empty_like fill their floats with fill(place of the call), for a while."""
-    kept = np.empty, np.empty_like
+    kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 
     def filling(make):
         def made(*arguments, **options):
@@ -55,8 +55,10 @@ def emptied(fill, places):
             return array
         return made
 
-    np.empty, np.empty_like = map(filling, kept)
     try:
+        for name, make in kept.items():
+            setattr(np, name, filling(make))
         yield
     finally:
-        np.empty, np.empty_like = kept
+        for name, make in kept.items():
+            setattr(np, name, make)

@@ -75,13 +75,17 @@ def lines_of(work, happened):
     first among them}.
     """
     tracer = Tracer(happened)
+    traced(work, tracer)
+    return tracer.found
+
+
+def traced(work, tracer):
     before = sys.gettrace()
     sys.settrace(tracer.called)
     try:
         work()
     finally:
         sys.settrace(before)
-    return tracer.found
 
 
 class Tracer:
