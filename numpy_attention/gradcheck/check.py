@@ -28,10 +28,12 @@ from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE,
                                                    relative_errors)
 from numpy_attention.gradcheck.faults import (expect_elements, expect_passes, gradients_of_inputs,
                                               warn_of_numbers)
+from numpy_attention.gradcheck.given import first_nan
 from numpy_attention.gradcheck.hidden import expect_causal
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.report import GradientError, Report, line_of, told
 from numpy_attention.gradcheck.rewriting import line_that_stops
+from numpy_attention.gradcheck.trial import told_of
 from numpy_attention.gradcheck.verdict import LawReport, with_laws
 from numpy_attention.gradcheck.watching import arrays_within
 from numpy_attention.module import Module
@@ -147,8 +149,10 @@ class Check:
         analytic, _ = self.gradients()
         noise = ROUNDING * abs(self.loss()) / self.epsilon
         if not np.isfinite(noise):
+            place = first_nan(self)
+            where = f"; NaN comes first from {told_of(place)}" if place else ""
             raise ValueError(f"{self.title}: the outputs are not finite, so no difference can be "
-                             "taken: give inputs on which they are")
+                             f"taken: give inputs on which they are{where}")
         numeric = {name: differences.numeric_gradient(self.loss, array, self.epsilon)
                    for name, array in self.variables.items()}
         report = Report(self.title, {}, self.tolerance, noise)

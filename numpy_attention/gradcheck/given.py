@@ -5,7 +5,7 @@ import numpy as np
 from numpy_attention.gradcheck.arrays import copied
 from numpy_attention.gradcheck.trial import (Broken, Unjudged, backward_of, differing, forward_of,
                                              listed, names_of, twin)
-from numpy_attention.gradcheck.watching import Watch, arrays_within, lines_of
+from numpy_attention.gradcheck.watching import Tracer, Watch, arrays_within, lines_of, traced
 
 
 def differentiated_stays(check):
@@ -86,3 +86,25 @@ def repeatable(check):
     return [Broken("random", f"forward gives another {listed(wrong)} when it is called again"
                    "\n  no difference can be taken: make the random generator anew, from one "
                    "seed, in every call, keep nothing between calls, and fill what np.empty gives")]
+
+
+# ---- nothing is NaN -----------------------------------------------------------------------------
+
+
+def first_nan(check):
+    """The Place in the forward after which an array of its own first holds NaN, or None."""
+    finder = FirstNaN()
+    with np.errstate(all="ignore"):
+        traced(lambda: forward_of(check, copied(check.inputs)), finder)
+    return finder.found.get("NaN")
+
+
+class FirstNaN(Tracer):
+    """Looks at the arrays of the function that runs."""
+
+    def __init__(self):
+        super().__init__(self.names)
+
+    def names(self):
+        arrays = [one for one in self.last[0].f_locals.values() if isinstance(one, np.ndarray)]
+        return ["NaN" for one in arrays if one.dtype.kind == "f" and np.isnan(one).any()]

@@ -25,9 +25,12 @@ class Broken:
         if self.place is None:
             return self.text
         what, _, advice = self.text.partition("\n")
-        lines = [f"{what}, line {self.place.line} of {Path(self.place.file).name}, "
-                 f"{self.place.function}", f"    {self.place.text}", advice]
+        lines = [f"{what}, {told_of(self.place)}", f"    {self.place.text}", advice]
         return "\n".join(filter(None, lines))
+
+
+def told_of(place):
+    return f"line {place.line} of {Path(place.file).name}, {place.function}"
 
 
 class Unjudged(Exception):
