@@ -13,6 +13,7 @@ A layer passes when every element of every gradient has relative error
 
 What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held against it. All
 gradients are compared before anything is said; where some are wrong, `search` looks for the line.
+Right gradients must keep the laws of `laws` too, which cost a dozen passes, not one an element.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ from numpy_attention.gradcheck.report import GradientError, Report, line_of, tol
 from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.trial import told_of
 from numpy_attention.gradcheck.verdict import LawReport, with_laws
-from numpy_attention.gradcheck.watching import arrays_within
+from numpy_attention.gradcheck.watching import Watch, arrays_within
 from numpy_attention.module import Module
 
 
@@ -51,10 +52,15 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     backward(doutput, …, cache, grad) → the inputs' gradients, one, or a tuple in the order of the
     inputs, None for an input that is no float array; default target.backward.
     Both must draw the same random numbers at every call.
+    causal: the axis of time in the first input and in outputs of as many steps, none of which may
+    read a later step of that input; None: nothing is known of time.
 
     Raises GradientError where gradients are wrong: which are right and which wrong, the first line
-    that goes wrong where the source can be traced, and what kind of mistake it looks like;
-    TypeError for anything that is not float64; ValueError for outputs that are not finite.
+    that goes wrong where the source can be traced, and what kind of mistake it looks like; and
+    where a law is broken that no difference shows (`laws`): its report.laws say which, and the
+    line. TypeError for anything that is not float64, and for a target without the two passes;
+    ValueError for arrays without elements, NaN, and outputs that are not finite.
+    Warns (NotAParameter) of a float in a reader's own Module that the forward computes with.
     """
     expect_generator(rng)
     expect_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
@@ -107,8 +113,10 @@ class Check:
     def draw(self, rng):
         """Draw what the outputs are weighed with."""
         expect_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
+        held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
         with self.named("forward"):
             *outputs, _ = outputs_of(self.forward, self.inputs)
+        held.restore()
         self.upstream = [random_like(output, rng) for output in outputs]
 
     def loss(self):
@@ -146,13 +154,13 @@ class Check:
         broken = broken_conditions(self)
         if broken:
             raise GradientError(LawReport(self.title, laws=broken))
-        analytic, _ = self.gradients()
         noise = ROUNDING * abs(self.loss()) / self.epsilon
         if not np.isfinite(noise):
             place = first_nan(self)
             where = f"; NaN comes first from {told_of(place)}" if place else ""
             raise ValueError(f"{self.title}: the outputs are not finite, so no difference can be "
                              f"taken: give inputs on which they are{where}")
+        analytic, _ = self.gradients()
         numeric = {name: differences.numeric_gradient(self.loss, array, self.epsilon)
                    for name, array in self.variables.items()}
         report = Report(self.title, {}, self.tolerance, noise)

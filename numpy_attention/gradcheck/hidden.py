@@ -97,14 +97,15 @@ def visible(outputs, mask):
 def move(array, where, shape):
     """Change an input in place at positions (…, …) of its first two axes; → whether it has them.
 
-    Integers take each other's places: they may be ids, of which no other need exist.
+    An integer becomes the next that occurs: it may be an id, of which no other need exist.
     """
     if array.shape[:2] != shape or array.dtype.kind not in "fiu":
         return False
     if array.dtype.kind == "f":
         array[where] = 2 - 1.3 * array[where]
     else:
-        array[where] = np.flip(array)[where]
+        ids, number = np.unique(array, return_inverse=True)
+        array[where] = ids[(number.reshape(array.shape) + 1) % len(ids)][where]
     return True
 
 

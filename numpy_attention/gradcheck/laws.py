@@ -23,7 +23,7 @@ from numpy_attention.gradcheck.trial import (Broken, Unjudged, backward_of, copi
                                              differing, forward_of, gradients_of, in_twin, listed,
                                              twin)
 from numpy_attention.gradcheck.unwritten import all_written
-from numpy_attention.gradcheck.watching import lines_of
+from numpy_attention.gradcheck.watching import lines_of, with_text
 
 # of two upstreams, and large enough that a clipped gradient shows
 FIRST, SECOND = 100.0, -3.0
@@ -44,7 +44,7 @@ def twice_doubles(check):
         place = line_that_stops(why.__cause__)
         return [Broken("cache", "backward can be called only once with a cache: then it stops with "
                        f"{type(why.__cause__).__name__}: {why.__cause__}"
-                       "\n  leave in the cache what is there", place)]
+                       "\n  leave in the cache what is there", place and with_text(place))]
     twice = in_twin(grad)
     wrong = differing(twice, {name: 2 * array for name, array in once.items()}, check.tolerance)
     assigned = [name for name in wrong if name not in differing(twice, once, check.tolerance)]

@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import numpy as np
@@ -129,6 +130,11 @@ def nearest(frame):
 
 def place_of(frame, line):
     code = frame.f_code
-    text = linecache.getline(code.co_filename, line).split("#")[0].strip()
-    return Place(getattr(code, "co_qualname", code.co_name), code.co_filename, line, "line", "",
-                 text)
+    return with_text(Place(getattr(code, "co_qualname", code.co_name), code.co_filename, line,
+                           "line", "", ""))
+
+
+def with_text(place):
+    """The same Place with its line as it is written."""
+    text = linecache.getline(place.file, place.line).split("#")[0].strip()
+    return replace(place, text=text)

@@ -286,15 +286,20 @@ class Dot(Module):
         e = self.masked(e, mask)
         alpha = np.exp(e - e.max(1, keepdims=True))
         alpha /= alpha.sum(1, keepdims=True)                    # (B, S)
-        return np.einsum("bs,bsd->bd", alpha, values), alpha, (q, p, values, alpha)
+        return np.einsum("bs,bsd->bd", alpha, values), alpha, (
+            q, p, values, alpha, mask)
 
     def masked(self, e, mask):
         return np.where(mask, e, -np.inf)
 
+    def flowing(self, de, mask):
+        return de
+
     def backward(self, dc, dalpha, cache, grad):
-        q, p, values, alpha = cache
+        q, p, values, alpha, mask = cache
         dalpha = dalpha + np.einsum("bd,bsd->bs", dc, values)
         de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
+        de = self.flowing(de, mask)
         dvalues = alpha[:, :, None] * dc[:, None] + de[:, :, None] * p[:, None]
         dp = np.einsum("bs,bsd->bd", de, values)
         grad.W += q.T @ dp
@@ -324,6 +329,9 @@ class NothingToRead(Dot):
     def masked(self, e, mask):
         return np.where(mask, e, -1e9)
 
+    def flowing(self, de, mask):
+        return np.where(mask, de, 0)
+
 
 MASK = np.array([[1, 1, 1, 1], [1, 1, 0, 1], [1, 0, 0, 0]], bool)
 
@@ -344,7 +352,7 @@ def test_words_that_are_not_hidden(rng, kind):
 def test_the_line_where_the_mask_is_missing(rng):
     law, _ = one(rng, *asked(rng, Unmasked), MASK)
     # the last that keeps hidden words apart, where the mask is at hand
-    assert law.place.text == "e = self.masked(e, mask)"
+    assert law.place.text == 'e = np.einsum("bd,bsd->bs", p, values)'
     assert law.place.function.endswith("forward")
 
 
@@ -421,7 +429,7 @@ def test_hidden_steps(rng):
 
 
 def test_hidden_ids(rng):
-    """Integers take each other's places, so that no id comes from nowhere."""
+    """Integers become others that occur, so that no id comes from nowhere."""
     table = rng.standard_normal((3, 2))
     ids = np.array([[0, 2, 1, 1], [2, 0, 0, 1], [1, 1, 2, 0]])
 
@@ -474,7 +482,8 @@ def test_the_future_of_ids(rng):
 
 @pytest.mark.parametrize("causal, error, words", [
     (3, ValueError, "the first input has no such axis of time"),
-    (-1, ValueError, "causal"), (True, TypeError, "causal"), (0.5, TypeError, "causal")])
+    (-1, ValueError, "causal = -1"), (True, ValueError, "causal = True"),
+    (0.5, ValueError, "causal = 0.5")])
 def test_an_axis_of_time_that_is_none(rng, causal, error, words):
     with pytest.raises(error, match=words):
         gradcheck(None, rng.standard_normal((2, 5, 3)), rng=rng, causal=causal, **window(0))
