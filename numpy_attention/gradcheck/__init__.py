@@ -10,5 +10,5 @@ from numpy_attention.gradcheck.drive import protocol, randomize
 from numpy_attention.gradcheck.faults import NotAParameter
 from numpy_attention.gradcheck.report import GradientError, Report
 
-__all__ = ["EPSILON", "GradientError", "NotAParameter", "Report", "TOLERANCE", "expect_epsilon", "gradcheck",
-           "numeric_gradient", "protocol", "randomize", "relative_errors"]
+__all__ = ["EPSILON", "GradientError", "NotAParameter", "Report", "TOLERANCE", "expect_epsilon",
+           "gradcheck", "numeric_gradient", "protocol", "randomize", "relative_errors"]
