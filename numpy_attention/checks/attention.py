@@ -33,6 +33,17 @@ def attention(rng, dtype, create, queries=Q):
     return Case(layer, inputs, forward, backward)
 
 
+def without_queries(rng, dtype, create):
+    """The same for an attention that does not look at them."""
+    case = attention(rng, dtype, create, queries=0)
+    queries, values = case.inputs
+
+    def backward(*upstream):
+        _, dvalues = case.backward(*upstream)
+        return dvalues
+    return Case(case.target, (values,), partial(case.forward, queries), backward)
+
+
 def contexts_only(rng, dtype, create):
     """The same where the loss does not read the weights: dweights is None."""
     case = attention(rng, dtype, create)
@@ -154,10 +165,10 @@ def history(rng, dtype, score, window=None):
     case = Case(layer, inputs, forward, layer.backward)
     contexts, weights, cache = case.forward(*inputs)
     dqueries, _, _ = layer.backward(contexts, weights, cache, layer.zeros_like())
-    return case if dqueries is not None else without_queries(case)
+    return case if dqueries is not None else over_keys_alone(case)
 
 
-def without_queries(case):
+def over_keys_alone(case):
     """The same for a score that does not look at them."""
     queries, keys, values = case.inputs
 
@@ -178,7 +189,7 @@ def reader(rng, dtype, create, hidden, remembered=2):
     def forward(h):
         y, _, weights, cache = layer.forward(h, mask, memory)
         return y, weights, cache
-    return Case(layer, (array(rng, dtype, T, B, hidden),), forward, layer.backward)
+    return Case(layer, (array(rng, dtype, T, B, hidden),), forward, layer.backward, causal=0)
 
 
 def key_value(roles, **settings):
@@ -195,7 +206,7 @@ CASES = {
     "ScaledDotProductAttention": scaled_dot,
     "MultiHeadAttention": multi_head_at_once,
     "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),
-    "FixedVector": partial(attention, create=fixed, queries=0),
+    "FixedVector": partial(without_queries, create=fixed),
     **history_cases(),
     "Combined window": partial(history, score=Combined, window=2),
     "KeyValueReader single": key_value(1, score="single", bias=True),

@@ -18,7 +18,8 @@ def outputs_of(forward, inputs):
     """What forward gives. TypeError: not (output, …, cache), outputs being arrays, tuples, None."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
-        raise TypeError(f"forward gives {given(found)}: expected a tuple (output, …, cache)")
+        raise TypeError(f"forward gives {given(found)}: expected a tuple (output, …, cache), "
+                        "so end it with: return y, cache")
     for output in found[:-1]:
         if not is_tree(output):
             raise TypeError(f"forward gives {given(output)}: expected arrays of numbers, tuples of "
@@ -38,6 +39,13 @@ def copied(value):
     if isinstance(value, np.ndarray):
         return np.array(value, order="C")
     return value
+
+
+def combined(function, *trees):
+    """function(array, …) of the arrays that stand at the same place of trees; None stays None."""
+    if isinstance(trees[0], (list, tuple)):
+        return type(trees[0])(combined(function, *items) for items in zip(*trees))
+    return None if trees[0] is None else function(*trees)
 
 
 def random_like(value, rng):

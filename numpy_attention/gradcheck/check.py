@@ -13,6 +13,7 @@ A layer passes when every element of every gradient has relative error
 
 What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held against it. All
 gradients are compared before anything is said; where some are wrong, `search` looks for the line.
+Right gradients must keep the laws of `laws` too, which cost a dozen passes, not one an element.
 """
 
 import contextlib
@@ -21,18 +22,25 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention.arguments import expect_function, expect_generator, expect_number
+from numpy_attention.arguments import expect_generator, expect_number
 from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, expect_epsilon,
                                                    relative_errors)
+from numpy_attention.gradcheck.faults import (expect_elements, expect_passes, gradients_of_inputs,
+                                              warn_of_numbers)
+from numpy_attention.gradcheck.given import first_nan
+from numpy_attention.gradcheck.hidden import expect_causal
+from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.passes import told_of
 from numpy_attention.gradcheck.report import GradientError, Report, line_of, told
 from numpy_attention.gradcheck.rewriting import line_that_stops
+from numpy_attention.gradcheck.watching import Watch, arrays_within
 from numpy_attention.module import Module
 
 
 def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE,
-              epsilon=EPSILON, title=None):
+              epsilon=EPSILON, title=None, causal=None):
     """Check the gradients of all parameters of a Module and of all float inputs; → Report.
 
     target: a Module (float64), or None for a function without parameters.
@@ -43,23 +51,29 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     backward(doutput, …, cache, grad) → the inputs' gradients, one, or a tuple in the order of the
     inputs, None for an input that is no float array; default target.backward.
     Both must draw the same random numbers at every call.
+    causal: the axis of time in the first input and in outputs of as many steps, none of which may
+    read a later step of that input; None: nothing is known of time.
 
     Raises GradientError where gradients are wrong: which are right and which wrong, the first line
-    that goes wrong where the source can be traced, and what kind of mistake it looks like;
-    TypeError for anything that is not float64; ValueError for outputs that are not finite.
+    that goes wrong where the source can be traced, and what kind of mistake it looks like; and
+    where a law is broken that no difference shows (`laws`): its report.laws say which, and the
+    line. TypeError for anything that is not float64, and for a target without the two passes;
+    ValueError for arrays without elements, NaN, and outputs that are not finite.
+    Warns (NotAParameter) of a float in a reader's own Module that the forward computes with.
     """
     expect_generator(rng)
     expect_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
     expect_epsilon(epsilon)
     forward = getattr(target, "forward", None) if forward is None else forward
     backward = getattr(target, "backward", None) if backward is None else backward
-    expect_function("forward", forward, "a function, or a target that has one")
-    expect_function("backward", backward, "a function, or a target that has one")
+    expect_passes(target, forward, backward)
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
     check = Check(target, [copied(value) for value in inputs], forward, backward,
-                  title or type(target).__name__, tolerance, epsilon)
+                  title or type(target).__name__, tolerance, epsilon, causal)
     check.draw(rng)
+    expect_causal(check)
+    warn_of_numbers(check, 3)
     return check.compare()
 
 
@@ -74,6 +88,7 @@ class Check:
     title: str
     tolerance: float = TOLERANCE
     epsilon: float = EPSILON
+    causal: int | None = None
     upstream: list = field(default_factory=list)
     twins: dict = field(default_factory=dict)       # {id of a twin's part: its name}
 
@@ -105,9 +120,11 @@ class Check:
 
     def draw(self, rng):
         """Draw what the outputs are weighed with."""
-        self.variables
+        expect_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
+        held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
         with self.named("forward"):
             *outputs, _ = outputs_of(self.forward, self.inputs)
+        held.restore()
         self.upstream = [random_like(output, rng) for output in outputs]
 
     def loss(self):
@@ -121,8 +138,6 @@ class Check:
         self.twins = {} if grad is None else {id(one): name for name, one in grad.modules()}
         with self.named("backward"):
             dinputs = self.backward(*map(copied, self.upstream), cache, grad)
-        if len(self.inputs) == 1 or not isinstance(dinputs, tuple):
-            dinputs = (dinputs,)
         found = {} if self.model is None else dict(grad.named_parameters())
         return found | self.of_inputs(dinputs), grad
 
@@ -141,32 +156,35 @@ class Check:
                 f"    {line_of(place)}") from error
 
     def of_inputs(self, dinputs):
-        given = dict(float_arrays(list(dinputs), "input"))
-        expected = dict(float_arrays(self.inputs, "input"))
-        if expected.keys() != given.keys():
-            raise GradientError(f"backward returns gradients for {sorted(given)}, "
-                                f"expected {sorted(expected)}: "
-                                "one for each float input, in order, None for the others")
-        return given
+        return gradients_of_inputs(dinputs, self.inputs)
 
     def compare(self):
         """→ the Report of a backward pass that is right. GradientError: it is not."""
+        broken = broken_conditions(self)
+        if broken:
+            raise GradientError(Report(self.title, laws=broken))
+        noise = ROUNDING * abs(self.loss()) / self.epsilon
+        if not np.isfinite(noise):
+            place = first_nan(self)
+            where = f"; NaN comes first from {told_of(place)}" if place else ""
+            raise ValueError(f"{self.title}: the outputs are not finite, so no difference can be "
+                             f"taken: give inputs on which they are{where}")
         analytic, stops = {}, ""
         try:
             analytic, _ = self.gradients()
         except GradientError as error:
             stops = str(error)
-        noise = ROUNDING * abs(self.loss()) / self.epsilon
-        if not np.isfinite(noise):
-            raise ValueError(f"{self.title}: the outputs are not finite, so no difference can be "
-                             "taken: give inputs on which they are")
         numeric = {name: differences.numeric_gradient(self.loss, array, self.epsilon)
                    for name, array in self.variables.items()}
         report = Report(self.title, {}, self.tolerance, noise, stops=stops)
         for name in numeric:
             report.add(name, analytic.get(name), numeric[name])
         if report.wrong:
-            raise GradientError(told(report, self))
+            told(report, self)
+        if not report.is_explained:
+            report.laws = broken_laws(self)
+        if report.wrong or report.laws:
+            raise GradientError(report)
         return report
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from numpy_attention.arguments import expect_generator, expect_kind, expect_number
+from numpy_attention.gradcheck.faults import expect_attention
 from numpy_attention.module import Module
 
 
@@ -20,22 +21,27 @@ def randomize(module, rng, scale=0.5):
 
 
 def protocol(attention, mask):
-    """(forward, backward) that drive an attention's read and steps, for gradcheck; mask (B, S)."""
+    """(forward, backward) that drive an attention's read and steps, for gradcheck; mask (B, S).
+
+    TypeError: what lacks a method of an attention's.
+    """
+    expect_attention(attention)
+
     def forward(queries, values):
         """queries (T, B, Q), values (B, S, D) → contexts (T, B, D), weights (T, B, S), cache."""
         memory = attention.read(values, mask)
         steps = [attention.step(query, memory, t) for t, query in enumerate(queries)]
         contexts, weights, caches = zip(*steps)
-        return np.stack(contexts), np.stack(weights), (memory, caches)
+        return np.stack(contexts), np.stack(weights), (memory, caches, queries.shape)
 
     def backward(dcontexts, dweights, cache, grad):
-        memory, caches = cache
+        memory, caches, shape = cache
         dmemory = memory.gradient()
         dqueries = [attention.step_backward(dcontexts[t], dweights[t], caches[t], dmemory, grad)
                     for t in reversed(range(len(caches)))]
         dvalues = attention.read_backward(memory, dmemory, grad)
         if dqueries[0] is None:
-            return np.zeros(dcontexts.shape[:2] + (0,), dcontexts.dtype), dvalues
+            return np.zeros(shape, dcontexts.dtype), dvalues
         return np.stack(dqueries[::-1]), dvalues
 
     return forward, backward

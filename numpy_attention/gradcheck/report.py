@@ -9,6 +9,7 @@ import numpy as np
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
+from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.repairs import quiet
 from numpy_attention.gradcheck.search import Search
 
@@ -32,7 +33,8 @@ class GradientError(AssertionError):
 class Report:
     """The gradients of a check, by name: their largest relative errors, and what is found.
 
-    stops: why the backward pass gives none. declined: {function: why it could not be followed}.
+    stops: why the backward pass gives none. laws: those that are broken, of which differences say
+    nothing. declined: {function: why it could not be followed}.
     """
 
     title: str
@@ -45,6 +47,7 @@ class Report:
     kinds: list[list[Kind]] = field(default_factory=list)
     declined: dict[str, str] = field(default_factory=dict)
     stops: str = ""
+    laws: list[Broken] = field(default_factory=list)
 
     def add(self, name, analytic, numeric):
         """Compare one gradient, or None, with its central differences."""
@@ -69,8 +72,14 @@ class Report:
     def right(self):
         return [name for name, error in self.errors.items() if error < self.tolerance]
 
+    @property
+    def is_explained(self):
+        """Whether an edit of one line was found that makes everything right."""
+        return bool(self.findings) and self.findings[0].edit is not None and (
+            self.findings[0].follows == self.wrong)
+
     def __repr__(self):
-        if self.wrong:
+        if self.wrong or self.laws:
             return "\n".join(lines_of(self))
         width = max(map(len, self.errors))
         lines = [f"{self.title}: {len(self.errors)} gradients, "
@@ -123,9 +132,15 @@ def lines_of(report):
     wrong = report.wrong
     if report.stops:
         yield report.stops
+    elif not report.errors:
+        yield f"{report.title}: no gradient can be compared"
+    elif not wrong:
+        yield (f"{report.title}: every gradient agrees with its central differences; what they "
+               "cannot see is broken")
     else:
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
+    yield from map(str, report.laws)
     for finding, kinds in zip(report.findings, report.kinds):
         yield from of_finding(finding, kinds, report)
     explained = {name for finding in report.findings for name in finding.follows}
