@@ -228,7 +228,38 @@ def test_a_gradient_that_is_clipped(rng):
             return super().backward(np.clip(dy, -20, 20), cache, grad)
 
     law, message = one(rng, *squash(rng, Clipped))
-    assert law.kind == "factor" and "not linear in its upstream: W, input[0]\n" in message
+    assert law.kind == "factor" and law.place is None
+    assert "not linear in its upstream: W, input[0]\n" in message
+
+
+def test_an_upstream_that_is_not_looked_at(rng):
+    """With an upstream of 1, which a loss has, every gradient is right."""
+    layer, x = squash(rng)
+
+    def forward(x):
+        y, cache = layer.forward(x)
+        return y.sum(), cache
+
+    check = Check(layer, [x], forward, lambda dloss, cache, grad: layer.backward(1, cache, grad),
+                  "Squash", upstream=[1.0])
+    law, = broken_laws(check)
+    assert law.kind == "output ignored"
+    assert "gives the same W, input[0] whatever its upstream is" in law.text
+
+
+def test_floats_in_integers(rng):
+    layer, x = squash(rng)
+
+    def backward(dy, cache, grad):
+        x, y = cache
+        da = np.zeros(dy.shape, int)
+        da[...] = dy * (1 - y**2)
+        return layer.backward(da / (1 - y**2), cache, grad)
+
+    check = Check(layer, [x], layer.forward, backward, "Squash", upstream=[np.full((4, 2), 9.0)])
+    law, = broken_laws(check)
+    assert law.kind == "dtype" and law.place.text == "da = np.zeros(dy.shape, int)"
+    assert law.text.startswith("a small upstream is lost: W, input[0] is 0 then\n")
 
 
 # ---- memory that nobody wrote -------------------------------------------------------------------
