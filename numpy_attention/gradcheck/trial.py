@@ -96,9 +96,10 @@ def differing(found, wanted, tolerance):
 def names_of(function):
     """What a function calls its arguments, [] where that cannot be told."""
     try:
-        return list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
+    return [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
 
 
 def listed(names):

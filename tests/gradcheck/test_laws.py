@@ -9,6 +9,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck, protocol, random
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.hidden import masks_of
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.trial import differing, names_of
 from numpy_attention.module import Array, Module
 
 EMPTY = np.empty, np.empty_like
@@ -47,6 +48,20 @@ def one(rng, target, *inputs, **passes):
     laws, message = told(rng, target, *inputs, **passes)
     assert len(laws) == 1
     return laws[0], message
+
+
+def test_which_arrays_differ():
+    """By more than the tolerance of their largest value; of zeros, of all arrays' largest."""
+    wanted = {"a": np.array([100.0, 0.0]), "rounding": np.zeros(2), "none": np.ones((0, 2))}
+    found = {"a": np.array([100.0, 9e-5]), "rounding": np.full(2, 9e-11), "none": np.ones((0, 2))}
+    assert differing(found, wanted, 1e-6) == []
+    found["rounding"][1] = 2e-10
+    assert differing(found, wanted, 1e-6) == ["rounding"]
+    found["a"][1] = np.nan
+    assert differing(found, wanted, 1e-6) == ["a", "rounding"]
+    found["a"][1] = -2e-4
+    assert differing(found, wanted, 1e-6) == ["a", "rounding"]
+    assert differing({}, {}, 1e-6) == []
 
 
 def test_a_right_layer_breaks_no_law(rng):
@@ -217,6 +232,11 @@ def test_a_cache_in_self(rng):
     law, message = one(rng, *squash(rng, Remembers))
     assert law.kind == "cache"
     assert "of an earlier cache: W, input[0]\n" in message and "keep none in self" in message
+
+
+def test_arguments_of_functions_that_tell_nothing():
+    assert names_of(lambda dy, cache, grad: None) == ["dy", "cache", "grad"]
+    assert names_of(lambda *given: None) == names_of(7) == names_of(max) == []
 
 
 # ---- linear in the upstream ---------------------------------------------------------------------
