@@ -7,7 +7,7 @@ import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck, protocol, randomize
 from numpy_attention.gradcheck.check import Check
-from numpy_attention.gradcheck.hidden import masks_of
+from numpy_attention.gradcheck.hidden import claims, masks_of
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.trial import differing, names_of
 from numpy_attention.module import Array, Module
@@ -414,6 +414,17 @@ def test_the_line_where_the_mask_is_missing(rng):
 ])
 def test_masks_that_are_kept(rng, kind, mask):
     assert gradcheck(*asked(rng, kind), mask, rng=rng).right
+
+
+def test_of_which_hidden_words_something_is_claimed():
+    """Not where nothing can be read, be sentences rows or columns."""
+    hidden_row = np.array([[1, 0, 1], [0, 0, 0]], bool)
+    beside, under = [[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1]]
+    assert [found.tolist() for found in claims(hidden_row)] == [beside, under]
+    assert [found.T.tolist() for found in claims(hidden_row.T)] == [under, beside]
+    assert [found.tolist() for found in claims(np.array([[1, 1], [0, 0]], bool))] == [[[0, 0],
+                                                                                       [1, 1]]]
+    assert claims(np.ones((2, 3), bool)) == claims(np.zeros((2, 3), bool)) == []
 
 
 def test_what_is_no_mask_says_nothing(rng):
