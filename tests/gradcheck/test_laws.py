@@ -183,6 +183,16 @@ def test_assigned_for_added(rng):
             grad.W[...] = x.T @ da
             return da @ self.W.T
 
+    class ARow(Squash):
+        def backward(self, dy, cache, grad):
+            x, y = cache
+            da = dy * (1 - y**2)
+            grad.W[1:] = x.T[1:] @ da
+            grad.W[:1] += x.T[:1] @ da
+            return da @ self.W.T
+
+    law, _ = one(rng, *squash(rng, ARow))
+    assert law.place.text == "grad.W[1:] = x.T[1:] @ da"
     law, message = one(rng, *squash(rng, Assigned))
     assert law.kind == "assigned" and law.place.text == "grad.W[...] = x.T @ da"
     assert "called twice, backward does not double grad.W: = for +=" in message
