@@ -14,7 +14,9 @@ from numpy_attention.gradcheck.rewriting import Place
 class Broken:
     """A law that is broken: what kind of mistake it is, in words, and the line, where it is known.
 
-    kind: "argument changed", "assigned", "cache", "factor", "unwritten", "mask forward", "future".
+    kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future"; of a
+    backward that is not linear "output ignored", "dtype" or "factor"; "random" where no two
+    forwards are the same.
     """
 
     kind: str
@@ -94,9 +96,10 @@ def differing(found, wanted, tolerance):
 def names_of(function):
     """What a function calls its arguments, [] where that cannot be told."""
     try:
-        return list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
+    return [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
 
 
 def listed(names):

@@ -7,8 +7,9 @@ import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck, protocol, randomize
 from numpy_attention.gradcheck.check import Check
-from numpy_attention.gradcheck.hidden import masks_of
+from numpy_attention.gradcheck.hidden import claims, masks_of
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.trial import differing, names_of
 from numpy_attention.module import Array, Module
 
 EMPTY = np.empty, np.empty_like
@@ -47,6 +48,20 @@ def one(rng, target, *inputs, **passes):
     laws, message = told(rng, target, *inputs, **passes)
     assert len(laws) == 1
     return laws[0], message
+
+
+def test_which_arrays_differ():
+    """By more than the tolerance of their largest value; of zeros, of all arrays' largest."""
+    wanted = {"a": np.array([100.0, 0.0]), "rounding": np.zeros(2), "none": np.ones((0, 2))}
+    found = {"a": np.array([100.0, 9e-5]), "rounding": np.full(2, 9e-11), "none": np.ones((0, 2))}
+    assert differing(found, wanted, 1e-6) == []
+    found["rounding"][1] = 2e-10
+    assert differing(found, wanted, 1e-6) == ["rounding"]
+    found["a"][1] = np.nan
+    assert differing(found, wanted, 1e-6) == ["a", "rounding"]
+    found["a"][1] = -2e-4
+    assert differing(found, wanted, 1e-6) == ["a", "rounding"]
+    assert differing({}, {}, 1e-6) == []
 
 
 def test_a_right_layer_breaks_no_law(rng):
@@ -168,6 +183,16 @@ def test_assigned_for_added(rng):
             grad.W[...] = x.T @ da
             return da @ self.W.T
 
+    class ARow(Squash):
+        def backward(self, dy, cache, grad):
+            x, y = cache
+            da = dy * (1 - y**2)
+            grad.W[1:] = x.T[1:] @ da
+            grad.W[:1] += x.T[:1] @ da
+            return da @ self.W.T
+
+    law, _ = one(rng, *squash(rng, ARow))
+    assert law.place.text == "grad.W[1:] = x.T[1:] @ da"
     law, message = one(rng, *squash(rng, Assigned))
     assert law.kind == "assigned" and law.place.text == "grad.W[...] = x.T @ da"
     assert "called twice, backward does not double grad.W: = for +=" in message
@@ -219,6 +244,11 @@ def test_a_cache_in_self(rng):
     assert "of an earlier cache: W, input[0]\n" in message and "keep none in self" in message
 
 
+def test_arguments_of_functions_that_tell_nothing():
+    assert names_of(lambda dy, cache, grad: None) == ["dy", "cache", "grad"]
+    assert names_of(lambda *given: None) == names_of(7) == names_of(max) == []
+
+
 # ---- linear in the upstream ---------------------------------------------------------------------
 
 
@@ -228,7 +258,38 @@ def test_a_gradient_that_is_clipped(rng):
             return super().backward(np.clip(dy, -20, 20), cache, grad)
 
     law, message = one(rng, *squash(rng, Clipped))
-    assert law.kind == "factor" and "not linear in its upstream: W, input[0]\n" in message
+    assert law.kind == "factor" and law.place is None
+    assert "not linear in its upstream: W, input[0]\n" in message
+
+
+def test_an_upstream_that_is_not_looked_at(rng):
+    """With an upstream of 1, which a loss has, every gradient is right."""
+    layer, x = squash(rng)
+
+    def forward(x):
+        y, cache = layer.forward(x)
+        return y.sum(), cache
+
+    check = Check(layer, [x], forward, lambda dloss, cache, grad: layer.backward(1, cache, grad),
+                  "Squash", upstream=[1.0])
+    law, = broken_laws(check)
+    assert law.kind == "output ignored"
+    assert "gives the same W, input[0] whatever its upstream is" in law.text
+
+
+def test_floats_in_integers(rng):
+    layer, x = squash(rng)
+
+    def backward(dy, cache, grad):
+        x, y = cache
+        da = np.zeros(dy.shape, int)
+        da[...] = dy * (1 - y**2)
+        return layer.backward(da / (1 - y**2), cache, grad)
+
+    check = Check(layer, [x], layer.forward, backward, "Squash", upstream=[np.full((4, 2), 9.0)])
+    law, = broken_laws(check)
+    assert law.kind == "dtype" and law.place.text == "da = np.zeros(dy.shape, int)"
+    assert law.text.startswith("a small upstream is lost: W, input[0] is 0 then\n")
 
 
 # ---- memory that nobody wrote -------------------------------------------------------------------
@@ -363,6 +424,17 @@ def test_the_line_where_the_mask_is_missing(rng):
 ])
 def test_masks_that_are_kept(rng, kind, mask):
     assert gradcheck(*asked(rng, kind), mask, rng=rng).right
+
+
+def test_of_which_hidden_words_something_is_claimed():
+    """Not where nothing can be read, be sentences rows or columns."""
+    hidden_row = np.array([[1, 0, 1], [0, 0, 0]], bool)
+    beside, under = [[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1]]
+    assert [found.tolist() for found in claims(hidden_row)] == [beside, under]
+    assert [found.T.tolist() for found in claims(hidden_row.T)] == [under, beside]
+    assert [found.tolist() for found in claims(np.array([[1, 1], [0, 0]], bool))] == [[[0, 0],
+                                                                                       [1, 1]]]
+    assert claims(np.ones((2, 3), bool)) == claims(np.zeros((2, 3), bool)) == []
 
 
 def test_what_is_no_mask_says_nothing(rng):

@@ -230,7 +230,10 @@ def test_a_mistake_is_wrong_or_stops_or_passes():
                                                                             "the batch")))
     assert verdict == "stopped" and message.startswith("ValueError: non-broadcastable")
     masked = next(m for m in KNOWN if m.name == "additive: mask forgotten in the softmax")
-    assert today.judge(masked) == ("passes", "")
+    verdict, message = today.judge(masked)
+    assert verdict == "wrong" and "weight of a word that the mask hides" in message
+    harmless = Mistake("gru: none", "dz = dnew * (h - n)", "dz = (h - n) * dnew", ("sign",))
+    assert today.judge(harmless) == ("passes", "")
 
 
 def test_a_table_of_counts():
