@@ -4,7 +4,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import copied
 from numpy_attention.gradcheck.passes import (Broken, Unjudged, backward_of, differing, forward_of,
-                                               listed, names_of, twin)
+                                              listed, names_of, twin)
 from numpy_attention.gradcheck.watching import Tracer, Watch, arrays_within, lines_of, traced
 
 

@@ -21,8 +21,8 @@ from numpy_attention.gradcheck.hidden import future_unread, masked_unread
 from numpy_attention.gradcheck.linear import linear_in_upstream
 from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.passes import (Broken, Unjudged, backward_of, copied_values,
-                                               differing, forward_of, gradients_of, in_twin, listed,
-                                               twin)
+                                              differing, forward_of, gradients_of, in_twin, listed,
+                                              twin)
 from numpy_attention.gradcheck.unwritten import all_written
 from numpy_attention.gradcheck.watching import lines_of, with_text
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import combined, copied
-from numpy_attention.gradcheck.trial import (Broken, backward_of, differing, forward_of,
-                                             gradients_of, listed, twin)
+from numpy_attention.gradcheck.passes import (Broken, backward_of, differing, forward_of,
+                                              gradients_of, listed, twin)
 from numpy_attention.gradcheck.watching import Tracer, traced
 
 # of two upstreams: large enough that a clipped gradient shows, small enough that a rounded one does

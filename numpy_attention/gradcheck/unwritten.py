@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import copied
 from numpy_attention.gradcheck.passes import (Broken, backward_of, forward_of, in_twin, listed,
-                                               twin)
+                                              twin)
 from numpy_attention.gradcheck.watching import arrays_within, nearest, place_of
 
 

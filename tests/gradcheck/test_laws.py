@@ -9,7 +9,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck, protocol, random
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.hidden import claims, masks_of
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
-from numpy_attention.gradcheck.trial import differing, names_of
+from numpy_attention.gradcheck.passes import differing, names_of
 from numpy_attention.module import Array, Module
 
 EMPTY = np.empty, np.empty_like
