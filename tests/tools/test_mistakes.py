@@ -10,7 +10,7 @@ from pathlib import Path
 import laws
 import numpy as np
 import pytest
-from mistakes import planting, today
+from mistakes import exam, planting
 from mistakes.kept_out import KEPT_OUT
 from mistakes.known import KNOWN
 from mistakes.planting import FILES, KINDS, Mistake, plant, right
@@ -19,7 +19,7 @@ from numpy_attention.checks.case import Case
 from numpy_attention.gradcheck import gradcheck
 
 MISTAKES = KNOWN + KEPT_OUT
-TODAY = Path(today.__file__)
+EXAM = Path(exam.__file__)
 
 # {file: (number of an input, places in it, outputs that do not depend on these places)}
 PADDING = {
@@ -172,8 +172,9 @@ def test_further_lines_are_right_where_the_table_says_so():
     assert also.lines() == {line_of(SIGN, text) for text in ("dz = dnew", "dn = dnew", "da_z = ")}
 
 
-def test_of_a_deleted_line_the_right_one_is_the_forward_line_that_lost_its_gradient():
-    assert LOST.lines() == {line_of(LOST, "r = sigmoid(a[:, :H]")}
+def test_of_a_deleted_line_the_forward_line_that_lost_its_gradient_is_right_and_those_beside():
+    gap = line_of(LOST, "dh_prev += da_z @ U_z.T")
+    assert LOST.lines() == {line_of(LOST, "r = sigmoid(a[:, :H]"), gap - 1, gap}
 
 
 def test_lines_behind_a_longer_change_are_counted_in_the_changed_file():
@@ -213,57 +214,84 @@ def test_a_planted_module_has_a_file_whose_lines_show(tmp_path):
 def test_without_a_folder_modules_stand_in_a_temporary_one_that_goes_with_the_process():
     code = "from mistakes.planting import right; print(right('gru').__file__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                          timeout=120, env={"PYTHONPATH": f"{TODAY.parents[1]}:{TODAY.parents[2]}"})
+                          timeout=120, env={"PYTHONPATH": f"{EXAM.parents[1]}:{EXAM.parents[2]}"})
     path = Path(done.stdout.strip())
     assert path.name == "right_gru.py" and not path.parent.exists()
     assert Path(right("gru").__file__).parent == Path(plant(SIGN).__file__).parent
     assert planting.RIGHT not in Path(right("gru").__file__).parents
 
 
-# ---- what the check says today -------------------------------------------------------------------
+# ---- what the check says -------------------------------------------------------------------------
 
 
-def test_a_mistake_is_wrong_or_stops_or_passes():
-    verdict, message = today.judge(SIGN)
-    assert verdict == "wrong" and message.startswith("PlainGRU: wrong gradient for")
-    verdict, message = today.judge(next(m for m in KNOWN if m.name.endswith("b_n not summed over "
-                                                                            "the batch")))
-    assert verdict == "stopped" and message.startswith("ValueError: non-broadcastable")
+def test_a_mistake_is_caught_with_its_line_and_its_kind():
+    answer = exam.judge(SIGN)
+    assert answer.caught and answer.message.startswith("PlainGRU: wrong gradient for")
+    assert (answer.line_of(SIGN), answer.kind_of(SIGN), answer.kind) == ("right", "right", "sign")
+    assert answer.seconds > 0
+
+
+def test_a_law_that_is_broken_is_what_is_said_first():
     masked = next(m for m in KNOWN if m.name == "additive: mask forgotten in the softmax")
-    verdict, message = today.judge(masked)
-    assert verdict == "wrong" and "weight of a word that the mask hides" in message
+    answer = exam.judge(masked)
+    assert "weight of a word that the mask hides" in answer.message
+    assert answer.kind == "mask forward" and answer.line_of(masked) == "right"
+
+
+def test_a_forward_that_stops_is_caught():
+    stops = next(m for m in KNOWN if m.name == "scaled_dot: np.dot in three dimensions")
+    answer = exam.judge(stops)
+    assert answer.caught and "forward stops in line" in answer.message and len(answer.lines) == 1
+
+
+def test_what_changes_nothing_passes():
     harmless = Mistake("gru: none", "dz = dnew * (h - n)", "dz = (h - n) * dnew", ("sign",))
-    assert today.judge(harmless) == ("passes", "")
+    answer = exam.judge(harmless)
+    assert not answer.caught
+    assert (answer.line_of(harmless), answer.kind_of(harmless)) == ("none", "none")
+
+
+def test_a_line_and_a_kind_may_be_wrong():
+    answer = exam.Answer(True, (1, 2), "axis")
+    assert (answer.line_of(SIGN), answer.kind_of(SIGN)) == ("wrong", "wrong")
+    assert exam.Answer(True, (1, *SIGN.lines())).line_of(SIGN) == "right"
 
 
 def test_a_table_of_counts():
-    lines = list(today.counts("half", ["a", "b", "a"], ["wrong", "passes", "wrong"]))
+    judged = [(SIGN, exam.Answer(True, tuple(SIGN.lines()), "sign")), (SIGN, exam.Answer(False)),
+              (LOST, exam.Answer(True, (1,), "axis"))]
+    lines = list(exam.counts("half", ["a", "b", "a"], judged))
     assert [text.split() for text in lines] == [
-        ["half", "number", "wrong", "stopped", "passes"],
-        ["a", "2", "2", "0", "0"], ["b", "1", "0", "0", "1"]]
+        ["half", "number", "caught", "line", "wrongly", "none", "kind"],
+        ["a", "2", "2", "1", "1", "0", "1"], ["b", "1", "0", "0", "0", "1", "0"]]
 
 
 def test_the_script_prints_the_chosen_files(monkeypatch, capsys):
-    verdicts = {SIGN: ("wrong", "a sign\n  suspect: a missing or extra term"), LOST: ("passes", "")}
+    answers = {SIGN: exam.Answer(True, tuple(SIGN.lines()), "sign", seconds=1.0),
+               LOST: exam.Answer(False, seconds=3.0)}
     other = Mistake("lstm: other", "", "", ("axis",))
-    monkeypatch.setattr(today, "KNOWN", (SIGN, other))
-    monkeypatch.setattr(today, "KEPT_OUT", (LOST,))
-    monkeypatch.setattr(today, "judge", verdicts.__getitem__)
-    today.main(["gru"])
+    monkeypatch.setattr(exam, "KNOWN", (SIGN, other))
+    monkeypatch.setattr(exam, "KEPT_OUT", (LOST,))
+    monkeypatch.setattr(exam, "judge", answers.__getitem__)
+    exam.main(["gru"])
     out = capsys.readouterr().out
-    assert out.splitlines()[0].split() == "gru: sign sign wrong a sign".split()
-    assert out.splitlines()[1].split() == "gru: lost missing term passes".split()
+    assert out.splitlines()[0].split() == "gru: sign sign caught right right sign".split()
+    assert out.splitlines()[1].split() == "gru: lost missing term passes none none".split()
     assert "kept out" in out and "lstm" not in out
-    assert out.endswith('1 of 2 noticed; "a missing or extra term" is what 1 are told\n')
-    today.main(["--known", "gru"])
+    assert out.endswith("seconds: median 3.0, longest 3.0\n")
+    exam.main(["--known", "gru"])
     out = capsys.readouterr().out
     assert "kept out" not in out and "gru: lost" not in out
+    exam.main(["--markdown", "gru"])
+    assert "| gru: sign | sign | yes | right | right | sign |" in capsys.readouterr().out
+    exam.main(["--counts", "gru"])
+    assert capsys.readouterr().out.split()[:3] == ["half", "number", "caught"]
     with pytest.raises(SystemExit):
-        today.main(["nothing"])
+        exam.main(["nothing"])
     assert "no file 'nothing': expected additive, " in capsys.readouterr().err
 
 
 def test_the_script_runs_by_its_path():
-    done = subprocess.run([sys.executable, str(TODAY), "--help"], capture_output=True, text=True,
-                          timeout=120, env={"PYTHONPATH": str(TODAY.parents[2])})
+    done = subprocess.run([sys.executable, str(EXAM), "--help"], capture_output=True, text=True,
+                          timeout=120, env={"PYTHONPATH": str(EXAM.parents[2])})
     assert done.returncode == 0 and "--known" in done.stdout
