@@ -194,7 +194,8 @@ class Comparison:
 
     def is_innocent(self, group):
         """Whether what is wrong of a group is made of what is wrong, and something is right."""
-        return group.state in ("right", "wrong") and any(group.fits) and all(
+        judged = group.state in ("right", "wrong") and not group.renamed
+        return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))
 
