@@ -57,6 +57,14 @@ def folders(text: str) -> tuple[str, ...]:
     return found
 
 
+def files(text: str) -> tuple[str, ...]:
+    """Files, with commas between them. ValueError: one of them is empty."""
+    found = tuple(text.split(","))
+    if not all(found):
+        raise ValueError(f"{shown(text)}: expected files such as mine.py,other.py")
+    return found
+
+
 def picture(text: str) -> str:
     """The name of a picture that can be written: told before the work that it is to show."""
     if os.path.splitext(text)[1].lower() not in (".png", ".pdf", ".svg"):

@@ -1,0 +1,30 @@
+"""Classes of a reader's own on the command line: FILE.py:CLASS where a name may stand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy_attention.names import names_code
+from numpy_attention.own.kinds import own_class
+from numpy_attention.runs.trained import Trained
+
+
+def with_own(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
+    """Settings with a class where they name code, whose file is run: the user has named it.
+
+    kinds: {setting: the kind of class that it takes}. Errors as `own_class` has them.
+    """
+    return {name: own_class(value, kinds[name]) if name in kinds and names_code(value) else value
+            for name, value in settings.items()}
+
+
+def brief_name(choice: str | type) -> str:
+    """A name without its file, to be part of a folder's name: "mine.py:Bilinear" → "Bilinear"."""
+    if isinstance(choice, type):
+        return choice.__name__
+    return choice.rpartition(":")[2]
+
+
+def words_for(trained: Trained) -> list[str]:
+    """The option that a command needs for this run: --code with the files of its own code."""
+    files = dict.fromkeys(str(one.code.path) for one in trained.own.values())
+    return ["--code", ",".join(files)] if files else []
