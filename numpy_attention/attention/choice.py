@@ -36,7 +36,7 @@ class AttentionChoice:
     ValueError: an unknown name, a score and a window that do not go together, a size below 1.
     """
 
-    attention: str = "dot"
+    attention: str | type = "dot"
     window: str = "global"
     width: int = 10
     backwards: bool = False
@@ -78,8 +78,8 @@ class AttentionChoice:
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
     """The attention that a decoder asks: one of these settings, or one that is made already.
 
-    attention: a name of `names.SCORES`, a class, or a Module on the protocol; settings: what else an
-    AttentionChoice takes; initial: initial values, by the names that a score's `create` has for
+    attention: a name of `names.SCORES`, a class, or a Module on the protocol; settings: what else
+    an AttentionChoice takes; initial: initial values, by the names that a score's `create` has for
     them.
 
     ValueError: a name, sizes or settings that do not fit.

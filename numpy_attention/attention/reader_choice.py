@@ -28,14 +28,14 @@ class ReaderChoice:
     attention: "single" or "combined" (Salton et al. 2017), "attention", "key-value",
     "key-value-predict" or "ngram" (Daniluk et al. 2017), or "projection", which has no past: the
     2-gram, a layer between state and words as every reader has it; or a HistoryAttention, a score
-    of one's own, whose reader has one role and no bias, as "attention" has. window: how far back it may
-    look. carried: states that it remembers from the batch before (of an N-gram model any number but
-    0 means order − 2). order: N of the N-gram model. activation: "tanh", or "linear" for none.
+    of one's own, whose reader has one role and no bias, as "attention" has. window: how far back it
+    may look. carried: states that it remembers from the batch before (of an N-gram model any number
+    but 0 means order − 2). order: N of the N-gram model. activation: "tanh", or "linear" for none.
 
     ValueError: an unknown name, numbers that cannot be.
     """
 
-    attention: str = "combined"
+    attention: str | type = "combined"
     window: int | None = None
     carried: int = 0
     order: int = 4

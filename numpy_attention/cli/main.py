@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from numpy_attention.cli import ranks, run_options, streams, training_options
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
-from numpy_attention.messages import EXPECTED, words_of
+from numpy_attention.cli.errors import words_for
 from numpy_attention.names import started
 
 ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
@@ -214,8 +214,8 @@ def heeding(signals: streams.Signals, arguments: Sequence[str] | None) -> int:
     except ImportError as error:
         return tell(f"a library cannot be loaded ({error}): install it, or leave it more memory",
                     known)
-    except EXPECTED as error:
-        return tell(words_of(error), known)
+    except Exception as error:
+        return tell(words_for(error), known)
     finally:
         streams.abandon_if_broken(sys.stdout)
 

@@ -48,7 +48,8 @@ class Code:
         try:
             compiled = compile(self.text, path, "exec", dont_inherit=True)
         except SyntaxError as error:
-            self._refuse(f"line {error.lineno} is no Python: {error.msg}")
+            line = f"line {error.lineno}" if error.lineno else "it"
+            self._refuse(f"{line} is no Python: {error.msg}")
         except (ValueError, OverflowError, RecursionError, MemoryError) as error:
             self._refuse(f"it is no Python: {error}")
         place = hashlib.sha256(path.encode("utf-8", "surrogatepass") + self.text).hexdigest()

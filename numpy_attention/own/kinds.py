@@ -48,11 +48,11 @@ def kind_of(one: type) -> str:
                              f" write {'them' if len(missing) > 1 else 'it'}")
     has = {kind: [name for name in names if callable(getattr(one, name, None))]
            for kind, names in METHODS.items()}
-    kind = next((kind for kind, names in METHODS.items() if len(has[kind]) == len(names)), None)
-    if kind is None:
+    whole = [kind for kind, names in METHODS.items() if len(has[kind]) == len(names)]
+    if not whole:
         raise ValueError(f"{one.__name__} is {lacking(has)}")
-    expect_part(one, kind)
-    return kind
+    expect_part(one, whole[0])
+    return whole[0]
 
 
 def lacking(has: dict[str, list[str]]) -> str:
@@ -98,13 +98,13 @@ def expect_create(one: type, offered: tuple[str, ...]) -> None:
                          f"has: give a default, or ask for some of {', '.join(offered)}")
 
 
-def required(create: Any) -> list[str]:
-    """The parameters of a `create` that have no default, but the first, the generator."""
+def required(function: Any, first: int = 1) -> list[str]:
+    """The parameters of a function that have no default, from `first` on: after the generator."""
     try:
-        parameters = list(signature(create).parameters.values())
+        parameters = list(signature(function).parameters.values())
     except (TypeError, ValueError):
         return []
-    return [one.name for one in parameters[1:] if one.default is Parameter.empty
+    return [one.name for one in parameters[first:] if one.default is Parameter.empty
             and one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
 
 
@@ -146,16 +146,19 @@ def only_one(code: Code, wanted: str | None) -> Any:
                 kind = wanted or LAYER          # to be told what it lacks, where it is the only one
             if wanted in (None, kind):
                 found.append(one)
-    if len(found) != 1:
-        raise ValueError(f"{code.name} has {len(found) or 'no'} classes to choose from: expected "
-                         f"{code.name}:NAME with one of {classes(code)}")
+    if not found:
+        raise ValueError(f"{code.name} has no class to take: expected a Module with the methods of "
+                         f"one of {', '.join(METHODS) if wanted is None else wanted}")
+    if len(found) > 1:
+        raise ValueError(f"{code.name} has {len(found)} classes to choose from: expected "
+                         f"{code.name}:NAME with one of {', '.join(one.__name__ for one in found)}")
     return found[0]
 
 
 def classes(code: Code) -> str:
     """The names of what a file defines, for a message."""
     names = [name for name, one in code.defined().items() if isclass(one)]
-    return ", ".join(names) or "the classes that it does not have yet"
+    return ", ".join(names) or "its classes, and it has none"
 
 
 def cases(code: Code) -> list[str]:

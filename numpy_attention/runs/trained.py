@@ -18,7 +18,7 @@ from numpy_attention.names import OPTIMIZERS, asked_for, find
 from numpy_attention.shapes import at_least
 from numpy_attention.own.code import Own
 from numpy_attention.runs.agreement import expect_agreement
-from numpy_attention.runs.own_code import by_name, confirmed, digests, keep, with_classes
+from numpy_attention.runs.own_code import confirmed, digests, keep, with_classes
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import (
     CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
@@ -129,7 +129,8 @@ class Trained:
         }
 
     @classmethod
-    def load(cls: type[One], folder: str | Path, code: Sequence[str | Path | type] | None = None) -> One:
+    def load(cls: type[One], folder: str | Path,
+             code: Sequence[str | Path | type] | None = None) -> One:
         """What was trained in a run's folder, with the parameters that its training keeps.
 
         code: files, or classes, of a reader's own that it was trained with. A run runs none by
