@@ -164,8 +164,8 @@ REPRODUCE = (Group("", (
     Option("results", "where the figures are recorded", default="results", metavar="FOLDER"),
 )),)
 COMPARE = (Group("", (
-    word("names", "translators' recipes of `reproduce --list`, or patterns: 'clauses-*'", "NAME",
-         "+"),
+    word("names", "translators' recipes of `reproduce --list`, or patterns: 'clauses-*'; or an "
+         "attention of your own, FILE.py:CLASS, in Luong's decoder", "NAME", "+"),
     Option("epochs", "passes through the text", whole(1), otherwise="the recipes' own"),
     Option("minutes", "stop each after so many minutes of training", positive),
     replace(SEED, only=[Against("seeds", "--seeds names them all")]),
