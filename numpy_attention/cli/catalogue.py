@@ -21,7 +21,7 @@ from numpy_attention.training.ranks import world
 
 
 def gradcheck(options: Namespace) -> int:
-    if any(map(names_code, options.names)):
+    if any(map(names_code, options.names or [])):
         return own_checks.in_a_child(options)
     refuse(options, "it is for a class of your own, FILE.py:CLASS", "seconds")
     names = checks_named(options.names or [""])

@@ -15,8 +15,9 @@ from numpy_attention.arguments import expect_kind
 from numpy_attention.messages import cut, shown
 from numpy_attention.paths import as_path, brief, existing_file, told
 
-# "mine.py:Bilinear", as a run keeps it: no folder, so that nothing is looked for anywhere
-NAME = re.compile(r"[^/\\:\0-\x1f\x7f]{1,100}\.py:[^\W\d]\w{0,99}")
+# "mine.py:Bilinear", as a run keeps it: no folder, so that nothing is looked for anywhere, and
+# nothing that a shell would take for more than a name
+NAME = re.compile(r"\w[\w.+-]{0,99}\.py:[^\W\d]\w{0,99}")
 MOST = 10**6        # bytes
 SHOWN = 8           # letters of a digest
 REASON = 200        # characters of what went wrong in the code
@@ -103,7 +104,8 @@ def read(path: str | Path) -> Code:
     if file.suffix != ".py":
         raise ValueError(f"{brief(file)}: expected a file whose name ends with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
-        raise ValueError(f"{brief(file)}: expected a file whose name is shorter, without : and \\")
+        raise ValueError(f"{brief(file)}: expected a file whose name has letters, digits, _, ., + "
+                         "and - alone, 103 at most")
     with told(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:

@@ -128,10 +128,10 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
     if not isclass(one):
         raise ValueError(f"{code.name}:{name} is no class: expected one of {classes(code)}")
     kind = kind_of(one)
-    if wanted not in (None, kind):
+    if wanted is not None and wanted != kind:
         other = "" if wanted not in BASES else (f": derive it from {BASES[wanted][0].__name__}, "
                                                 "or choose another")
-        raise ValueError(f"{code.name}:{one.__name__} is a {kind}, expected a {wanted}{other}")
+        raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}, expected {a(wanted)}{other}")
     return one
 
 
@@ -153,6 +153,10 @@ def only_one(code: Code, wanted: str | None) -> Any:
         raise ValueError(f"{code.name} has {len(found)} classes to choose from: expected "
                          f"{code.name}:NAME with one of {', '.join(one.__name__ for one in found)}")
     return found[0]
+
+
+def a(kind: str) -> str:
+    return f"{'an' if kind == ATTENTION else 'a'} {kind}"
 
 
 def classes(code: Code) -> str:

@@ -82,35 +82,40 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     """
     if not known:
         return {}
-    named = [] if code is None else listed("code", code, "files, or classes, of your own")
-    given = [as_code(one) for one in named]
-    return {name: found(name, digest, given, folder) for name, digest in known.items()}
+    given = [] if code is None else listed("code", code, "files, or classes, of your own")
+    candidates = [own_of(one) if isinstance(one, type) else read(one) for one in given]
+    return {name: found(name, known, candidates, folder) for name in known}
 
 
-def as_code(one: Any) -> Code | Own:
-    return own_of(one) if isinstance(one, type) else read(one)
-
-
-def found(name: str, digest: str, given: Iterable[Code | Own], folder: str | Path) -> Own:
-    """The class of this name among the code that is given."""
+def found(name: str, known: Mapping[str, str], candidates: Iterable[Code | Own],
+          folder: str | Path) -> Own:
+    """The class of this name among files and classes. ValueError: it is not, or has changed."""
     file, of_class = parted(name)
-    named = [one for one in given if name_of(one) in (file, name)]
+    named = [one for one in candidates if one.name in (file, name)]
     if not named:
-        raise ValueError(f"{folder} was trained with {name}, your own code, which a run never runs "
-                         f"by itself: look at the file, and give code = {file}")
+        files = dict.fromkeys(parted(one)[0] for one in known)
+        raise ValueError(f"{folder} was trained with {' and '.join(known)}, your own code, which a "
+                         f"run never runs by itself: look at it, and give code = {','.join(files)}")
     for one in named:
-        code = one if isinstance(one, Code) else one.code
-        if code.digest == digest:
-            kind = class_in(one, of_class) if isinstance(one, Code) else one.kind
-            return Own(name, code, kind)
-    raise ValueError(f"{file} has changed since {folder} was trained with it: SHA-256 "
-                     f"{digest[:SHOWN]}… then, {code.digest[:SHOWN]}… now. The training has kept "
-                     f"it as it was: look at it, and give code = {Path(folder) / file}, or train "
-                     "anew in another folder")
+        if isinstance(one, Own) and one.code.digest == known[name]:
+            return one
+        if isinstance(one, Code) and one.digest == known[name]:
+            return Own(name, one, class_in(one, of_class))
+    now = " and ".join(f"{digest_of(one)[:SHOWN]}…" for one in named)
+    raise ValueError(f"{file} is not as it was when {folder} was trained: SHA-256 "
+                     f"{known[name][:SHOWN]}… then, {now} now; {advice(file, known[name], folder)}")
 
 
-def name_of(one: Code | Own) -> str:
-    return one.name
+def digest_of(one: Code | Own) -> str:
+    return one.digest if isinstance(one, Code) else one.code.digest
+
+
+def advice(file: str, digest: str, folder: str | Path) -> str:
+    """What to do where a file has changed: the run may have kept it as it was."""
+    kept = Path(folder) / file
+    if kept.is_file() and read(kept).digest == digest:
+        return f"its training has kept it: look at it, and give code = {kept}"
+    return "give it as it was, or train anew in another folder"
 
 
 def keep(own: Mapping[str, Own], folder: Path) -> None:
