@@ -12,7 +12,7 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.figures import show_writers
-from numpy_attention.cli.own_code import brief_name, with_own, words_for
+from numpy_attention.cli.own_code import brief_name, with_own, code_option
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
     runs_of, say_next, training_of, voices, warn_of_unknown_words)
@@ -57,7 +57,7 @@ def train(options: Namespace) -> None:
         text = valid if split == "valid" else part_of(selection, split)[0]
         show_writers(measure(writer, text, writer.threads or 1) | {"split": split})
     say_next("generate", str(folder), "--prompt", prompt_from(valid, selection.form()),
-             *words_for(writer))
+             *code_option(writer))
 
 
 def text_to_train_on(options: Namespace) -> Selection:

@@ -24,7 +24,7 @@ def brief_name(choice: str | type) -> str:
     return choice.rpartition(":")[2]
 
 
-def words_for(trained: Trained) -> list[str]:
+def code_option(trained: Trained) -> list[str]:
     """The option that a command needs for this run: --code with the files of its own code."""
     files = dict.fromkeys(str(one.code.path) for one in trained.own.values())
     return ["--code", ",".join(files)] if files else []

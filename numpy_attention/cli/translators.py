@@ -11,7 +11,7 @@ import numpy as np
 from numpy_attention import metrics, plotting
 from numpy_attention.cli.figures import show_translators
 from numpy_attention.cli.options import LIMITS
-from numpy_attention.cli.own_code import brief_name, with_own, words_for
+from numpy_attention.cli.own_code import brief_name, with_own, code_option
 from numpy_attention.cli.run_options import BEAM
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, runs_of,
@@ -59,7 +59,7 @@ def train(options: Namespace) -> None:
         f"measures {len(pairs):,} pairs ({selection.splits[-1]})")
     show_translators(measure(translator, pairs, BEAM.default, translator.threads))
     say_next("translate", str(folder), selection.form().text(pairs[0].source),
-             *words_for(translator))
+             *code_option(translator))
 
 
 def text_to_train_on(options: Namespace) -> Selection:

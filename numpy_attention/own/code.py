@@ -46,6 +46,8 @@ class Code:
     def module(self) -> ModuleType:
         """What the file defines. ValueError: it is no Python, or stops; says in which line."""
         path = str(self.path.resolve())
+        if path in RUN and RUN[path].text == self.text:
+            return RUN[path].module
         try:
             compiled = compile(self.text, path, "exec", dont_inherit=True)
         except SyntaxError as error:
@@ -61,10 +63,11 @@ class Code:
         RUN[path] = self
         try:
             exec(compiled, module.__dict__)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:              # sys.exit() among others
             where = place_in_code(error) or self.name
+            del RUN[path], sys.modules[module.__name__]
+            if isinstance(error, KeyboardInterrupt):
+                raise
             self._refuse(f"{where} stops with {type(error).__name__}: {error}")
         finally:
             sys.path.pop()

@@ -24,6 +24,7 @@ METHODS = {
     MODEL: ("forward", "backward", "loss_and_grad"),
     LAYER: ("forward", "backward"),
 }
+NAMES = {name for names in METHODS.values() for name in names}
 # a base that has the rest, and the methods that it leaves to its subclass
 BASES: dict[str, tuple[type, tuple[str, ...]]] = {
     CELL: (Cell, ("_step", "_step_backward")),
@@ -100,10 +101,7 @@ def expect_create(one: type, offered: tuple[str, ...]) -> None:
 
 def required(function: Any, first: int = 1) -> list[str]:
     """The parameters of a function that have no default, from `first` on: after the generator."""
-    try:
-        parameters = list(signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return []
+    parameters = list(signature(function).parameters.values())
     return [one.name for one in parameters[first:] if one.default is Parameter.empty
             and one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
 
@@ -139,7 +137,7 @@ def only_one(code: Code, wanted: str | None) -> Any:
     """The class of the kind wanted, of a file that has no other. ValueError: the names of all."""
     found = []
     for one in code.defined().values():
-        if isclass(one) and issubclass(one, Module):
+        if isclass(one) and any(hasattr(one, name) for name in NAMES):
             try:
                 kind = kind_of(one)
             except ValueError:
@@ -147,8 +145,8 @@ def only_one(code: Code, wanted: str | None) -> Any:
             if wanted in (None, kind):
                 found.append(one)
     if not found:
-        raise ValueError(f"{code.name} has no class to take: expected a Module with the methods of "
-                         f"one of {', '.join(METHODS) if wanted is None else wanted}")
+        raise ValueError(f"{code.name} has no class to take: expected one with the methods of "
+                         f"{' or '.join(map(a, METHODS if wanted is None else [wanted]))}")
     if len(found) > 1:
         raise ValueError(f"{code.name} has {len(found)} classes to choose from: expected "
                          f"{code.name}:NAME with one of {', '.join(one.__name__ for one in found)}")

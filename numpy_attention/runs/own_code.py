@@ -24,11 +24,12 @@ def is_own(value: Any) -> bool:
     """{"mine.py:Bilinear": the SHA-256 of its file, …}, one digest for a file."""
     if not (isinstance(value, dict) and 0 < len(value) <= MOST):
         return False
+    if not all(isinstance(one, str) and DIGEST.fullmatch(one) for one in value.values()):
+        return False
     if not all(NAME.fullmatch(name) for name in value):
         return False
     files = {(parted(name)[0], digest) for name, digest in value.items()}
-    return (all(isinstance(one, str) and DIGEST.fullmatch(one) for one in value.values())
-            and len({file for file, _ in files}) == len(files))
+    return len({file for file, _ in files}) == len(files)
 
 
 OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", is_own)
