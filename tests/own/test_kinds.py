@@ -60,7 +60,8 @@ def test_another_kind_than_wanted(tmp_path):
     with pytest.raises(ValueError, match="mine.py:Mine is an attention, expected a score of a "
                                          "language model: derive it from HistoryAttention, or"):
         own_class(f"{path}:Mine", kinds.SCORE)
-    with pytest.raises(ValueError, match="has no class to take: expected one with the methods of a cell$"):
+    with pytest.raises(ValueError, match="no class to take: expected one with the methods of a "
+                                         "cell$"):
         own_class(path, kinds.CELL)
 
 

@@ -230,4 +230,3 @@ def test_arrays_of_another_class(folder, mine, tmp_path):
     rewrite(folder, lambda about: about["own"].update({"mine.py:Mine": read(other).digest}))
     with pytest.raises(ValueError, match="is not understood .these parameters are not of this"):
         Translator.load(folder, [other])
-
