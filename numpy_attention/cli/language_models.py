@@ -45,7 +45,7 @@ def train(options: Namespace) -> None:
     name, settings = model_of(options, learn, training)
     writer = Writer.create(learn, name, settings, training, selection.saved())
     check_lengths(writer, learn, valid)
-    default = brief_name(options.cell if options.attention == "none" else options.attention)
+    default = brief_name(settings.get("attention", settings["cell"]))
     size = sum(map(len, learn.sentences))
     folder = run_folder(
         options, writer, f"{selection.label}-{default}",

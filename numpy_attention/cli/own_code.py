@@ -18,10 +18,8 @@ def with_own(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 
 def brief_name(choice: str | type) -> str:
-    """A name without its file, to be part of a folder's name: "mine.py:Bilinear" → "Bilinear"."""
-    if isinstance(choice, type):
-        return choice.__name__
-    return choice.rpartition(":")[2]
+    """A name, or a class's, to be part of a folder's name."""
+    return choice.__name__ if isinstance(choice, type) else choice
 
 
 def code_option(trained: Trained) -> list[str]:

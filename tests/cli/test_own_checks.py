@@ -141,7 +141,7 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
     ("First", "First asks for depth, which cannot be guessed"),
     ("Two", "Two.forward takes y beside its input, which cannot be guessed: write case(rng)"),
     ("Odd", "Odd asks for colour, which cannot be guessed: write case(rng)"),
-    ("case_of_a_number", "case_of_a_number gives int, expected (target, inputs, forward, backward)"),
+    ("case_of_a_number", "case_of_a_number gives int, expected (target, inputs, forward, "),
     ("case_of_arrays", "case_of_arrays gives tuple, expected (target, inputs, forward, backward)"),
     ("None", "mine.py has no 'None': it has Square, Sine"),
     ("glorot", "mine.py:glorot is no class: expected one of Square, Sine"),
