@@ -17,7 +17,7 @@ INPUTS = ("inputs", "input_size", "in_features", "size", "features", "width", "D
 OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidden_size": H, "H": H,
           "O": H, "inner": A, "K": A, "A": A}
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
-          "hidden": 4, "dropout": 0.2}
+          "hidden": 4, "layers": 2, "dropout": 0.2}
 A_CASE = ("write case(rng), which gives (target, inputs, forward, backward) as gradcheck takes "
           "them, and check FILE.py:case")
 

@@ -26,6 +26,9 @@ from numpy_attention.own.code import parted, read, within
 # the statuses of a process that has come to its end, and what the command gives for them
 ENDS = {40: 0, 41: 1, 42: 2}
 LATER = 60          # seconds in which a process that was told to end must have done so
+# with this process's own paths: a random.py that lies in the reader's folder is not Python's
+START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
+         f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")
 FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 
 
@@ -74,7 +77,9 @@ def in_a_child(options: Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         words = [name, str(options.seed), str(options.seconds), str(place)]
-        status = ended([sys.executable, "-m", __name__, *words], options.seconds + LATER)
+        paths = os.pathsep.join(sys.path)
+        command = [sys.executable, "-c", START, *words, paths]
+        status = ended(command, options.seconds + LATER)
         if place.exists() and place.stat().st_size:
             raise TimeoutError(f"{name} took longer than {options.seconds:g} seconds and was ended"
                                f"{where(place.read_text(errors='replace'), Path(file))}; give more "
@@ -125,7 +130,7 @@ def child(name: str, seed: str, seconds: str, place: str) -> int:
         except (KeyboardInterrupt, BrokenPipeError):
             raise
         except BaseException as error:              # sys.exit() among others
-            status = tell(words_for(error), [])
+            status = tell(words_for(error, name), [])
         finally:
             faulthandler.cancel_dump_traceback_later()
     sys.stdout.flush()
@@ -141,9 +146,3 @@ def chosen(name: str) -> Any:
     if not inside and len(functions) == 1:
         inside = functions[0]
     return code.found(inside) if inside in functions else class_in(code, inside)
-
-
-if __name__ == "__main__":
-    # the module that says where code was is one, whoever runs this file
-    from numpy_attention.cli.own_checks import child as check_here
-    sys.exit(check_here(*sys.argv[1:]))

@@ -6,7 +6,7 @@ from numpy_attention.cli.entry import Against, Group, Option, With, Without, fla
 from numpy_attention.cli.options import (
     CASE, Conditions, CORPUS, PARALLEL, RUN, SEED, SPLIT, TEXT, THREADS)
 from numpy_attention.cli.values import (
-    files, folders, not_negative, picture, positive, seed, seeds, share_kept, whole)
+    files, folders, not_negative, picture, positive, seconds, seed, seeds, share_kept, whole)
 
 # ---- what is done with a run --------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ GRADCHECK = (Group("", (
     word("names", "a check, or a part of its name; all without any; or a class of your own, "
          "FILE.py:CLASS", "NAME", "*"),
     SEED,
-    Option("seconds", "of a class of your own: end its code after so long", positive, 60.0),
+    Option("seconds", "of a class of your own: end its code after so long", seconds, 60.0),
 )),)
 A_CORPUS = (Group("", (word("name", "a corpus of `numpy-attention corpora list`", "NAME"),)),)
 REPRODUCE = (Group("", (

@@ -27,6 +27,7 @@ positive = settings.POSITIVE.read
 not_negative = number("a number of at least 0", lambda value: 0 <= value < math.inf)
 share = number("a share, 0 or more and below 1", lambda value: 0 <= value < 1)
 share_kept = number("a share, above 0 and at most 1", lambda value: 0 < value <= 1)
+seconds = number("seconds from 0.1 to 86,400", lambda value: 0.1 <= value <= 86_400)
 
 MOST_SEEDS = 1000
 

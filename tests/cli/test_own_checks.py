@@ -163,6 +163,19 @@ def test_code_that_cannot_be_checked(line, message, tmp_path, capsys):
     assert out == "" and error.count("\n") == 1 and message in error
 
 
+@pytest.mark.parametrize("old, new, message", [
+    ('later("W", query, dp)', 'later("W", dp, query)', "xᵀ dy for W has shape (9, 10), expected "
+     "(10, 9): give later('W', x, dy) the factors of y = x W"),
+    ('later("W", query, dp)', 'later("V", query, dp)', "something waits by the name 'V', and Mine "),
+    ("return dp @", "dmemory.values = None; dmemory.waiting = None\n        return dp @",
+     "mine.py: AttributeError: 'NoneType' object has no attribute 'setdefault'\n"),
+])
+def test_an_error_that_comes_later_than_its_line(old, new, message, tmp_path, capsys):
+    text = changed(old, new)
+    assert here(written(tmp_path, text, "mine.py"), tmp_path) == 42
+    assert message in capsys.readouterr().err
+
+
 def test_a_create_that_forgets_its_dtype(tmp_path, capsys):
     path = written(tmp_path, changed("value_size), dtype)", "value_size), np.float32)"))
     assert here(path, tmp_path) == 42
@@ -180,7 +193,11 @@ def test_a_wrong_gradient_ends_it_with_the_first(tmp_path, capsys):
 # ---- in a process of its own ---------------------------------------------------------------------
 
 
-def test_a_class_from_the_shell(tmp_path, capfd):
+def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
+    """In a folder where other files are called as Python's own."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("random.py", "copy.py", "numpy.py"):
+        written(tmp_path, "1 / 0", name)
     path = str(written(tmp_path, PAST))
     assert main(["gradcheck", f"{path}:Past"]) == 0
     assert capfd.readouterr().out.endswith("\n1 of 1 passed\n")
@@ -229,7 +246,8 @@ def test_one_that_does_not_end_is_ended():
     (["mine.py:A", "GRU"], "mine.py:A GRU: check code of your own by itself"),
     (["nowhere.py:A"], "nowhere.py does not exist; check the spelling"),
     (["GRU", "--seconds", "3"], "--seconds is given, but it is for a class of your own, FILE.py:"),
-    (["mine.py", "--seconds", "0"], "argument --seconds"),
+    (["mine.py", "--seconds", "0"], "argument --seconds: '0': expected seconds from 0.1 to 86,400"),
+    (["mine.py", "--seconds", "1e300"], "expected seconds from 0.1 to 86,400"),
 ])
 def test_what_is_refused_before_a_process_starts(names, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
