@@ -19,7 +19,6 @@ from numpy_attention.names import started
 ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
 # the second is what Python says where there is none left even for an error
 NO_MEMORY = (MemoryError, SystemError)
-PIPE = 13       # SIGPIPE's number, which ends most programs whose reader has left
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ def heeding(signals: streams.Signals, arguments: Sequence[str] | None) -> int:
         streams.say(f"numpy-attention: {str(stop) or 'interrupted'}")
         return 128 + getattr(stop, "number", signal.SIGINT)
     except BrokenPipeError:                         # the reader of our output has left: `… | head`
-        return 128 + PIPE
+        return streams.LEFT
     except NO_MEMORY as error:
         reason = f" ({error})" if str(error) else ""
         return tell(f"not enough memory{reason}: choose smaller sizes, or a smaller batch_size",

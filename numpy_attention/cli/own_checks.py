@@ -4,6 +4,7 @@ An endless loop, a call of sys.exit and a crash of compiled code are told in a l
 finds is: the process says by its status that it came to an end of its own, which no other has.
 """
 
+import contextlib
 import faulthandler
 import os
 import re
@@ -18,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from numpy_attention.cli import streams
 from numpy_attention.cli.errors import words_for
 from numpy_attention.gradcheck import TOLERANCE, GradientError
 from numpy_attention.names import names_code
 from numpy_attention.own.code import parted, read, within
 
 # the statuses of a process that has come to its end, and what the command gives for them
-ENDS = {40: 0, 41: 1, 42: 2}
+ENDS = {40: 0, 41: 1, 42: 2, 43: streams.LEFT}
 LATER = 60          # seconds in which a process that was told to end must have done so
 # with this process's own paths: a random.py that lies in the reader's folder is not Python's
 START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
@@ -100,10 +102,8 @@ def ended(command: list[str], seconds: float) -> int:
     except subprocess.TimeoutExpired:
         return -signal.SIGKILL
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):      # it has ended
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait()
 
 
@@ -127,13 +127,13 @@ def child(name: str, seed: str, seconds: str, place: str) -> int:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
         try:
             status = show_checks(checks_of(chosen(name)), int(seed), until_one_fails=True)
-        except (KeyboardInterrupt, BrokenPipeError):
-            raise
+        except BrokenPipeError:                     # the reader of our output has left
+            status = streams.LEFT
         except BaseException as error:              # sys.exit() among others
             status = tell(words_for(error, name), [])
         finally:
             faulthandler.cancel_dump_traceback_later()
-    sys.stdout.flush()
+    streams.abandon_if_broken(sys.stdout)
     return next(mine for mine, told in ENDS.items() if told == status)
 
 

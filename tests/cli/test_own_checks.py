@@ -166,7 +166,7 @@ def test_code_that_cannot_be_checked(line, message, tmp_path, capsys):
 @pytest.mark.parametrize("old, new, message", [
     ('later("W", query, dp)', 'later("W", dp, query)', "xᵀ dy for W has shape (9, 10), expected "
      "(10, 9): give later('W', x, dy) the factors of y = x W"),
-    ('later("W", query, dp)', 'later("V", query, dp)', "something waits by the name 'V', and Mine "),
+    ('later("W", query, dp)', 'later("V", query, dp)', "something waits by the name 'V', and Mi"),
     ("return dp @", "dmemory.values = None; dmemory.waiting = None\n        return dp @",
      "mine.py: AttributeError: 'NoneType' object has no attribute 'setdefault'\n"),
 ])
@@ -246,7 +246,7 @@ def test_one_that_does_not_end_is_ended():
     (["mine.py:A", "GRU"], "mine.py:A GRU: check code of your own by itself"),
     (["nowhere.py:A"], "nowhere.py does not exist; check the spelling"),
     (["GRU", "--seconds", "3"], "--seconds is given, but it is for a class of your own, FILE.py:"),
-    (["mine.py", "--seconds", "0"], "argument --seconds: '0': expected seconds from 0.1 to 86,400"),
+    (["mine.py", "--seconds", "0"], "'0': expected seconds from 0.1 to 86,400"),
     (["mine.py", "--seconds", "1e300"], "expected seconds from 0.1 to 86,400"),
 ])
 def test_what_is_refused_before_a_process_starts(names, message, tmp_path, capsys, monkeypatch):
@@ -263,3 +263,10 @@ def test_where_a_trace_was(tmp_path):
     assert own_checks.where(trace, tmp_path / "mine.py") == ", in line 7 of mine.py, in score"
     assert own_checks.where(trace, tmp_path / "other.py") == ""
     assert own_checks.where("", SimpleNamespace(name="mine.py")) == ""
+
+
+def test_a_reader_that_leaves(tmp_path, monkeypatch):
+    def left(*_, **__):
+        raise BrokenPipeError
+    monkeypatch.setattr(own_checks, "show_checks", left)
+    assert own_checks.ENDS[here(written(tmp_path), tmp_path)] == 141
