@@ -18,7 +18,7 @@ from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.checks.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
-from numpy_attention.names import HISTORY_SCORES, SCORES, WINDOWS, find
+from numpy_attention.names import HISTORY_SCORES, SCORES, WINDOWS, find, made
 
 
 # ---- one query after another ---------------------------------------------------------------------
@@ -109,15 +109,15 @@ def title(score, window):
 def chosen(score, window, rng, dtype):
     width = WIDTHS.get(window, WIDE)
     choice = AttentionChoice(score, window, width, alignment=2 * A, longest=8, heads=2)
-    queries = query_size(choice)
+    queries = size_of_queries(lambda rng, size: choice.create(rng, size, D))
     create = lambda rng, dtype: choice.create(rng, queries, D, dtype=dtype)
     return attention(rng, dtype, create, queries)
 
 
-def query_size(choice):
+def size_of_queries(create):
     """Q, or the values' size for a score that takes no other, such as dot."""
     try:
-        choice.create(np.random.default_rng(0), Q, D)
+        create(np.random.default_rng(0), Q)
     except ValueError:
         return D
     return Q
@@ -158,9 +158,12 @@ def history_cases():
 
 def history(rng, dtype, score, window=None):
     """All steps at once, keys and values of their own."""
-    layer = randomize(score.create(rng, Q, D, A, dtype=dtype), rng)
+    create = lambda rng, size: made(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
+    queries = size_of_queries(create)
+    layer = randomize(create(rng, queries), rng)
     visible = causal(KNOWN, T, window)
-    inputs = array(rng, dtype, T, B, Q), array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)
+    asked = array(rng, dtype, T, B, queries)
+    inputs = asked, array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)
     forward = lambda queries, keys, values: layer.forward(queries, keys, values, visible)
     case = Case(layer, inputs, forward, layer.backward)
     contexts, weights, cache = case.forward(*inputs)
