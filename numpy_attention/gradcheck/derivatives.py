@@ -83,13 +83,6 @@ class Derivatives:
             found[i] = self.along(number, n, step) / STEP
         return found
 
-    def use_of(self, array):
-        """The Place where the forward reads an array first; None: it does not."""
-        listener = First(array)
-        with self.rewritten.told(listener):
-            self.run()
-        return None if listener.number is None else self.places[listener.number]
-
     def fits(self, value, number, n):
         """Whether an array is ∂L/∂X of the n-th X of a place."""
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
@@ -103,19 +96,3 @@ class Derivatives:
             return False
         size = max(np.linalg.norm(value), np.abs(numeric).max())
         return bool((np.abs(given - numeric) <= CLOSE * size + 10 * self.noise).all())
-
-
-class First:
-    """Listens where one array is read first."""
-
-    def __init__(self, array):
-        self.array = array
-        self.number = None
-
-    def moved(self, value, number):
-        return value
-
-    def used(self, value, number):
-        if value is self.array and self.number is None:
-            self.number = number
-        return value

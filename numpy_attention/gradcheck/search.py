@@ -13,6 +13,7 @@ from numpy_attention.gradcheck.parameters import of_parameter
 from numpy_attention.gradcheck.repairs import Copying, Repairs, editable, quiet
 from numpy_attention.gradcheck.rewriting import Rewritten, called
 from numpy_attention.gradcheck.trials import Trials
+from numpy_attention.gradcheck.uses import Uses
 
 SECONDS_OF_EDITS = 2.5  # of this thread's time
 MOST_FINDINGS = 3
@@ -171,7 +172,8 @@ class Search:
             return of_parameter(name, events, self.wrong,
                                 lambda array: self.wrong_elements(name, array))
         array = self.check.variables[name]
-        use = self.derivatives.use_of(array)
-        if use is None or np.any(self.gradients().get(name, 1)):
+        uses, _, _ = Uses(self.derivatives, array=array).parts()
+        if not uses or np.any(self.gradients().get(name, 1)):
             return None
-        return Finding(use, f"the gradient of {name}", follows=[name], found=np.zeros_like(array))
+        place = self.derivatives.places[uses[0][0]]
+        return Finding(place, f"the gradient of {name}", follows=[name], found=np.zeros_like(array))
