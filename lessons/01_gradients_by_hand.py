@@ -176,8 +176,8 @@ print("the library's Embedding and Output give the same loss and the same gradie
 # %% [markdown]
 # ## How a bug looks
 #
-# Three classics in `backward`, and one in `forward`. `gradcheck` raises a `GradientError` that says which parameter,
-# which element, both values, and what is usually behind such a pattern.
+# Three classics in `backward`, and one in `forward`. `gradcheck` raises a `GradientError` that says which gradients are
+# wrong and which are right, the first line that goes wrong, what is wrong with it, and how far off an element is.
 
 
 # %%
@@ -223,11 +223,11 @@ def verdict(bug, model, x, y):
 
 
 print("\nthe letters read:", x, "\n--- the whole report of LastWins ---\n" + verdict(LastWins, tiny, x, y))
-print("\n--- the first lines of NotAveraged ---\n" + "\n".join(verdict(NotAveraged, tiny, x, y).split("\n")[:2]))
+print("\n--- the first lines of NotAveraged ---\n" + "\n".join(verdict(NotAveraged, tiny, x, y).split("\n")[:4]))
 
 # %% [markdown]
-# Read the report from its second line, *suspect*. LastWins has wrong rows only where a letter occurs more than once.
-# NotAveraged has every element 7 times too large, and there are 7 pairs.
+# Read the report from its second line: where, the statement, and what is wrong with it. LastWins has wrong rows only
+# where a letter occurs more than once. NotAveraged has every element 7 times too large, and there are 7 pairs.
 #
 # ## What a check cannot see
 #

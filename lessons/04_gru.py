@@ -232,7 +232,7 @@ try:
     gradcheck(bug, xs, first, mask, rng=np.random.default_rng(6))
     raise SystemExit("the check should have failed")
 except GradientError as error:
-    print("\n" + "\n".join(str(error).split("\n")[:2]))
+    print("\n" + "\n".join(str(error).split("\n")[:4]))
 weights_only(bug, steps=1)
 print("checked over a single step, and the weights alone, the same bug passes")
 try:

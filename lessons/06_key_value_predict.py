@@ -223,7 +223,7 @@ gradcheck(Misfiled(*arrays, 1, L), states[1][:, 0], rng=rng)
 try:
     gradcheck(Misfiled(*arrays, 3, L), states[3][:, 0], rng=rng)
 except GradientError as error:
-    print("\n" + "\n".join(str(error).split("\n")[:2]))
+    print("\n" + "\n".join(str(error).split("\n")[:4]))
 else:
     raise AssertionError("the check should have failed")
 

@@ -111,8 +111,18 @@ def started():
     return 0, 1
 
 
+def names_code(value):
+    """Whether a value names a reader's own code, FILE.py or FILE.py:NAME, which no table has."""
+    return isinstance(value, str) and (value.endswith(".py") or ".py:" in value)
+
+
 def find(what, name, table):
-    """What a table has for a name: its class, or None. ValueError: a name that it does not have."""
+    """What a table has for a name: its class, or None; a class with `create` stands for itself.
+
+    ValueError: a name that the table does not have.
+    """
+    if isinstance(name, type) and hasattr(name, "create"):
+        return name
     if not isinstance(name, str) or name not in table:
         raise ValueError(f"{what} {shown(name)}: expected one of {', '.join(table)}")
     place = table[name]
@@ -127,3 +137,8 @@ def asked_for(create, **offered):
     from inspect import signature       # here, so that `--help` does not wait for it
     parameters = signature(create).parameters
     return {name: value for name, value in offered.items() if name in parameters}
+
+
+def made(kind, rng, **offered):
+    """kind.create(rng, …) with those of the offered arguments that it asks for."""
+    return kind.create(rng, **asked_for(kind.create, **offered))

@@ -49,15 +49,14 @@ def test_relative_errors():
 
 
 @pytest.mark.parametrize("spoil, suspect", [
-    (lambda g: -g, "a sign"),
-    (lambda g: 2 * g, "every element is 2 times"),
-    (lambda g: 0 * g, "all 0: the statement that adds this gradient"),
-    (lambda g: g.T, "right after a transpose"),
-    (lambda g: g * np.array([1, 1, 1.5]), r"only \[2\] along axis 1"),
+    (lambda g: -g, "the wrong sign"),
+    (lambda g: 2 * g, "a factor"),
+    (lambda g: 0 * g, "assigned where it is to be added"),
+    (lambda g: g.T, "a transpose|two things exchanged"),
+    (lambda g: g * np.array([1, 1, 1.5]), "only block 2 of the 3 blocks of columns"),
     (lambda g: np.full_like(g, np.nan), "not finite"),
-    (lambda g: g * np.linspace(1.1, 2, 9).reshape(3, 3), "a missing or extra term"),
 ])
-def test_a_wrong_gradient_is_reported_with_its_usual_suspect(rng, spoil, suspect):
+def test_a_wrong_gradient_is_reported_with_its_line_and_its_kind(rng, spoil, suspect):
     layer = linear(rng, 3, 3)
 
     def backward(dy, cache, grad):
@@ -68,9 +67,12 @@ def test_a_wrong_gradient_is_reported_with_its_usual_suspect(rng, spoil, suspect
     with pytest.raises(GradientError, match=suspect) as caught:
         gradcheck(layer, rng.standard_normal((4, 3)), rng=rng, backward=backward)
     message = str(caught.value)
-    assert "wrong gradient for W at (" in message and "backward:" in message
-    assert "central differences:" in message
-    assert "input[0] (4, 3) =" in message
+    assert message.startswith("Linear: wrong gradient for W; right: b, input[0]\n")
+    assert "    grad.W[...] = spoil(grad.W.copy())" in message.splitlines()
+    assert "W: 9 of 9 elements" in message or "W: 3 of 9" in message or "W: 6 of 9" in message
+    assert len(message.splitlines()) < 15
+    full = caught.value.report.full
+    assert "W, backward:" in full and "W, central differences:" in full
 
 
 def test_one_wrong_element_is_found_and_named(rng):
@@ -81,9 +83,9 @@ def test_one_wrong_element_is_found_and_named(rng):
         grad.W[2, 1] *= 1 + 1e-4
         return dx
 
-    with pytest.raises(GradientError, match=r"W at \(2, 1\).*1 of 12 elements") as caught:
+    with pytest.raises(GradientError, match="1 of 12 elements are wrong; element .2, 1.") as caught:
         gradcheck(layer, rng.standard_normal((5, 4)), rng=rng, backward=backward)
-    assert "every element" not in str(caught.value)
+    assert "grad.W[2, 1] *= 1 + 1e-4" in str(caught.value).splitlines()[2]
 
 
 def test_shapes_and_missing_gradients_are_reported(rng):

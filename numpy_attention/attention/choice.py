@@ -8,7 +8,7 @@ from numpy_attention.arguments import expect_flags
 from numpy_attention.attention.local import SEVERAL_SUMS
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Module
-from numpy_attention.names import SCORES, WINDOWS, asked_for, find
+from numpy_attention.names import SCORES, WINDOWS, find, made
 from numpy_attention.shapes import at_least, expect_sizes
 
 NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
@@ -26,7 +26,8 @@ REFUSED = {
 class AttentionChoice:
     """What may be chosen of a decoder's attention; `create` makes it.
 
-    attention, window: names of `names.SCORES` and `names.WINDOWS`; width: a window has
+    attention, window: names of `names.SCORES` and `names.WINDOWS`, or a class on the protocol for
+    the score; width: a window has
     2 · width + 1 positions; backwards: the sources are reversed, so local-m starts at their end;
     alignment: the size of hidden layers, local-p's too, by default the query's; longest: the source
     positions that location knows, </s> included; heads: multi-head's. A class gets what its own
@@ -35,7 +36,7 @@ class AttentionChoice:
     ValueError: an unknown name, a score and a window that do not go together, a size below 1.
     """
 
-    attention: str = "dot"
+    attention: str | type = "dot"
     window: str = "global"
     width: int = 10
     backwards: bool = False
@@ -68,18 +69,17 @@ class AttentionChoice:
             "width": self.width, "backwards": self.backwards, "init": init, "dtype": dtype,
             **others,
         }
-        attention = score.create(rng, **asked_for(score.create, **known))
+        attention = made(score, rng, **known)
         if window is None:
             return attention
-        known["attention"] = attention
-        return window.create(rng, **asked_for(window.create, **known))
+        return made(window, rng, attention=attention, **known)
 
 
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
     """The attention that a decoder asks: one of these settings, or one that is made already.
 
-    attention: a name of `names.SCORES`, or a Module on the protocol; settings: what else an
-    AttentionChoice takes; initial: initial values, by the names that a score's `create` has for
+    attention: a name of `names.SCORES`, a class, or a Module on the protocol; settings: what else
+    an AttentionChoice takes; initial: initial values, by the names that a score's `create` has for
     them.
 
     ValueError: a name, sizes or settings that do not fit.

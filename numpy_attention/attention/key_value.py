@@ -13,7 +13,7 @@ from numpy_attention.attention.reader import (Reader, activate, activate_backwar
                                               expect_upstream, last)
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.names import ACTIVATIONS, HISTORY_SCORES, find
+from numpy_attention.names import ACTIVATIONS, HISTORY_SCORES, find, made
 from numpy_attention.shapes import (at_least, expect_made, expect_parameters, expect_sizes,
                                     expect_twin, flat)
 
@@ -84,7 +84,8 @@ class KeyValueReader(Reader):
             raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 "
                              "that divide it evenly")
         n = hidden // roles
-        attention = find("score", score, HISTORY_SCORES).create(rng, n, n, n, init, dtype)
+        attention = made(find("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
+                         size=n, init=init, dtype=dtype)
         W_x = init(rng, (n, outputs), dtype)
         W_r = init(rng, (n, outputs), dtype)
         b = np.zeros(outputs, dtype) if bias else None

@@ -27,21 +27,23 @@ class ReaderChoice:
 
     attention: "single" or "combined" (Salton et al. 2017), "attention", "key-value",
     "key-value-predict" or "ngram" (Daniluk et al. 2017), or "projection", which has no past: the
-    2-gram, a layer between state and words as every reader has it. window: how far back it may
-    look. carried: states that it remembers from the batch before (of an N-gram model any number but
-    0 means order − 2). order: N of the N-gram model. activation: "tanh", or "linear" for none.
+    2-gram, a layer between state and words as every reader has it; or a HistoryAttention, a score
+    of one's own, whose reader has one role and no bias, as "attention" has. window: how far back it
+    may look. carried: states that it remembers from the batch before (of an N-gram model any number
+    but 0 means order − 2). order: N of the N-gram model. activation: "tanh", or "linear" for none.
 
     ValueError: an unknown name, numbers that cannot be.
     """
 
-    attention: str = "combined"
+    attention: str | type = "combined"
     window: int | None = None
     carried: int = 0
     order: int = 4
     activation: str = "tanh"
 
     def __post_init__(self):
-        expect_name("attention", self.attention, READERS)
+        if not (isinstance(self.attention, type) and hasattr(self.attention, "create")):
+            expect_name("attention", self.attention, READERS)
         expect_name("activation", self.activation, ACTIVATIONS)
         expect_sizes(0, carried=self.carried)
         at_least(1, window=self.window)
@@ -56,9 +58,13 @@ class ReaderChoice:
         return {"ngram": self.order, "projection": 2}.get(self.attention)
 
     @property
+    def _form(self):
+        return FORMS.get(self.attention) or {"roles": 1, "score": self.attention}
+
+    @property
     def roles(self):
         """Into how many parts a model's states are divided: its hidden size is a multiple of it."""
-        return self._order - 1 if self._order else FORMS[self.attention]["roles"]
+        return self._order - 1 if self._order else self._form["roles"]
 
     def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):
         """A reader of states (T, B, hidden) that gives (T, B, outputs)."""
@@ -67,4 +73,4 @@ class ReaderChoice:
             return NGramReader.create(rng, hidden, outputs, self._order, bool(self.carried),
                                       **shared)
         return KeyValueReader.create(rng, hidden, outputs, window=self.window,
-                                     carried=self.carried, **FORMS[self.attention], **shared)
+                                     carried=self.carried, **self._form, **shared)

@@ -2,10 +2,13 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradient, expect_memory,
                                               expect_own, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
+from numpy_attention.messages import shown
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect, expect_dtype, expect_twin, flat
 
@@ -98,7 +101,8 @@ class SoftmaxAttention(Module):
     def read_backward(self, memory, dmemory, grad):
         """→ dvalues (B, S, D); adds to grad what waits by the name of a field.
 
-        ValueError, TypeError: the gradient of another memory, nothing that waits, another's twin.
+        ValueError, TypeError: the gradient of another memory, nothing that waits, another's twin,
+        what waits by another name than a matrix's, or has another shape.
         """
         expect_gradient(dmemory, memory)
         expect_twin(grad, self)
@@ -106,6 +110,18 @@ class SoftmaxAttention(Module):
             if name != "values":
                 # y_t = x_t W; of location's W, the first S columns
                 x, dy = dmemory.stacked(name)
-                columns = dy.shape[-1]
-                getattr(grad, name)[:, :columns] += flat(x).T @ flat(dy)
+                dW = _matrix(grad, name)[:, :dy.shape[-1]]
+                product = flat(x).T @ flat(dy)
+                expect("xᵀ dy", product, dW.shape, f"for {name}",
+                       f"give later({name!r}, x, dy) the factors of y = x {name}")
+                dW += product
         return sum_over_steps(*dmemory.stacked("values"))
+
+
+def _matrix(grad, name):
+    """The matrix of this name in a twin. ValueError: there is none."""
+    matrix = getattr(grad, name, None)
+    if np.ndim(matrix) != 2:
+        raise ValueError(f"something waits by the name {shown(name)}, and {type(grad).__name__} "
+                         "has no matrix of this name: give later the name of a field")
+    return matrix

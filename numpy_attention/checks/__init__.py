@@ -25,7 +25,7 @@ def check(name: str, rng: np.random.Generator) -> Report:
     expect_generator(rng)
     case = CASES[name](rng, np.float64)
     return gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
-                     backward=case.backward, title=name)
+                     backward=case.backward, title=name, causal=case.causal)
 
 
 CHECKS = {name: partial(check, name) for name in CASES}

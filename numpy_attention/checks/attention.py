@@ -18,7 +18,7 @@ from numpy_attention.attention.ngram import NGramReader
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.checks.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
-from numpy_attention.names import HISTORY_SCORES, SCORES, WINDOWS, find
+from numpy_attention.names import HISTORY_SCORES, SCORES, WINDOWS, find, made
 
 
 # ---- one query after another ---------------------------------------------------------------------
@@ -31,6 +31,17 @@ def attention(rng, dtype, create, queries=Q):
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
     forward, backward = protocol(layer, mask)
     return Case(layer, inputs, forward, backward)
+
+
+def without_queries(rng, dtype, create):
+    """The same for an attention that does not look at them."""
+    case = attention(rng, dtype, create, queries=0)
+    queries, values = case.inputs
+
+    def backward(*upstream):
+        _, dvalues = case.backward(*upstream)
+        return dvalues
+    return Case(case.target, (values,), partial(case.forward, queries), backward)
 
 
 def contexts_only(rng, dtype, create):
@@ -98,15 +109,15 @@ def title(score, window):
 def chosen(score, window, rng, dtype):
     width = WIDTHS.get(window, WIDE)
     choice = AttentionChoice(score, window, width, alignment=2 * A, longest=8, heads=2)
-    queries = query_size(choice)
+    queries = size_of_queries(lambda rng, size: choice.create(rng, size, D))
     create = lambda rng, dtype: choice.create(rng, queries, D, dtype=dtype)
     return attention(rng, dtype, create, queries)
 
 
-def query_size(choice):
+def size_of_queries(create):
     """Q, or the values' size for a score that takes no other, such as dot."""
     try:
-        choice.create(np.random.default_rng(0), Q, D)
+        create(np.random.default_rng(0), Q)
     except ValueError:
         return D
     return Q
@@ -147,17 +158,20 @@ def history_cases():
 
 def history(rng, dtype, score, window=None):
     """All steps at once, keys and values of their own."""
-    layer = randomize(score.create(rng, Q, D, A, dtype=dtype), rng)
+    create = lambda rng, size: made(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
+    queries = size_of_queries(create)
+    layer = randomize(create(rng, queries), rng)
     visible = causal(KNOWN, T, window)
-    inputs = array(rng, dtype, T, B, Q), array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)
+    asked = array(rng, dtype, T, B, queries)
+    inputs = asked, array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)
     forward = lambda queries, keys, values: layer.forward(queries, keys, values, visible)
     case = Case(layer, inputs, forward, layer.backward)
     contexts, weights, cache = case.forward(*inputs)
     dqueries, _, _ = layer.backward(contexts, weights, cache, layer.zeros_like())
-    return case if dqueries is not None else without_queries(case)
+    return case if dqueries is not None else over_keys_alone(case)
 
 
-def without_queries(case):
+def over_keys_alone(case):
     """The same for a score that does not look at them."""
     queries, keys, values = case.inputs
 
@@ -178,7 +192,7 @@ def reader(rng, dtype, create, hidden, remembered=2):
     def forward(h):
         y, _, weights, cache = layer.forward(h, mask, memory)
         return y, weights, cache
-    return Case(layer, (array(rng, dtype, T, B, hidden),), forward, layer.backward)
+    return Case(layer, (array(rng, dtype, T, B, hidden),), forward, layer.backward, causal=0)
 
 
 def key_value(roles, **settings):
@@ -195,7 +209,7 @@ CASES = {
     "ScaledDotProductAttention": scaled_dot,
     "MultiHeadAttention": multi_head_at_once,
     "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),
-    "FixedVector": partial(attention, create=fixed, queries=0),
+    "FixedVector": partial(without_queries, create=fixed),
     **history_cases(),
     "Combined window": partial(history, score=Combined, window=2),
     "KeyValueReader single": key_value(1, score="single", bias=True),

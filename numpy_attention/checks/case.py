@@ -22,12 +22,16 @@ SEED = 7            # of the dropout inside a case: every call draws the same ma
 
 @dataclass
 class Case:
-    """What is checked: a module, its float inputs, and the calls in gradcheck's form."""
+    """What is checked: a module, its float inputs, and the calls in gradcheck's form.
+
+    causal: the axis of time of the first input and the outputs, where no step may read later ones.
+    """
 
     target: Module
     inputs: tuple
     forward: Callable
     backward: Callable
+    causal: int | None = None
 
 
 def ragged(size, lengths):

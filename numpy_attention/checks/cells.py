@@ -46,8 +46,9 @@ def whole(rng, dtype, create, mask=MASK, uses="both"):
     def last_state_backward(dlast, cache, grad):
         return layer.backward(None, dlast, cache, grad)
 
-    return {"both": Case(layer, (xs, state), both, layer.backward),
-            "outputs": Case(layer, (xs,), outputs, outputs_backward),
+    time = None if isinstance(layer, Bidirectional) else 0
+    return {"both": Case(layer, (xs, state), both, layer.backward, time),
+            "outputs": Case(layer, (xs,), outputs, outputs_backward, time),
             "state": Case(layer, (xs, state), last_state, last_state_backward)}[uses]
 
 
@@ -100,7 +101,7 @@ def decoder(rng, dtype, kind):
         da = stack.end_backward(steps, dsteps, grad)
         return stack.project_backward(da, xs, grad), dstate, dF
 
-    return Case(stack, (xs, state, F), forward, backward)
+    return Case(stack, (xs, state, F), forward, backward, causal=0)
 
 
 # ---- the cases --------------------------------------------------------------------------------

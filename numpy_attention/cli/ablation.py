@@ -15,14 +15,14 @@ from numpy_attention.runs.writer import Writer
 
 def translator(options: Namespace) -> None:
     """Measure a translator's perplexity on pairs, paired by sentence."""
-    trained = Translator.load(options.run)
+    trained = Translator.load(options.run, options.code)
     pairs, name, split = translators.text_to_measure_on(options, trained)
     show(options, trained, pairs, name, split, f"{len(pairs):,} pairs")
 
 
 def writer(options: Namespace) -> None:
     """Measure a language model's perplexity on a text, in as many streams as it learned from."""
-    trained = Writer.load(options.run)
+    trained = Writer.load(options.run, options.code)
     text, name, split = language_models.text_to_measure_on(options, trained)
     how = language_models.how_state_goes(trained, trained.training.batch_size)
     show(options, trained, text, name, split, how)

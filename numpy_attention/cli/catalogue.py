@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from numpy_attention import metrics
 from numpy_attention.checks import CHECKS
+from numpy_attention.cli import own_checks
+from numpy_attention.cli.own_checks import show_checks
+from numpy_attention.cli.shared import refuse
 from numpy_attention.data import corpora, downloads
 from numpy_attention.data.pairs import Pair
-from numpy_attention.gradcheck import TOLERANCE, GradientError
-from numpy_attention.names import SPLITS
+from numpy_attention.names import SPLITS, names_code
 from numpy_attention.recipes import RECIPES, find_recipe, results
 from numpy_attention.recipes.recipe import Recipe, run
 from numpy_attention.training.ranks import world
@@ -21,24 +21,11 @@ from numpy_attention.training.ranks import world
 
 
 def gradcheck(options: Namespace) -> int:
+    if any(map(names_code, options.names or [])):
+        return own_checks.in_a_child(options)
+    refuse(options, "it is for a class of your own, FILE.py:CLASS", "seconds")
     names = checks_named(options.names or [""])
-    width = max(map(len, names))
-    failures = []
-    print(f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})")
-    for name in names:
-        try:
-            report = CHECKS[name](np.random.default_rng(options.seed))
-        except GradientError as error:
-            failures.append(error)
-            print(f"{name:<{width}}  {'':9}  FAILED", flush=True)
-        else:
-            where = max(report.errors, key=report.errors.__getitem__)
-            found = f"{len(report.errors):9}  {report.worst:.1e}  {where}"
-            print(f"{name:<{width}}  {found}", flush=True)
-    for failure in failures:
-        print(f"\n{failure}")
-    print(f"{len(names) - len(failures)} of {len(names)} passed")
-    return 1 if failures else 0
+    return show_checks({name: CHECKS[name] for name in names}, options.seed)
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:

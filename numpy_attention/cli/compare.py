@@ -20,8 +20,10 @@ from numpy_attention.data.selection import selected
 from numpy_attention.metrics import LengthBucket
 from numpy_attention.messages import EXPECTED, words_of
 from numpy_attention.module import Array
+from numpy_attention.names import names_code
+from numpy_attention.own.kinds import ATTENTION, own_class
 from numpy_attention.paths import make_folder
-from numpy_attention.recipes import RECIPES
+from numpy_attention.recipes import RECIPES, mechanisms
 from numpy_attention.recipes.recipe import LanguageRecipe, Recipe
 from numpy_attention.runs.agreement import expect_agreement
 from numpy_attention.runs.resume import check_same
@@ -116,10 +118,11 @@ def chosen(options: Namespace) -> list[Recipe]:
 
     ValueError: fewer than two, or what cannot be compared.
     """
-    names = list(dict.fromkeys(name for pattern in options.names for name in matching(pattern)))
+    found = [recipe for pattern in options.names for recipe in matching(pattern)]
+    recipes = list({recipe.name: recipe for recipe in found}.values())
+    names = [recipe.name for recipe in recipes]
     if len(names) < 2:
         raise ValueError(f"{', '.join(names)} alone: expected at least two recipes to compare")
-    recipes = [RECIPES[name] for name in names]
     for recipe in recipes:
         check_comparable(recipe, recipes[0])
     recipes = [with_budget(recipe, options) for recipe in recipes]
@@ -131,13 +134,15 @@ def chosen(options: Namespace) -> list[Recipe]:
     return recipes
 
 
-def matching(pattern: str) -> list[str]:
-    """The names of recipes that a pattern fits. ValueError: there is none."""
-    names = [name for name in RECIPES if fnmatch(name, pattern)]
-    if not names:
+def matching(pattern: str) -> list[Recipe]:
+    """The recipes that a pattern fits, or of a class of one's own. ValueError: there are none."""
+    if names_code(pattern):
+        return [mechanisms.with_own(own_class(pattern, ATTENTION))]
+    found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
+    if not found:
         raise ValueError(f"no recipe is named {pattern!r}: expected a name of `numpy-attention "
                          "reproduce --list`, or a pattern such as 'clauses-*'")
-    return names
+    return found
 
 
 def check_comparable(recipe: Recipe, first: Recipe) -> None:
@@ -164,7 +169,7 @@ def budget_of(training: Training) -> str:
 
 def run_name(recipe: Recipe, seed: int) -> str:
     """The folder that `reproduce` trains in, or with a budget not the recipe's one of its own."""
-    own = RECIPES[recipe.name].training
+    own = RECIPES[recipe.name].training if recipe.name in RECIPES else mechanisms.TRAIN
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(own, name)]
     return "-".join([recipe.name, *budget, f"seed{seed}"])

@@ -14,6 +14,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from numpy_attention.messages import shown
+from numpy_attention.names import names_code
+
+OWN = "FILE.py:CLASS"       # a class of a reader's own
+
 # ---- what an option belongs to ------------------------------------------------------------------
 
 
@@ -22,17 +27,18 @@ class With:
     """The option belongs to these values of another one.
 
     why: what it is refused with, {} for the value given. words: what help says of it; None: made of
-    the values.
+    the values. own: it belongs to code of a reader's own too.
     """
 
     other: str
     values: Collection[Any]
     why: str = ""
     words: str | None = None
+    own: bool = False
 
     def refusal(self, value: Any) -> str:
         """Why the option means nothing beside this value of the other; "": it has a meaning."""
-        if value is None or value in self.values:
+        if value is None or value in self.values or (self.own and names_code(value)):
             return ""
         why = self.why or f"it belongs to {flag_with(self.other, self.values)}"
         return why.format(value)
@@ -91,7 +97,8 @@ class Option:
     name: in Python; --max-length is max_length.
     read: makes a value of its text, or raises ValueError.
     default: a value, or a By; otherwise: in words, what holds where there is no default.
-    choices: all that it may be; metavar: what stands for its value in help.
+    choices: all that it may be; own: or a class of the reader's own, FILE.py:CLASS. metavar: what
+    stands for its value in help.
     only: what it belongs to.
     argument: what the library calls it, where by another name; called: {model: its setting}.
     kind: "value"; "flag", on or not given; "switch", --name or --no-name; "word", without a name in
@@ -104,6 +111,7 @@ class Option:
     default: Any = None
     otherwise: str = ""
     choices: Collection[str] = ()
+    own: bool = False
     only: Sequence[With | Without | Against] = ()
     argument: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
@@ -140,11 +148,19 @@ class Option:
             group.add_argument(flag_of(self.name), action=switch, help=help)
         else:
             choices = list(self.choices) or None
+            metavar = self.metavar
+            if self.own:
+                metavar = f"{{{','.join(self.choices)},{OWN}}}"
+                choices = None
             group.add_argument(flag_of(self.name), type=self.value, choices=choices, help=help,
-                               metavar=self.metavar, required=self.required)
+                               metavar=metavar, required=self.required)
 
     def value(self, text: str) -> Any:
         """The value of a text, for argparse, which tells an ArgumentTypeError in full."""
+        if self.own and text not in self.choices and not names_code(text):
+            known = ", ".join(map(repr, self.choices))
+            raise argparse.ArgumentTypeError(f"invalid choice: {shown(text)} (choose from {known}, "
+                                             f"or {OWN} of your own)")
         try:
             return self.read(text)
         except ValueError as error:

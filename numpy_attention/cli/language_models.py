@@ -12,6 +12,7 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.attention.reader_choice import ReaderChoice
 from numpy_attention.cli.figures import show_writers
+from numpy_attention.cli.own_code import brief_name, with_own, code_option
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
     runs_of, say_next, training_of, voices, warn_of_unknown_words)
@@ -26,6 +27,7 @@ from numpy_attention.models import registry
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
 from numpy_attention.names import asked_for
+from numpy_attention.own.kinds import CELL, SCORE
 from numpy_attention.runs import confidence
 from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
@@ -43,7 +45,7 @@ def train(options: Namespace) -> None:
     name, settings = model_of(options, learn, training)
     writer = Writer.create(learn, name, settings, training, selection.saved())
     check_lengths(writer, learn, valid)
-    default = options.cell if options.attention == "none" else options.attention
+    default = brief_name(settings.get("attention", settings["cell"]))
     size = sum(map(len, learn.sentences))
     folder = run_folder(
         options, writer, f"{selection.label}-{default}",
@@ -54,7 +56,8 @@ def train(options: Namespace) -> None:
     for split in selection.splits[1:]:
         text = valid if split == "valid" else part_of(selection, split)[0]
         show_writers(measure(writer, text, writer.threads or 1) | {"split": split})
-    say_next("generate", str(folder), "--prompt", prompt_from(valid, selection.form()))
+    say_next("generate", str(folder), "--prompt", prompt_from(valid, selection.form()),
+             *code_option(writer))
 
 
 def text_to_train_on(options: Namespace) -> Selection:
@@ -88,11 +91,14 @@ def check_lengths(writer: Writer, learn: Text, valid: Text) -> None:
 def model_of(options: Namespace, text: Text,
              training: WriterTraining) -> tuple[str, dict[str, Any]]:
     """→ the model's name, its settings for `Writer.create`. ValueError: sizes that do not fit."""
-    attention = None if options.attention == "none" else options.attention
-    others = ("attention", "hidden", "embedding", "parameters")
+    others = ("hidden", "embedding", "parameters")
     asked = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
              if option.name not in others}
+    asked = with_own(asked, attention=SCORE, cell=CELL)
     settings = {name: value for name, value in asked.items() if value is not None}
+    attention = settings.pop("attention")
+    if attention == "none":
+        attention = None
     if attention == "ngram" and options.carried:
         settings["carried"] = options.order - 2         # all that it looks back to
     if options.parameters:
@@ -105,7 +111,7 @@ def model_of(options: Namespace, text: Text,
     return "attentive-language-model", settings | sizes | {"attention": attention}
 
 
-def parts_of(attention: str | None, settings: Mapping[str, Any]) -> int:
+def parts_of(attention: str | type | None, settings: Mapping[str, Any]) -> int:
     """Into how many parts a state is divided."""
     if attention is None:
         return 1
@@ -278,7 +284,7 @@ def history(weights: Array, tokens: Sequence[str], predicted: Sequence[str]) -> 
 
 
 def heatmap(options: Namespace) -> None:
-    writer = Writer.load(options.run)
+    writer = Writer.load(options.run, options.code)
     writer.check_attention()
     form = selected(writer.corpus).form()
     tokens = sentence_given(options, writer) if options.sentences else sentence_of(options, writer)

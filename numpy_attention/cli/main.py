@@ -13,13 +13,12 @@ from typing import Any, NoReturn
 
 from numpy_attention.cli import ranks, run_options, streams, training_options
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
-from numpy_attention.messages import EXPECTED, words_of
+from numpy_attention.cli.errors import words_for
 from numpy_attention.names import started
 
 ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
 # the second is what Python says where there is none left even for an error
 NO_MEMORY = (MemoryError, SystemError)
-PIPE = 13       # SIGPIPE's number, which ends most programs whose reader has left
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ def heeding(signals: streams.Signals, arguments: Sequence[str] | None) -> int:
         streams.say(f"numpy-attention: {str(stop) or 'interrupted'}")
         return 128 + getattr(stop, "number", signal.SIGINT)
     except BrokenPipeError:                         # the reader of our output has left: `… | head`
-        return 128 + PIPE
+        return streams.LEFT
     except NO_MEMORY as error:
         reason = f" ({error})" if str(error) else ""
         return tell(f"not enough memory{reason}: choose smaller sizes, or a smaller batch_size",
@@ -214,8 +213,8 @@ def heeding(signals: streams.Signals, arguments: Sequence[str] | None) -> int:
     except ImportError as error:
         return tell(f"a library cannot be loaded ({error}): install it, or leave it more memory",
                     known)
-    except EXPECTED as error:
-        return tell(words_of(error), known)
+    except Exception as error:
+        return tell(words_for(error), known)
     finally:
         streams.abandon_if_broken(sys.stdout)
 

@@ -6,7 +6,7 @@ from numpy_attention.cli.entry import Against, Group, Option, With, Without, fla
 from numpy_attention.cli.options import (
     CASE, Conditions, CORPUS, PARALLEL, RUN, SEED, SPLIT, TEXT, THREADS)
 from numpy_attention.cli.values import (
-    folders, not_negative, picture, positive, seed, seeds, share_kept, whole)
+    files, folders, not_negative, picture, positive, seconds, seed, seeds, share_kept, whole)
 
 # ---- what is done with a run --------------------------------------------------------------------
 
@@ -27,6 +27,8 @@ def sampling(only: Conditions = ()) -> list[Option]:
 
 TOGETHER = Option("together_with", "further runs of the same text, runs/b,runs/c: the "
                   "probabilities of all are averaged", folders, metavar="RUNS")
+CODE = Option("code", "files of your own code that the run was trained with, mine.py,other.py; a "
+              "run alone runs none", files, metavar="FILES")
 BEAM = Option("beam", "hypotheses kept in search; 1 is greedy", whole(1, 1000), 5)
 PICTURE = Option("heatmap", "save the attention weights as .png, .pdf or .svg", picture,
                  metavar="FILE")
@@ -36,6 +38,7 @@ TRANSLATE = (Group("", (
     word("sentence", "what to translate; without any, lines are read from the input", "SENTENCE",
          "*"),
     TOGETHER,
+    CODE,
     replace(BEAM, only=IN_SEARCH),
     Option("length_penalty", "a: translations are ranked by log p / ((5 + length) / 6)^a; 0 "
            "favours short ones", not_negative, 1.0,
@@ -51,6 +54,7 @@ TRANSLATE = (Group("", (
 GENERATE = (Group("", (
     replace(RUN, help="folder of a run that `train lm` made"),
     TOGETHER,
+    CODE,
     Option("prompt", "how the text begins; if with a hyphen, write --prompt=-like-this"),
     Option("length", "words, or letters, to write; without --window in training attention looks at "
            "the last 64 at most", whole(1), 60),
@@ -66,7 +70,7 @@ OF_WRITER = With("kind", ["writer"], "a translator's run is measured on sentence
                  "--source and --target", "of a language model: ")
 
 EVALUATE = (
-    Group("", (RUN, TOGETHER)),
+    Group("", (RUN, TOGETHER, CODE)),
     Group("what to measure on, the run's own corpus unless given", (
         CORPUS,
         *(replace(option, otherwise="", only=[OF_TRANSLATOR]) for option in PARALLEL
@@ -81,7 +85,7 @@ EVALUATE = (
         flag("json", "print one JSON object"))),
 )
 ABLATE = (
-    Group("", (RUN,)),
+    Group("", (RUN, CODE)),
     Group("what to measure on, the run's own corpus unless given", EVALUATE[1].options),
     Group("how", (
         Option("output", "draw what each change costs: .png, .pdf or .svg", picture,
@@ -91,7 +95,7 @@ ABLATE = (
 )
 FROM_FILE = [Against("questions", "the questions of --questions are made already")]
 CLOZE = (
-    Group("", (replace(RUN, help="folder of a run that `train lm` made"), TOGETHER)),
+    Group("", (replace(RUN, help="folder of a run that `train lm` made"), TOGETHER, CODE)),
     Group("the questions, made from the run's own corpus unless given", (
         *(replace(option, only=FROM_FILE) for option in (CORPUS, TEXT, SPLIT)),
         Option("number", "how many of them", whole(1), 500, only=FROM_FILE),
@@ -110,7 +114,7 @@ RUNS = word("runs", "folders of language models' runs of one vocabulary; the oth
 TEXT_OF_RUNS = Group("what to measure on, the first run's own corpus unless given",
                      (CORPUS, TEXT, SPLIT))
 RECOVER = (
-    Group("", (RUNS,)),
+    Group("", (RUNS, CODE)),
     TEXT_OF_RUNS,
     Group("how", (
         Option("words", "how many of the words just read are replaced", whole(1), 5),
@@ -127,7 +131,7 @@ RECOVER = (
         flag("json", "print one JSON object"))),
 )
 DISTANCES = (
-    Group("", (RUNS,)),
+    Group("", (RUNS, CODE)),
     TEXT_OF_RUNS,
     Group("how", (
         SEED,
@@ -135,6 +139,7 @@ DISTANCES = (
 )
 HEATMAP = (Group("", (
     RUN,
+    CODE,
     word("sentences", "a source and a target sentence of your own, or one sentence for a language "
          "model", "SENTENCE", "*"),
     Option("index", "number of the pair, or sentence, in the split, from 0", whole(0), 0),
@@ -145,8 +150,10 @@ HEATMAP = (Group("", (
 # ---- what the package knows by name -------------------------------------------------------------
 
 GRADCHECK = (Group("", (
-    word("names", "a check, or a part of its name; all without any", "NAME", "*"),
+    word("names", "a check, or a part of its name; all without any; or a class of your own, "
+         "FILE.py:CLASS", "NAME", "*"),
     SEED,
+    Option("seconds", "of a class of your own: end its code after so long", seconds, 60.0),
 )),)
 A_CORPUS = (Group("", (word("name", "a corpus of `numpy-attention corpora list`", "NAME"),)),)
 REPRODUCE = (Group("", (
@@ -157,8 +164,8 @@ REPRODUCE = (Group("", (
     Option("results", "where the figures are recorded", default="results", metavar="FOLDER"),
 )),)
 COMPARE = (Group("", (
-    word("names", "translators' recipes of `reproduce --list`, or patterns: 'clauses-*'", "NAME",
-         "+"),
+    word("names", "translators' recipes of `reproduce --list`, or patterns: 'clauses-*'; or an "
+         "attention of your own, FILE.py:CLASS, in Luong's decoder", "NAME", "+"),
     Option("epochs", "passes through the text", whole(1), otherwise="the recipes' own"),
     Option("minutes", "stop each after so many minutes of training", positive),
     replace(SEED, only=[Against("seeds", "--seeds names them all")]),

@@ -146,7 +146,8 @@ def say_next(*words: str) -> None:
 
 def runs_of(kind: type[One], options: Namespace) -> One:
     """The run of a command, or with --together-with an ensemble of several."""
-    return load_together(kind, [options.run, *(options.together_with or ())])
+    return load_together(kind, [options.run, *(options.together_with or ())],
+                         options.code)
 
 
 def voices(options: Namespace) -> str:

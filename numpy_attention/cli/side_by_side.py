@@ -28,7 +28,8 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, Writer], Any, dict[s
         if options.runs.count(folder) > 1:
             raise ValueError(f"{folder} is given {options.runs.count(folder)} times: expected each "
                              "run once")
-    writers = dict(zip(options.runs, load_alike(Writer, options.runs, "compared")))
+    found = load_alike(Writer, options.runs, "compared", options.code)
+    writers = dict(zip(options.runs, found))
     first = writers[options.runs[0]]
     text, corpus, split = text_to_measure_on(options, first)
     return writers, first.batches(text), {"corpus": corpus, "split": split}

@@ -10,6 +10,7 @@ from typing import Any
 # Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed; a polite end, as
 # schedulers of clusters ask for it
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
+LEFT = 128 + 13     # the status after SIGPIPE, which ends most programs whose reader has left
 SOON = 0.01         # seconds until a stop that Python had to ignore comes again
 
 

@@ -50,7 +50,8 @@ TRANSLATOR = (
     of_models("reset", "the GRU's reset gate: before or after the recurrent product",
               choices=names.RESETS),
     of_models("update", "the state that the update gate weights", choices=names.UPDATES),
-    of_models("attention", "how the decoder scores a source position", choices=names.SCORES),
+    of_models("attention", "how the decoder scores a source position", choices=names.SCORES,
+              own=True),
     of_models("window", "the positions it may see: all, or some beside the target's place, or "
               "beside a predicted place", choices=names.WINDOWS),
     of_models("width", "positions that a window has to either side", read=whole(1),
@@ -61,7 +62,7 @@ TRANSLATOR = (
               choices=names.QUERIES),
     of_models("input_feeding", "the cell reads the last attentional state too", kind="switch"),
     of_models("bias", "a bias within the attentional state", kind="switch"),
-    of_models("cell", "the recurrent cell", choices=names.CELLS),
+    of_models("cell", "the recurrent cell", choices=names.CELLS, own=True),
     of_models("bidirectional", "the source is read both ways", kind="switch"),
     of_models("inner", "size within feed-forward", read=whole(1)),
     of_models("smoothing", "label smoothing", read=share),
@@ -80,7 +81,7 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model looks at its own past: Salton's single and combined score, "
            "Daniluk's attention with one, two or three vectors, their N-gram without attention, or "
            "the layer alone that all of these have between state and words",
-           default="none", choices=["none", *names.READERS]),
+           default="none", choices=["none", *names.READERS], own=True),
     Option("window", "how many positions back attention may look", whole(1),
            otherwise="all of a chunk", only=[Without("attention", PASTLESS | NGRAM)]),
     Option("carried", "states of the chunk before (see --steps) that attention still sees; an "
@@ -90,8 +91,8 @@ LANGUAGE_MODEL = (
     Option("activation", "of the layer above the state", default="tanh",
            choices=names.ACTIVATIONS,
            only=[With("attention", names.READERS, "a model without attention has no such layer",
-                      words="with --attention: ")]),
-    Option("cell", "the recurrent cell", default="lstm", choices=names.CELLS),
+                      words="with --attention: ", own=True)]),
+    Option("cell", "the recurrent cell", default="lstm", choices=names.CELLS, own=True),
     Option("layers", "cells on top of each other", whole(1, MOST_LAYERS), 1),
     Option("hidden", "size of a state", whole(1), only=[SIZED],
            otherwise="the embedding's, for each vector that attention makes of it"),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy_attention import metrics, plotting
 from numpy_attention.cli.figures import show_translators
 from numpy_attention.cli.options import LIMITS
+from numpy_attention.cli.own_code import brief_name, with_own, code_option
 from numpy_attention.cli.run_options import BEAM
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, runs_of,
@@ -21,6 +22,7 @@ from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.names import MODERN, SCORES, asked_for, find
+from numpy_attention.own.kinds import ATTENTION, CELL
 from numpy_attention.runs import confidence
 from numpy_attention.runs.circumstances import circumstances
 from numpy_attention.runs.trained import kind_of
@@ -56,7 +58,8 @@ def train(options: Namespace) -> None:
     fit(translator, learn, valid, folder, options.threads,
         f"measures {len(pairs):,} pairs ({selection.splits[-1]})")
     show_translators(measure(translator, pairs, BEAM.default, translator.threads))
-    say_next("translate", str(folder), selection.form().text(pairs[0].source))
+    say_next("translate", str(folder), selection.form().text(pairs[0].source),
+             *code_option(translator))
 
 
 def text_to_train_on(options: Namespace) -> Selection:
@@ -84,7 +87,7 @@ def settings_of(options: Namespace) -> dict[str, Any]:
     """The settings of the model that the options describe. ValueError: sizes that do not fit."""
     given = {option.called.get(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR if option.name in options.given and option.name != "model"}
-    settings = MODERN[options.model] | given
+    settings = with_own(MODERN[options.model] | given, attention=ATTENTION, cell=CELL)
     check_heads(options.model, settings)
     if settings.get("window") == "local-m" and options.reverse_source:
         settings["backwards"] = True
@@ -118,7 +121,7 @@ def name_of(model: str, settings: Mapping[str, Any]) -> str:
     """A model with its attention and its window; RNNsearch's own, and a global one, go unsaid."""
     parts = [model]
     if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
-        parts.append(settings["attention"])
+        parts.append(brief_name(settings["attention"]))
     if settings.get("window", "global") != "global":
         parts.append(settings["window"])
     return "-".join(parts)
@@ -281,7 +284,7 @@ def unit_of(translator: Translator) -> str:
 
 
 def heatmap(options: Namespace) -> None:
-    translator = Translator.load(options.run)
+    translator = Translator.load(options.run, options.code)
     selection = selected(translator.corpus)
     form = selection.form()
     if options.sentences:

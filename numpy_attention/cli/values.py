@@ -27,6 +27,7 @@ positive = settings.POSITIVE.read
 not_negative = number("a number of at least 0", lambda value: 0 <= value < math.inf)
 share = number("a share, 0 or more and below 1", lambda value: 0 <= value < 1)
 share_kept = number("a share, above 0 and at most 1", lambda value: 0 < value <= 1)
+seconds = number("seconds from 0.1 to 86,400", lambda value: 0.1 <= value <= 86_400)
 
 MOST_SEEDS = 1000
 
@@ -54,6 +55,14 @@ def folders(text: str) -> tuple[str, ...]:
     found = tuple(text.split(","))
     if not all(found) or len(set(found)) < len(found):
         raise ValueError(f"{shown(text)}: expected folders such as runs/b,runs/c, each once")
+    return found
+
+
+def files(text: str) -> tuple[str, ...]:
+    """Files, with commas between them. ValueError: one of them is empty."""
+    found = tuple(text.split(","))
+    if not all(found):
+        raise ValueError(f"{shown(text)}: expected files such as mine.py,other.py")
     return found
 
 

@@ -14,7 +14,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import TEXT, expect_batch, expect_step
 from numpy_attention.module import Array, Module
-from numpy_attention.names import CELLS, asked_for, find
+from numpy_attention.names import CELLS, find, made
 from numpy_attention.shapes import at_least, expect, expect_integers, expect_sizes, flat
 
 
@@ -163,9 +163,9 @@ class LanguageModel(Module):
 def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
     """Cells of this name on top of each other; sizes: of the words, then of each layer's state."""
     kind = find("cell", cell, CELLS)
-    wanted = asked_for(kind.create, forget_bias=forget_bias)
 
     def make(below, above):
-        return kind.create(rng, below, above, init=init, recurrent=init, dtype=dtype, **wanted)
+        return made(kind, rng, inputs=below, hidden=above, init=init, recurrent=init,
+                    forget_bias=forget_bias, dtype=dtype)
 
     return Stacked.create(make, sizes, dropout)

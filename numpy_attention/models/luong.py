@@ -17,7 +17,7 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
                                                    expect_vocabularies)
 from numpy_attention.module import Array, Module
-from numpy_attention.names import CELLS, QUERIES, find
+from numpy_attention.names import CELLS, QUERIES, find, made
 from numpy_attention.shapes import expect_integers, expect_sizes, flat
 from numpy_attention.trees import tree_map
 
@@ -122,8 +122,8 @@ class LuongTranslator(TeacherForced):
         sizes = [embedding] + [hidden] * layers
 
         def one(below, above):
-            return kind.create(rng, below, above, init=values.weights, recurrent=values.recurrent,
-                               dtype=dtype)
+            return made(kind, rng, inputs=below, hidden=above, init=values.weights,
+                        recurrent=values.recurrent, dtype=dtype)
 
         def both(below, above):
             return Bidirectional(one(below, above // 2), one(below, above // 2))

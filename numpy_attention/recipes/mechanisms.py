@@ -24,6 +24,7 @@ GRU = dict(dropout=0.2, readout="current", reset="after", update="old", init="mo
 # perplexity 22.6 after an epoch, not 13.8
 LUONG = dict(
     dropout=0.2, cell="gru", bidirectional=True, layers=1, input_feeding=False, init="modern")
+SIZES = {"hidden": 120, "embedding": 120}
 
 
 def of_budget(
@@ -52,8 +53,14 @@ def rnnsearch(name: str, model: str, size: int, what: str) -> Recipe:
 
 
 def luong(name: str, attention: str, what: str, **settings: Any) -> Recipe:
-    sizes = {"hidden": 120, "embedding": 120}
-    return mechanism(name, "luong", sizes, what, {"attention": attention} | LUONG | settings)
+    return mechanism(name, "luong", SIZES, what, {"attention": attention} | LUONG | settings)
+
+
+def with_own(attention: type) -> Recipe:
+    """Luong's decoder with an attention of a reader's own: beside the others in `compare`."""
+    return of_budget(f"own-{attention.__name__}", "luong", SIZES,
+                     f"{attention.__name__} attention of your own",
+                     {"attention": attention} | LUONG)
 
 
 def transformer(name: str, size: int, what: str, **settings: Any) -> Recipe:

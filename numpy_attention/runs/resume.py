@@ -9,6 +9,7 @@ from numpy_attention.arguments import expect_methods
 from numpy_attention.paths import as_path, exists
 from numpy_attention.models.registry import settings_of
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
+from numpy_attention.own.code import SHOWN
 from numpy_attention.runs.saved import CHECKPOINT, kind_in, known_of, training_from
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import Fields, check
@@ -79,7 +80,9 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
     settings = known | configuration["settings"]
     how = dataclasses.asdict(training_from(training, configuration["training"]))
     corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
-    return {"model": model, **rest, **settings, **how, **corpus}
+    own = {f"SHA-256 of {name}": digest[:SHOWN]
+           for name, digest in configuration.get("own", {}).items()}
+    return {"model": model, **rest, **settings, **own, **how, **corpus}
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:

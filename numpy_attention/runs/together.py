@@ -15,13 +15,14 @@ One = TypeVar("One", bound=Trained)
 READING = ("reverse_source", "state", "steps", "unit")
 
 
-def load_together(kind: type[One], folders: Sequence[str | Path]) -> One:
+def load_together(kind: type[One], folders: Sequence[str | Path],
+                  code: Sequence[str | Path | type] | None = None) -> One:
     """The run of a folder, or of several with an Ensemble of their models in place of one.
 
     kind: Translator or Writer. Name, settings, corpus, training and history are the first one's.
     Errors as `load_alike` has them.
     """
-    first, *others = load_alike(kind, folders, "averaged")
+    first, *others = load_alike(kind, folders, "averaged", code)
     if not others:
         return first
     together = copy(first)
@@ -29,8 +30,11 @@ def load_together(kind: type[One], folders: Sequence[str | Path]) -> One:
     return together
 
 
-def load_alike(kind: type[One], folders: Sequence[str | Path], done: str) -> list[One]:
+def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
+               code: Sequence[str | Path | type] | None = None) -> list[One]:
     """The runs of these folders; done: what is done with them, "averaged" or "compared".
+
+    code: a reader's own, of any of them, as `kind.load` takes it.
 
     ValueError: no folder, runs with other vocabularies or that read a text otherwise, or what
     `kind.load` refuses.
@@ -38,7 +42,7 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str) -> lis
     expect_list("folders", folders, "folders of runs")
     if not len(folders):
         raise ValueError("no folders: expected those of one or more runs")
-    first, *others = [kind.load(folder) for folder in folders]
+    first, *others = [kind.load(folder, code) for folder in folders]
     for folder, other in zip(folders[1:], others):
         for name in first.VOCABULARIES:
             if getattr(other, name) != getattr(first, name):

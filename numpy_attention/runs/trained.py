@@ -2,7 +2,7 @@
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -16,7 +16,9 @@ from numpy_attention.models.registry import build
 from numpy_attention.module import Module
 from numpy_attention.names import OPTIMIZERS, asked_for, find
 from numpy_attention.shapes import at_least
+from numpy_attention.own.code import Own
 from numpy_attention.runs.agreement import expect_agreement
+from numpy_attention.runs.own_code import confirmed, digests, keep, with_classes
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import (
     CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
@@ -51,6 +53,7 @@ class Trained:
     training: Any                   # a TRAINING
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
+    own: dict[str, Own]             # classes of a reader's own, by the names that settings have
     threads: int | None = None      # those that `fit` took
 
     def batches_to_learn(self, text: Any) -> Batches:
@@ -98,6 +101,8 @@ class Trained:
         with trainer.alone():
             if folder is not None:
                 ranks.first(lambda: check_same(folder, self, shares))
+            if folder is not None and self.own:
+                ranks.first(lambda: keep(self.own, as_path(folder)))
             if trainer.resume() and trainer.progress:
                 print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
                       f"{how_shared(trainer)}")
@@ -119,15 +124,20 @@ class Trained:
             "settings": self.settings,
             "corpus": self.corpus,
             "training": dataclasses.asdict(self.training),
+            **({"own": digests(self.own)} if self.own else {}),
             **vocabularies,
         }
 
     @classmethod
-    def load(cls: type[One], folder: str | Path) -> One:
+    def load(cls: type[One], folder: str | Path,
+             code: Sequence[str | Path | type] | None = None) -> One:
         """What was trained in a run's folder, with the parameters that its training keeps.
 
+        code: files, or classes, of a reader's own that it was trained with. A run runs none by
+        itself, and a file only as it was in training.
+
         FileNotFoundError: no run there; ValueError: its checkpoint is damaged, of another kind, or
-        of a version that this one does not understand.
+        of a version that this one does not understand; code that is missing, or has changed.
         """
         path = as_path(folder, "folder") / CHECKPOINT
         arrays, about = checkpoint.load(path)
@@ -141,8 +151,10 @@ class Trained:
             vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
             training = training_from(cls.TRAINING, known["training"])
             check_settings(known["name"], known["settings"], parameters_of(arrays))
+        own = confirmed(known.get("own", {}), code, folder)
+        with checkpoint.understood(path, about):
             model = build(known["name"], Limited(arrays), *vocabularies.values(),
-                          **known["settings"])
+                          **with_classes(known["settings"], own))
             best = training.keep == "best" and any(name.startswith("best/") for name in arrays)
             checkpoint.restore(model, arrays, "best" if best else "parameters")
         make: Callable[..., One] = cls
@@ -152,6 +164,7 @@ class Trained:
             settings=known["settings"],
             training=training,
             corpus=known["corpus"],
+            own=own,
             history=about["trainer"]["history"],
             **vocabularies)
 

@@ -22,7 +22,9 @@ from numpy_attention.models.registry import build, expect_settings
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least, expect_whole
 from numpy_attention.names import TRANSLATORS, find
+from numpy_attention.own.code import Own
 from numpy_attention.runs import figures
+from numpy_attention.runs.own_code import by_name, with_classes
 from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.runs.translation import Sentence, Translation, check_sentence
 from numpy_attention.runs.words import in_words, turned
@@ -63,6 +65,7 @@ class Translator(Trained):
     training: TranslatorTraining
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
+    own: dict[str, Own] = field(default_factory=dict)
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -78,7 +81,8 @@ class Translator(Trained):
     ) -> "Translator":
         """An untrained translator for these Pairs.
 
-        settings go to the model's `create`; its seed is the training's. vocabularies: the source's
+        settings go to the model's `create`; an attention, or a cell, may be a class of one's own.
+        The seed is the training's. vocabularies: the source's
         and the target's, if `vocabularies_of` has built them already. ValueError: no pairs, an
         unknown name, settings that do not fit each other or the training.
         """
@@ -103,8 +107,10 @@ class Translator(Trained):
         for vocabulary in vocabularies:
             expect_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         source, target = vocabularies
-        model = build(name, np.random.default_rng(training.seed), source, target, **settings)
-        return cls(model, source, target, name, settings, training, corpus)
+        settings, own = by_name(settings)
+        model = build(name, np.random.default_rng(training.seed), source, target,
+                      **with_classes(settings, own))
+        return cls(model, source, target, name, settings, training, corpus, own=own)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
         """PairBatches of Pairs in this translator's vocabularies."""

@@ -16,7 +16,9 @@ from numpy_attention.models.registry import build, expect_settings
 from numpy_attention.module import Array
 from numpy_attention.shapes import at_least
 from numpy_attention.names import LANGUAGE_MODELS, find
+from numpy_attention.own.code import Own
 from numpy_attention.runs import confidence
+from numpy_attention.runs.own_code import by_name, with_classes
 from numpy_attention.runs.trained import Trained, parts_of
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.ranks import ALONE, Alone
@@ -51,6 +53,7 @@ class Writer(Trained):
     training: WriterTraining
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
+    own: dict[str, Own] = field(default_factory=dict)
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -65,8 +68,8 @@ class Writer(Trained):
     ) -> "Writer":
         """An untrained writer for this Text.
 
-        settings go to the model's `create`; its seed is the training's. ValueError: an unknown
-        name, settings that do not fit each other.
+        settings go to the model's `create`; a score, or a cell, may be a class of one's own. The
+        seed is the training's. ValueError: an unknown name, settings that do not fit each other.
         """
         find("language model", name, LANGUAGE_MODELS)
         expect_kind("text", text, Text, "a Text")
@@ -74,11 +77,13 @@ class Writer(Trained):
         expect_settings(name, settings)
         training = replace(training, unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
-        model: Any = build(name, np.random.default_rng(training.seed), vocabulary, **settings)
+        settings, own = by_name(settings)
+        model: Any = build(name, np.random.default_rng(training.seed), vocabulary,
+                           **with_classes(settings, own))
         if training.frequencies:
             counts = np.bincount(text.stream(vocabulary), minlength=len(vocabulary)) + 0.5
             model.output.b[...] = np.log(counts / counts.sum())
-        return cls(model, vocabulary, name, settings, training, corpus)
+        return cls(model, vocabulary, name, settings, training, corpus, own=own)
 
     def batches(
         self, text: Text, streams: int | None = None, cut: int | None = None

@@ -58,12 +58,18 @@ def test_gradients_of_two_backward_passes_add_up(rng):
     np.testing.assert_allclose(grad.vector, 2 * once, atol=1e-14)
 
 
-def test_a_name_that_is_no_field_is_an_error(rng):
+@pytest.mark.parametrize("name, x, dy, message", [
+    ("V", Q, S, r"something waits by the name 'V', and Places has no matrix of this name: give "),
+    ("sizes", Q, S, "something waits by the name 'sizes'"),
+    ("W", S, Q, r"xᵀ dy for W has shape \(6, 3\), expected \(3, 3\): give later\('W"),
+    ("W", Q, S + 1, r"xᵀ dy for W has shape \(3, 7\), expected \(3, 6\): give later"),
+])
+def test_what_waits_for_no_field_or_in_another_shape(name, x, dy, message, rng):
     attention = places(rng)
     memory = attention.read(np.zeros((B, S, D)), MASK)
     dmemory = memory.gradient()
-    dmemory.later("V", np.ones((B, Q)), np.ones((B, S)))
-    with pytest.raises(AttributeError, match="V"):
+    dmemory.later(name, np.ones((B, x)), np.ones((B, dy)))
+    with pytest.raises(ValueError, match=message):
         attention.read_backward(memory, dmemory, attention.zeros_like())
 
 

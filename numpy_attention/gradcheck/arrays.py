@@ -1,0 +1,60 @@
+"""Trees of arrays: inputs and outputs may be tuples, an LSTM's state for one."""
+
+import numpy as np
+
+from numpy_attention.messages import given
+
+
+def float_arrays(value, name):
+    """Yield (name, array) for the float arrays of a list or tuple, nested or not."""
+    if isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from float_arrays(item, f"{name}[{i}]")
+    elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        yield name, value
+
+
+def outputs_of(forward, inputs):
+    """What forward gives. TypeError: not (output, …, cache), outputs being arrays, tuples, None."""
+    found = forward(*inputs)
+    if not isinstance(found, tuple) or len(found) < 2:
+        raise TypeError(f"forward gives {given(found)}: expected a tuple (output, …, cache), "
+                        "so end it with: return y, cache")
+    for output in found[:-1]:
+        if not is_tree(output):
+            raise TypeError(f"forward gives {given(output)}: expected arrays of numbers, tuples of "
+                            "them, or None")
+    return found
+
+
+def is_tree(value):
+    if isinstance(value, tuple):
+        return all(map(is_tree, value))
+    return value is None or np.asarray(value).dtype.kind in "fiub"
+
+
+def copied(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(copied(item) for item in value)
+    if isinstance(value, np.ndarray):
+        return np.array(value, order="C")
+    return value
+
+
+def combined(function, *trees):
+    """function(array, …) of the arrays that stand at the same place of trees; None stays None."""
+    if isinstance(trees[0], (list, tuple)):
+        return type(trees[0])(combined(function, *items) for items in zip(*trees))
+    return None if trees[0] is None else function(*trees)
+
+
+def random_like(value, rng):
+    if isinstance(value, tuple):
+        return tuple(random_like(item, rng) for item in value)
+    return None if value is None else rng.standard_normal(np.shape(value))
+
+
+def dot(value, upstream):
+    if isinstance(value, tuple):
+        return sum(dot(item, up) for item, up in zip(value, upstream))
+    return 0.0 if value is None else float(np.sum(value * upstream))

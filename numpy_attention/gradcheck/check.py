@@ -1,0 +1,195 @@
+"""Central differences against a hand-written backward pass, for any Module or function.
+
+    L     = Σ upstream · output,  upstream random
+    ∂L/∂x ≈ (8 (L(x + ε) − L(x − ε)) − (L(x + 2ε) − L(x − 2ε))) / 12ε
+
+The four-point difference errs by O(ε⁴) where (L(x + ε) − L(x − ε)) / 2ε errs by O(ε²), so ε may be
+ten times larger and rounding, which is divided by ε, ten times smaller: a whole model's small
+gradients need that.
+
+A layer passes when every element of every gradient has relative error
+
+    |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
+
+What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held against it. All
+gradients are compared before anything is said; where some are wrong, `search` looks for the line.
+Right gradients must keep the laws of `laws` too, which cost a dozen passes, not one an element.
+"""
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.arguments import expect_generator, expect_number
+from numpy_attention.gradcheck import differences
+from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
+from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, expect_epsilon,
+                                                   relative_errors)
+from numpy_attention.gradcheck.faults import (expect_elements, expect_passes, gradients_of_inputs,
+                                              warn_of_numbers)
+from numpy_attention.gradcheck.given import first_nan
+from numpy_attention.gradcheck.hidden import expect_causal
+from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.passes import told_of
+from numpy_attention.gradcheck.report import GradientError, Report, line_of, told
+from numpy_attention.gradcheck.rewriting import line_that_stops
+from numpy_attention.gradcheck.watching import Watch, arrays_within
+from numpy_attention.module import Module
+
+
+def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE,
+              epsilon=EPSILON, title=None, causal=None):
+    """Check the gradients of all parameters of a Module and of all float inputs; → Report.
+
+    target: a Module (float64), or None for a function without parameters.
+    inputs: what `forward` takes; float64 arrays, also in tuples, are checked, anything else is
+    passed on.
+    forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default
+    target.forward.
+    backward(doutput, …, cache, grad) → the inputs' gradients, one, or a tuple in the order of the
+    inputs, None for an input that is no float array; default target.backward.
+    Both must draw the same random numbers at every call.
+    causal: the axis of time in the first input and in outputs of as many steps, none of which may
+    read a later step of that input; None: nothing is known of time.
+
+    Raises GradientError where gradients are wrong: which are right and which wrong, the first line
+    that goes wrong where the source can be traced, and what kind of mistake it looks like; and
+    where a law is broken that no difference shows (`laws`): its report.laws say which, and the
+    line. TypeError for anything that is not float64, and for a target without the two passes;
+    ValueError for arrays without elements, NaN, and outputs that are not finite.
+    Warns (NotAParameter) of a float in a reader's own Module that the forward computes with.
+    """
+    expect_generator(rng)
+    expect_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
+    expect_epsilon(epsilon)
+    forward = getattr(target, "forward", None) if forward is None else forward
+    backward = getattr(target, "backward", None) if backward is None else backward
+    expect_passes(target, forward, backward)
+    if title is None and target is None:
+        title = getattr(forward, "__name__", "function")
+    check = Check(target, [copied(value) for value in inputs], forward, backward,
+                  title or type(target).__name__, tolerance, epsilon, causal)
+    check.draw(rng)
+    expect_causal(check)
+    warn_of_numbers(check, 3)
+    return check.compare()
+
+
+# kinds of laws that are broken for themselves, whatever else is wrong
+ALONE = "argument changed", "mask forward", "future"
+
+
+@dataclass
+class Check:
+    """One check: what is differentiated, and what the loss weighs its outputs with."""
+
+    target: object
+    inputs: list
+    forward: object
+    backward: object
+    title: str
+    tolerance: float = TOLERANCE
+    epsilon: float = EPSILON
+    causal: int | None = None
+    upstream: list = field(default_factory=list)
+    twins: dict = field(default_factory=dict)       # {id of a twin's part: its name}
+
+    @property
+    def model(self):
+        return self.target if isinstance(self.target, Module) else None
+
+    @property
+    def parameters(self):
+        return {} if self.model is None else dict(self.model.named_parameters())
+
+    @property
+    def variables(self):
+        """{name: array} of all that is differentiated. TypeError: some is not float64."""
+        found = self.parameters | dict(float_arrays(self.inputs, "input"))
+        for name, array in found.items():
+            if array.dtype != np.float64:
+                raise TypeError(f"{name} is {array.dtype}, a gradient check needs float64: "
+                                "use astype(np.float64)")
+        return found
+
+    @property
+    def flags(self):
+        """The arrays of True and False that the forward has: among its inputs, or around it."""
+        cells = getattr(self.forward, "__closure__", None) or ()
+        around = [cell.cell_contents for cell in cells]
+        return [one for one in [*self.inputs, *around]
+                if isinstance(one, np.ndarray) and one.dtype == bool]
+
+    def draw(self, rng):
+        """Draw what the outputs are weighed with."""
+        expect_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
+        held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
+        with self.named("forward"):
+            *outputs, _ = outputs_of(self.forward, self.inputs)
+        held.restore()
+        self.upstream = [random_like(output, rng) for output in outputs]
+
+    def loss(self):
+        *outputs, _ = self.forward(*self.inputs)
+        return sum(dot(output, up) for output, up in zip(outputs, self.upstream))
+
+    def gradients(self):
+        """→ {name: the gradient that backward gives}, the twin."""
+        *_, cache = outputs_of(self.forward, self.inputs)
+        grad = None if self.model is None else self.model.zeros_like()
+        self.twins = {} if grad is None else {id(one): name for name, one in grad.modules()}
+        with self.named("backward"):
+            dinputs = self.backward(*map(copied, self.upstream), cache, grad)
+        found = {} if self.model is None else dict(grad.named_parameters())
+        return found | self.of_inputs(dinputs), grad
+
+    @contextlib.contextmanager
+    def named(self, what):
+        """An exception of a reader's own code is told with the line of it, not with NumPy's."""
+        try:
+            yield
+        except Exception as error:
+            place = line_that_stops(error)
+            if place is None:
+                raise
+            raise GradientError(
+                f"{self.title}: {what} stops in line {place.line} of {Path(place.file).name}, "
+                f"{place.function}, with {type(error).__name__}: {error}\n"
+                f"    {line_of(place)}") from error
+
+    def of_inputs(self, dinputs):
+        return gradients_of_inputs(dinputs, self.inputs)
+
+    def compare(self):
+        """→ the Report of a backward pass that is right. GradientError: it is not."""
+        broken = broken_conditions(self)
+        if broken:
+            raise GradientError(Report(self.title, laws=broken))
+        noise = ROUNDING * abs(self.loss()) / self.epsilon
+        if not np.isfinite(noise):
+            place = first_nan(self)
+            where = f"; NaN comes first from {told_of(place)}" if place else ""
+            raise ValueError(f"{self.title}: the outputs are not finite, so no difference can be "
+                             f"taken: give inputs on which they are{where}")
+        analytic, stops = {}, ""
+        try:
+            analytic, _ = self.gradients()
+        except GradientError as error:
+            stops = str(error)
+        numeric = {name: differences.numeric_gradient(self.loss, array, self.epsilon)
+                   for name, array in self.variables.items()}
+        report = Report(self.title, {}, self.tolerance, noise, stops=stops)
+        for name in numeric:
+            report.add(name, analytic.get(name), numeric[name])
+        if report.wrong:
+            told(report, self)
+        report.laws = [one for one in broken_laws(self)
+                       if one.kind in ALONE or not report.is_explained]
+        if report.wrong or report.laws:
+            raise GradientError(report)
+        return report
+
+
+__all__ = ["Check", "GradientError", "Report", "gradcheck", "relative_errors"]

@@ -1,0 +1,59 @@
+"""Central differences of a loss, and how far a gradient is from them."""
+
+import numpy as np
+
+from numpy_attention.arguments import expect_function, expect_number
+from numpy_attention.messages import given
+
+EPSILON = 1e-4
+ROUNDING = 1e-15
+TOLERANCE = 1e-6
+
+
+def expect_epsilon(epsilon):
+    """Refuse a step that is no positive number. ValueError."""
+    expect_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
+
+
+def numeric_gradient(loss, array, epsilon=EPSILON):
+    """∂loss/∂array by central differences.
+
+    loss() reads the array, which is changed in place and restored. TypeError: no array of floats,
+    or a loss that is no number; ValueError: an array that is not contiguous.
+    """
+    expect_function("loss", loss, "a function without arguments")
+    expect_epsilon(epsilon)
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+        raise TypeError(f"array is {given(array)}: expected an array of floats")
+    numeric = np.empty_like(array)
+    flat = array.reshape(-1)
+    if array.size and not np.shares_memory(flat, array):
+        raise ValueError("the array must be contiguous, so that its elements can be changed "
+                         "in place: copy it first")
+    for i in range(array.size):
+        kept = flat[i]
+        around = {}
+        for step in (-2, -1, 1, 2):
+            flat[i] = kept + step * epsilon
+            around[step] = number(loss())
+        flat[i] = kept
+        near = around[1] - around[-1]
+        far = around[2] - around[-2]
+        numeric.flat[i] = (8 * near - far) / (12 * epsilon)
+    return numeric
+
+
+def relative_errors(analytic, numeric, smallest=1e-9):
+    """|a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN counts as infinite."""
+    largest = np.maximum(np.abs(analytic), np.abs(numeric))
+    floor = 1e-3 * np.abs(numeric).max(initial=0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = np.abs(analytic - numeric) / np.maximum(largest, max(floor, smallest))
+    return np.where(np.isnan(errors), np.inf, errors)
+
+
+def number(loss):
+    """A loss. TypeError: it is no number."""
+    if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":
+        raise TypeError(f"the loss is {given(loss)}: expected a number")
+    return loss

@@ -1,0 +1,169 @@
+"""What cannot be checked, told in one line: missing methods, empty arrays, gradients not returned.
+
+And a warning of what would be passed over in silence: a number in a Module is no parameter.
+"""
+
+import warnings
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import float_arrays
+from numpy_attention.gradcheck.report import GradientError
+from numpy_attention.gradcheck.watching import arrays_within
+from numpy_attention.messages import given
+from numpy_attention.module import Module, join
+
+# numbers that nobody means to train
+SETTINGS = {"rate", "dropout", "epsilon", "eps", "smoothing"}
+STEP = 1e-3             # by which a number is moved, relative to its size
+
+
+class NotAParameter(UserWarning):
+    """What looks like something to learn, and is neither checked nor trained."""
+
+
+# ---- what is to be checked ----------------------------------------------------------------------
+
+
+def expect_passes(target, forward, backward):
+    """Refuse a target that lacks one of the two passes. TypeError: says which, and what to do."""
+    if isinstance(target, type):
+        raise TypeError(f"target is the class {target.__name__}: expected an object of it, or None")
+    if isinstance(target, Module) and not is_dataclass(target):
+        raise TypeError(f"{type(target).__name__} is a Module and no dataclass: write "
+                        "@dataclass(eq=False) above it")
+    for name, function in (("forward", forward), ("backward", backward)):
+        if callable(function):
+            continue
+        if function is not None or target is None:
+            raise TypeError(f"{name} is {given(function)}: expected a function, or a target that "
+                            "has one")
+        raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
+
+
+def way_out(target, name):
+    if hasattr(target, "read") and hasattr(target, "step"):
+        return "an attention steps: wrap it, forward, backward = protocol(attention, mask)"
+    if hasattr(target, "step") or hasattr(target, "_step"):
+        return ("a cell steps: derive its class from Cell, whose forward and backward loop over "
+                "the steps")
+    return f"write it as a method of the class, or pass {name}="
+
+
+def expect_attention(attention):
+    """Refuse what lacks one of an attention's methods. TypeError: says which."""
+    wanted = "read", "step", "step_backward", "read_backward"
+    missing = [name for name in wanted if not callable(getattr(attention, name, None))]
+    if isinstance(attention, type) or len(missing) == len(wanted):
+        raise TypeError(f"attention is {given(attention)}: expected an attention, with "
+                        f"{', '.join(wanted)}")
+    if missing:
+        raise TypeError(f"{type(attention).__name__} has no {' and no '.join(missing)}: an "
+                        f"attention has {', '.join(wanted)}")
+
+
+def expect_elements(arrays):
+    """Refuse (name, array) without elements, and those that hold NaN. ValueError."""
+    for name, array in arrays:
+        if not array.size:
+            raise ValueError(f"{name} has shape {array.shape}: a gradient check needs elements, "
+                             "give it sizes above 0")
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError(f"{name} is not finite, {int(np.isnan(array).sum())} of {array.size} "
+                             "elements are NaN: fill it with numbers, randomize fills parameters")
+
+
+# ---- what backward returns ----------------------------------------------------------------------
+
+
+def gradients_of_inputs(dinputs, inputs):
+    """{name: gradient} of what backward returns. GradientError: it is not one for each input."""
+    if len(inputs) == 1 or not isinstance(dinputs, tuple):
+        dinputs = (dinputs,)
+    found = dict(float_arrays(list(dinputs), "input"))
+    expected = dict(float_arrays(list(inputs), "input"))
+    if found.keys() == expected.keys():
+        return found
+    raise GradientError(f"backward returns {returned(dinputs, inputs)}: gradients for "
+                        f"{sorted(found)}, expected {sorted(expected)}: return one for each float "
+                        "input, in order, None for the others")
+
+
+def returned(dinputs, inputs):
+    """What backward returns, in words."""
+    if all(one is None for one in dinputs):
+        return "nothing"
+    if isinstance(dinputs[0], list):
+        return "a list in place of a tuple"
+    other = [given(value) for value in dinputs
+             if value is not None and not isinstance(value, (np.ndarray, tuple, list))]
+    if other:
+        return other[0]
+    integers = [f"{name} of {array.dtype}" for name, array in arrays_within(list(dinputs), "input")
+                if array.dtype.kind != "f"]
+    if integers:
+        return ", ".join(integers)
+    return f"{len(dinputs)} for {len(inputs)} input{'s' if len(inputs) > 1 else ''}"
+
+
+# ---- numbers that are no parameters -------------------------------------------------------------
+
+
+def warn_of_numbers(check, stacklevel):
+    """Warn of a float, or a list of them, in a reader's own Module, that the loss depends on.
+
+    Not of what is of this package, of the usual settings (`SETTINGS`), of ClassVars and integers,
+    nor of a field(metadata={"fixed": True}), which says that the number is meant to stay.
+    """
+    if check.model is None:
+        return
+    for name, module, field in numbers_of(check.model):
+        if moves(check, module, field):
+            value = getattr(module, field)
+            what = f"a {type(value).__name__}"
+            warnings.warn(f"{name} is {what}, and forward computes with it: it is no parameter, so "
+                          "it is neither checked nor trained. Make it an array, of shape (1,) for "
+                          'one number, or say field(metadata={"fixed": True})', NotAParameter,
+                          stacklevel)
+
+
+def numbers_of(model):
+    """(dotted name, module, field's name) of the numbers that a reader may have meant to train."""
+    for name, module in model.modules():
+        if type(module).__module__.startswith("numpy_attention."):
+            continue
+        for field in fields(module):
+            usual = field.name in SETTINGS or field.metadata.get("fixed")
+            if not usual and is_number(getattr(module, field.name)):
+                yield join(name, field.name), module, field.name
+
+
+def is_number(value):
+    """Whether it is a float, or a list of numbers with a float among them."""
+    if isinstance(value, (list, tuple)):
+        return (any(isinstance(item, (float, np.floating)) for item in value)
+                and all(isinstance(item, (int, float, np.floating)) for item in value))
+    return isinstance(value, (float, np.floating))
+
+
+def moves(check, module, name):
+    """Whether the loss follows the number: twice the step, twice the change."""
+    kept = getattr(module, name)
+    losses = []
+    try:
+        for step in (0, STEP, 2 * STEP):
+            module.__dict__[name] = moved(kept, step)
+            losses.append(check.loss())
+    except Exception:                       # a number that may not be moved is none to train
+        return False
+    finally:
+        module.__dict__[name] = kept
+    once, twice = losses[1] - losses[0], losses[2] - losses[0]
+    return abs(once) > 1e-12 * abs(losses[0]) and abs(twice - 2 * once) < 0.1 * abs(once)
+
+
+def moved(value, step):
+    if isinstance(value, (list, tuple)):
+        return type(value)(moved(item, step) for item in value)
+    return value + step * max(abs(value), 1)

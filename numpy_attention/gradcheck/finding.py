@@ -1,0 +1,104 @@
+"""What a search finds: a statement, what it should have made, and what kind of mistake it is."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from numpy_attention.gradcheck.edits import Edit
+from numpy_attention.gradcheck.kinds import Kind, local_derivative, of_arrays
+from numpy_attention.gradcheck.lines import Group
+from numpy_attention.gradcheck.rewriting import Place
+from numpy_attention.gradcheck.uses import Uses, through_uses
+
+
+@dataclass
+class Finding:
+    """A line that goes wrong where what it reads is right.
+
+    place: the statement; others: those that have a part in the same value. of: the Place in the
+    forward whose gradient it makes; None: a parameter's, by the name of which it goes. found,
+    right: an execution that is wrong, and what it should be. fits: which executions are right.
+    follows: what becomes right with it. edit: of the statement, that makes it so.
+    copied: the place in the forward that makes it so where it gives a copy.
+    """
+
+    place: Place
+    name: str
+    others: list[Place] = field(default_factory=list)
+    of: Place | None = None
+    number: int | None = None
+    found: np.ndarray | None = None
+    right: np.ndarray | None = None
+    fits: list[bool] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    follows: list[str] = field(default_factory=list)
+    group: Group | None = None
+    instead: dict = field(default_factory=dict)
+    edit: Edit | None = None
+    copied: Place | None = None
+
+    @property
+    def earlier(self):
+        """What the execution had before, the last first; who made it may have added to it."""
+        return () if self.group is None else self.group.values[self.first_wrong].values[-2::-1]
+
+    @property
+    def first_wrong(self):
+        return self.fits.index(False) if False in self.fits else 0
+
+    @property
+    def time(self):
+        """Which of the times that X is made in the forward it is."""
+        return self.times[self.first_wrong]
+
+    @property
+    def is_recurrent(self):
+        """Whether the step that the backward begins with is right, and no other."""
+        return len(self.fits) > 1 and self.fits[0] and not any(self.fits[1:])
+
+
+def kinds_of(finding, derivatives, flags, variables, numeric):
+    """The Kinds of mistake that a Finding looks like, likeliest first.
+
+    flags: masks that it may follow; variables, numeric: {name: array}, {name: ∂L/∂array}.
+    """
+    if finding.copied is not None:
+        return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
+    kinds = []
+    if finding.edit is not None:
+        edit = finding.edit
+        kinds.append(Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`"))
+    if finding.found is None:
+        return kinds
+    if finding.number is None:
+        name = finding.follows[0]
+        uses = Uses(derivatives, array=variables[name])
+        return kinds + of_wrong(finding.found, numeric[name], (), uses, {}, flags)
+    if finding.is_recurrent:
+        kinds.append(Kind("recurrent path", "right at the step that the backward begins with and "
+                          "wrong at every other: what flows from one step to the one before it is "
+                          "missing, or not whole"))
+    uses = Uses(derivatives, finding.number, finding.time)
+    return kinds + of_wrong(finding.found, finding.right, finding.earlier, uses,
+                            at_the_same_time(derivatives, finding), flags)
+
+
+def of_wrong(found, right, earlier, uses, values, flags):
+    """Kinds of a wrong gradient; earlier: what it was before, the last first."""
+    kinds = of_arrays(found, right, flags)
+    if kinds and kinds[0].name in ("shape", "unwritten"):
+        return kinds
+    used = next(filter(None, (through_uses(uses, one) for one in (found, *earlier))), [])
+    return used + ([] if used else local_derivative(found, right, values)) + kinds
+
+
+def at_the_same_time(derivatives, finding):
+    """{name: what the forward gave it when it made the X of a Finding}."""
+    times = len(derivatives.times(finding.number))
+    found = {}
+    for number, made in derivatives.values.items():
+        place = derivatives.places[number]
+        if place.name and place.kind != "use" and len(made) == times:
+            if made[finding.time] is not None:
+                found[place.name] = made[finding.time]
+    return found

@@ -1,0 +1,194 @@
+"""A forward pass in which any value can be moved a little, to see what the loss makes of it."""
+
+import ast
+from collections import Counter
+
+import numpy as np
+
+from numpy_attention.gradcheck.rewriting import (Rewriter, loaded, path_of, reads_of, targets_of)
+
+STEP = 1e-5
+
+
+class Forward(Rewriter):
+    """Every expression and every name of a forward goes through `listener.moved`."""
+
+    def visit_FunctionDef(self, node):
+        arguments = self.arguments_of(node)
+        body = []
+        for statement in node.body:
+            changed = self.visit(statement)
+            body += changed if isinstance(changed, list) else [changed]
+        start = [self.name_again(ast.copy_location(ast.Name(one.arg, ast.Store()), one), "argument")
+                 for one in arguments]
+        doc = body[:1] if ast.get_docstring(node) is not None else []
+        node.body = doc + start + body[len(doc):]
+        return node
+
+    def name_again(self, target, kind):
+        """`x = listener.moved(x, number)`, after x was given a value."""
+        number = self.place(target, kind, path_of(target))
+        value = self.through("moved", loaded(target), number)
+        made = ast.Assign([target], value, lineno=target.lineno)
+        return ast.fix_missing_locations(ast.copy_location(made, target))
+
+    def after(self, target, kind="assign"):
+        return [self.name_again(one, kind) for one in targets_of(target)
+                if isinstance(one, (ast.Name, ast.Attribute)) and path_of(one)]
+
+    # ---- statements ----------------------------------------------------------------------------
+
+    def visit_Assign(self, node):
+        node.value = self.visit(node.value)
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and path_of(target.value):
+                number = self.place(target, "part", path_of(target.value))
+                node.value = self.through("moved", node.value, number)
+        return [node] + [one for target in node.targets for one in self.after(target)]
+
+    def visit_AnnAssign(self, node):
+        if node.value is None:
+            return node
+        node.value = self.visit(node.value)
+        return [node, *self.after(node.target)]
+
+    def visit_AugAssign(self, node):
+        node.value = self.visit(node.value)
+        if isinstance(node.target, ast.Name):
+            return [node, *self.after(node.target, "update")]
+        return node
+
+    def visit_For(self, node):
+        node.iter = self.visit(node.iter)
+        node.body = self.after(node.target) + self.block(node.body)
+        node.orelse = self.block(node.orelse)
+        return node
+
+    def block(self, statements):
+        made = []
+        for statement in statements:
+            changed = self.visit(statement)
+            made += changed if isinstance(changed, list) else [changed]
+        return made
+
+    def visit_Assert(self, node):
+        return node
+
+    def visit_Raise(self, node):
+        return node
+
+    # ---- expressions ---------------------------------------------------------------------------
+
+    def visit_Name(self, node):
+        return self.use(node)
+
+    def visit_Attribute(self, node):
+        if not path_of(node):
+            node.value = self.visit(node.value)
+        return self.use(node)
+
+    def use(self, node):
+        if not isinstance(node.ctx, ast.Load) or not path_of(node):
+            return node
+        return self.through("used", node, self.place(node, "use", path_of(node)))
+
+    def expression(self, node):
+        number = self.place(node, "expression", "")
+        return self.through("moved", self.generic_visit(node), number)
+
+    visit_BinOp = visit_UnaryOp = visit_IfExp = expression
+
+    def visit_Subscript(self, node):
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        number = self.place(node, "expression", "")
+        node.value = self.visit(node.value)
+        return self.through("moved", node, number)
+
+    def visit_Call(self, node):
+        number = self.place(node, "expression", "")
+        if isinstance(node.func, ast.Attribute):
+            base = node.func.value
+            if not (isinstance(base, ast.Name) and self.is_module(base.id)):
+                node.func.value = self.visit(base)
+        node.args = [self.visit(one) for one in node.args]
+        for one in node.keywords:
+            if one.arg != "out":
+                one.value = self.visit(one.value)
+        if is_super(node):
+            return node
+        return self.through("moved", node, number)
+
+    def is_module(self, name):
+        return hasattr(self.function.__globals__.get(name), "__package__")
+
+    def visit_JoinedStr(self, node):
+        return node
+
+    def visit_Constant(self, node):
+        return node
+
+
+def is_super(node):
+    return isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+# ---- the loss with one value moved --------------------------------------------------------------
+
+
+class Counting:
+    """Which values a run makes: {place: [a copy, or None where it is no array of floats, …]}."""
+
+    def __init__(self):
+        self.values = {}
+
+    def moved(self, value, number):
+        copy = value.copy() if is_array(value) else None
+        self.values.setdefault(number, []).append(copy)
+        return value
+
+    used = moved
+
+
+class Moving:
+    """Adds `step` to one value, made at a place for the n-th time; where use is given, only there.
+
+    With a use the value is left as it is, and moved for whoever reads it there.
+    """
+
+    def __init__(self, number, n, step, use=None):
+        self.number = number
+        self.n = n
+        self.step = step
+        self.use = use
+        self.counts = Counter()
+        self.held = None
+        self.met = 0
+
+    def moved(self, value, number):
+        if number != self.number:
+            return value
+        n = self.counts[number]
+        self.counts[number] += 1
+        if n != self.n:
+            return value
+        if self.use is not None:
+            self.held = value
+            return value
+        self.met += 1
+        return value + self.step
+
+    def used(self, value, number):
+        if self.use is None:
+            return self.moved(value, number)
+        if number == self.use and value is self.held:
+            self.met += 1
+            return value + self.step
+        return value
+
+
+def is_array(value):
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+__all__ = ["Counting", "Forward", "Moving", "STEP", "is_array", "reads_of"]

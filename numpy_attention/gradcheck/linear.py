@@ -1,0 +1,60 @@
+"""Whether backward is linear in its upstream; where not, why: ignored, rounded or clipped."""
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import combined, copied
+from numpy_attention.gradcheck.passes import (Broken, backward_of, differing, forward_of,
+                                              gradients_of, listed, twin)
+from numpy_attention.gradcheck.watching import Tracer, traced
+
+# of two upstreams: large enough that a clipped gradient shows, small enough that a rounded one does
+LARGE, SMALL = 100.0, -1e-3
+
+
+def linear_in_upstream(check):
+    """backward(a u + b v) = a backward(u) + b backward(v)."""
+    _, cache = forward_of(check, copied(check.inputs))
+    u = check.upstream
+    v = combined(lambda array: np.array(np.flip(array)), u)
+    of_u = gradients_of(check, u, cache)
+    of_v = gradients_of(check, v, cache)
+    together = combined(lambda one, other: LARGE * one + SMALL * other, u, v)
+    small = combined(lambda array: SMALL * array, u)
+    of_both = gradients_of(check, together, cache)
+    of_small = gradients_of(check, small, cache)
+    wanted = {name: LARGE * of_u[name] + SMALL * of_v[name] for name in of_u}
+    wrong = differing(of_both, wanted, check.tolerance)
+    lost = {name: SMALL * of_u[name] for name in of_u}
+    wrong += [name for name in differing(of_small, lost, check.tolerance) if name not in wrong]
+    if not wrong:
+        return []
+    if not differing(of_both, {name: of_u[name] for name in wrong}, check.tolerance):
+        return [Broken("output ignored", f"backward gives the same {listed(wrong)} whatever its "
+                       "upstream is\n  a gradient is a sum of upstream × derivative")]
+    if all(not of_small[name].any() for name in wrong):
+        return [Broken("dtype", f"a small upstream is lost: {listed(wrong)} is 0 then"
+                       "\n  floats are put into integers, or rounded: make the array of floats",
+                       integers_in(check))]
+    return [Broken("factor", f"backward is not linear in its upstream: {listed(wrong)}"
+                   "\n  a gradient is a sum of upstream × derivative: nothing may be clipped, "
+                   "rounded or chosen by the upstream's size")]
+
+
+def integers_in(check):
+    """The Place after which what is named like a gradient, dX, first holds integers, or None."""
+    _, cache = forward_of(check, copied(check.inputs))
+    finder = FirstIntegers()
+    traced(lambda: backward_of(check, copied(check.upstream), cache, twin(check)), finder)
+    return finder.found.get("integers")
+
+
+class FirstIntegers(Tracer):
+    """Looks at the arrays of the function that runs."""
+
+    def __init__(self):
+        super().__init__(self.names)
+
+    def names(self):
+        arrays = [value for name, value in self.last[0].f_locals.items()
+                  if name.startswith("d") and isinstance(value, np.ndarray)]
+        return ["integers" for one in arrays if one.dtype.kind in "iu"]

@@ -1,0 +1,106 @@
+"""Single runs of what is checked, for the laws; and how a broken law is told."""
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import copied, outputs_of
+from numpy_attention.gradcheck.rewriting import Place
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A law that is broken: what kind of mistake it is, in words, and the line, where it is known.
+
+    kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future"; of a
+    backward that is not linear "output ignored", "dtype" or "factor"; "random" where no two
+    forwards are the same.
+    """
+
+    kind: str
+    text: str
+    place: Place | None = None
+
+    def __str__(self):
+        if self.place is None:
+            return self.text
+        what, _, advice = self.text.partition("\n")
+        lines = [f"{what}, {told_of(self.place)}", f"    {self.place.text}", advice]
+        return "\n".join(filter(None, lines))
+
+
+def told_of(place):
+    return f"line {place.line} of {Path(place.file).name}, {place.function}"
+
+
+class Unjudged(Exception):
+    """Somebody's code stops where a law asks it for something unusual: the law says nothing."""
+
+
+# ---- one run ------------------------------------------------------------------------------------
+
+
+def forward_of(check, inputs):
+    """→ outputs, cache."""
+    try:
+        *outputs, cache = outputs_of(check.forward, inputs)
+    except Exception as error:
+        raise Unjudged from error
+    return outputs, cache
+
+
+def backward_of(check, upstream, cache, grad):
+    """→ {name: gradient} of the inputs; those of the parameters are in grad."""
+    try:
+        return check.of_inputs(check.backward(*upstream, cache, grad))
+    except Exception as error:
+        raise Unjudged from error
+
+
+def twin(check):
+    return None if check.model is None else check.model.zeros_like()
+
+
+def in_twin(grad):
+    """{name: a copy of the gradient}."""
+    return {} if grad is None else {name: array.copy() for name, array in grad.named_parameters()}
+
+
+def gradients_of(check, upstream, cache):
+    """→ {name: gradient} of all, from an upstream and a cache."""
+    grad = twin(check)
+    of_inputs = backward_of(check, copied(upstream), cache, grad)
+    return in_twin(grad) | copied_values(of_inputs)
+
+
+def copied_values(arrays):
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def differing(found, wanted, tolerance):
+    """The names of the arrays that are off by more than the tolerance, relative to the largest.
+
+    Where an array is 0 but for rounding, relative to the largest of all.
+    """
+    largest = max((np.abs(array).max(initial=0) for array in wanted.values()), default=0)
+    names = []
+    for name, array in wanted.items():
+        allowed = tolerance * np.abs(array).max(initial=0) + 1e-12 * largest
+        if not (np.abs(found[name] - array) <= allowed).all():
+            names.append(name)
+    return names
+
+
+def names_of(function):
+    """What a function calls its arguments, [] where that cannot be told."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
+
+
+def listed(names):
+    return ", ".join(names)

@@ -1,0 +1,183 @@
+"""Which small edit of a backward pass makes every gradient right, and so what is wrong with it."""
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.gradcheck.backwards import Backward, Kept
+from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
+from numpy_attention.gradcheck.rewriting import PACKAGE, Rewritten
+
+# the kinds of edits, those first that say most, and are least likely to be right by chance
+KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "transpose", "axis",
+         "batch sum", "sign", "wrong step", "mask backward", "exchanged", "derivative", "factor",
+         "jacobian", "missing term", "wrong variable", "double", "extra term")
+
+
+@dataclass
+class Chosen:
+    """Listens which edit is to be made."""
+
+    edit: int = -1
+
+
+@dataclass
+class Repairs:
+    """The edits of some functions, each tried by running gradients() with it.
+
+    every: functions that may hold what was meant. gradients() → {name: gradient}, as the check has
+    them; wrong(gradients) → those that are wrong; variables: {name: array}, which an edit may
+    spoil, and which are mended then.
+    """
+
+    functions: list
+    every: list
+    gradients: object
+    wrong: object
+    variables: dict
+    edits: list[Edit] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.kept = {name: array.copy() for name, array in self.variables.items()}
+        names, flags = self.named()
+        written = Written([*self.functions, *self.every])
+
+        def editing(function, places):
+            qualname = function.__qualname__.replace("<locals>.", "")
+            return Editing(function, places, self.edits, names.get(qualname, {}),
+                           flags.get(qualname, ()), written)
+
+        self.rewritten = Rewritten(self.functions, editing)
+
+    def named(self):
+        """→ {function: {name of an array: its shapes}}, {function: names of bool arrays}."""
+        rewritten = Rewritten(self.functions, Backward)
+        kept = Kept(rewritten.places)
+        with rewritten.told(kept), quiet():
+            try:
+                self.gradients()
+            except Exception:           # what was made until then is told
+                pass
+        names: dict[str, dict[str, set]] = {}
+        flags: dict[str, dict[str, None]] = {}
+        for value in kept.values:
+            if "." in value.name or not isinstance(value.held, np.ndarray):
+                continue
+            function = value.place.function
+            if value.held.dtype == bool:
+                flags.setdefault(function, {})[value.name] = None
+            elif value.held.dtype.kind == "f" and value.place.kind != "return":
+                shapes = names.setdefault(function, {}).setdefault(value.name, set())
+                shapes.add(value.held.shape)
+        return names, flags
+
+    def all_right(self, number, wrong):
+        """Whether with one edit the gradients of the names in `wrong` become right."""
+        gradients = self.gradients_with(number)
+        return bool(gradients) and not set(self.wrong(gradients)) & set(wrong)
+
+    def gradients_with(self, number):
+        """The gradients with an edit; {}: they cannot be had."""
+        with self.rewritten.told(Chosen(number)), quiet():
+            try:
+                gradients = self.gradients()
+            except Exception:           # an edit may do whatever it may
+                gradients = {}
+        for name, array in self.variables.items():
+            np.copyto(array, self.kept[name])
+        return gradients
+
+    def reach(self):
+        """{(file, line): the gradients that its statement has a part in}, where that is known."""
+        before = self.gradients_with(-1)
+        found = {}
+        for k, edit in enumerate(self.edits):
+            if edit.kind == NUDGE:
+                after = self.gradients_with(k)
+                line = edit.place.file, edit.place.line
+                changed = {name for name in after if not np.array_equal(after[name], before[name])}
+                found[line] = found.get(line, set()) | changed
+        return {line: changed for line, changed in found.items() if changed}
+
+    def within(self, places):
+        """The numbers of the edits of some statements, likeliest first."""
+        lines = {(one.file, one.line) for one in places}
+        return self.sorted(k for k, edit in enumerate(self.edits) if line_of(edit) in lines)
+
+    def elsewhere(self, innocent, wrong, reach):
+        """The numbers of all edits that may make the gradients of `wrong` right.
+
+        Those of statements that have a part in all of these, and in no other, come first; those
+        of lines, {(file, line)}, that are innocent do not come at all. reach: as reach() gives it.
+        """
+        first, then = [], []
+        for k, edit in enumerate(self.edits):
+            line = line_of(edit)
+            if line in innocent and edit.kind != "no return":
+                continue
+            if line not in reach or reach[line] == set(wrong):
+                first.append(k)
+            elif reach[line] >= set(wrong):
+                then.append(k)
+        return [*self.sorted(first), *self.sorted(then)]
+
+    def sorted(self, numbers):
+        return sorted((k for k in numbers if self.edits[k].kind != NUDGE),
+                      key=lambda k: KINDS.index(self.edits[k].kind))
+
+    def first(self, numbers, wrong, until):
+        """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
+        for k in numbers:
+            if time.thread_time() > until:
+                return None
+            if self.all_right(k, wrong):
+                return self.edits[k]
+        return None
+
+
+def line_of(edit):
+    return edit.place.file, edit.place.line
+
+
+@dataclass
+class Copying:
+    """Listens to a forward, and gives a copy of what one place makes."""
+
+    number: int
+
+    def moved(self, value, number):
+        return value.copy() if number == self.number and isinstance(value, np.ndarray) else value
+
+    used = moved
+
+
+def editable(functions):
+    """Those of some functions that may be edited: none where one calls compiled code.
+
+    A kernel trusts the shapes it is given, and an edit may give it others; so what belongs to the
+    package is never edited, for all of it may end in a kernel.
+    """
+    own = [one for one in functions if PACKAGE not in Path(one.__code__.co_filename).parents]
+    for one in own:
+        known = (one.__globals__.get(name) for name in one.__code__.co_names)
+        if any(hasattr(value, "py_func") for value in known):
+            return []
+    return own
+
+
+class quiet:
+    """No warnings of NumPy's."""
+
+    def __enter__(self):
+        self.state = np.errstate(all="ignore")
+        self.state.__enter__()
+        self.caught = warnings.catch_warnings()
+        self.caught.__enter__()
+        warnings.simplefilter("ignore")
+
+    def __exit__(self, *error):
+        self.caught.__exit__(*error)
+        self.state.__exit__(*error)

@@ -1,0 +1,219 @@
+"""What a gradient check says: which gradients are right, which are wrong, where and how."""
+
+import linecache
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.gradcheck.differences import relative_errors
+from numpy_attention.gradcheck.finding import Finding, kinds_of
+from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
+from numpy_attention.gradcheck.passes import Broken
+from numpy_attention.gradcheck.repairs import quiet
+from numpy_attention.gradcheck.search import Search
+
+MOST_SAID = 2           # kinds of mistake, of each finding
+MOST_NAMES = 12         # of gradients, in one line
+
+
+class GradientError(AssertionError):
+    """A backward pass disagrees with central differences.
+
+    The message says which gradients are wrong and which right, the first line that goes wrong, and
+    what kind of mistake it looks like; `report` has all of it, `report.full` with the arrays.
+    """
+
+    def __init__(self, report):
+        super().__init__(str(report))
+        self.report = report
+
+
+@dataclass
+class Report:
+    """The gradients of a check, by name: their largest relative errors, and what is found.
+
+    stops: why the backward pass gives none. laws: those that are broken, of which differences say
+    nothing. declined: {function: why it could not be followed}.
+    """
+
+    title: str
+    errors: dict = field(default_factory=dict)
+    tolerance: float = 1e-6
+    noise: float = 0.0
+    analytic: dict = field(default_factory=dict)
+    numeric: dict = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    kinds: list[list[Kind]] = field(default_factory=list)
+    declined: dict[str, str] = field(default_factory=dict)
+    stops: str = ""
+    laws: list[Broken] = field(default_factory=list)
+
+    def add(self, name, analytic, numeric):
+        """Compare one gradient, or None, with its central differences."""
+        self.analytic[name] = analytic
+        self.numeric[name] = numeric
+        self.errors[name] = np.inf
+        if analytic is not None and np.shape(analytic) == numeric.shape:
+            smallest = max(self.noise / self.tolerance, 1e-9)
+            self.errors[name] = float(
+                relative_errors(analytic, numeric, smallest).max(initial=0.0))
+
+    @property
+    def worst(self):
+        return max(self.errors.values())
+
+    @property
+    def wrong(self):
+        """The names of the gradients that are wrong."""
+        return [name for name, error in self.errors.items() if not error < self.tolerance]
+
+    @property
+    def right(self):
+        return [name for name, error in self.errors.items() if error < self.tolerance]
+
+    @property
+    def is_explained(self):
+        """Whether an edit of one line was found that makes everything right."""
+        return bool(self.findings) and self.findings[0].edit is not None and (
+            self.findings[0].follows == self.wrong)
+
+    def __repr__(self):
+        if self.wrong or self.laws:
+            return "\n".join(lines_of(self))
+        width = max(map(len, self.errors))
+        lines = [f"{self.title}: {len(self.errors)} gradients, "
+                 f"largest relative error {self.worst:.1e}"]
+        for name, error in self.errors.items():
+            lines.append(f"  {name:<{width}}  {error:.1e}")
+        return "\n".join(lines)
+
+    @property
+    def full(self):
+        """The same, with what would be right, and the wrong gradients element by element."""
+        lines = [repr(self)]
+        for finding, kinds in zip(self.findings, self.kinds):
+            lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
+                      if kind.instead]
+        lines += [f"not followed: {why}" for why in self.declined.values()]
+        with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
+            for name in self.wrong:
+                lines.append(f"{name}, backward:\n{self.analytic[name]}\n"
+                             f"{name}, central differences:\n{self.numeric[name]}")
+        return "\n".join(lines)
+
+
+def told(report, check):
+    """The Report of a check that failed, the first wrong line looked for."""
+    def wrong(gradients):
+        trial = Report(report.title, {}, report.tolerance, report.noise)
+        for name, right in report.numeric.items():
+            trial.add(name, gradients.get(name), right)
+        return trial.wrong
+
+    def wrong_elements(name, array):
+        return relative_errors(array, report.numeric[name]) >= report.tolerance
+
+    with quiet():
+        search = Search(check, wrong, wrong_elements)
+        report.findings = search.findings()
+        for one in report.findings:
+            found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
+            report.kinds.append([kind for kind in found if kind.name != "place"] or found)
+    report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
+    return report
+
+
+# ---- the words -----------------------------------------------------------------------------------
+
+
+def lines_of(report):
+    """The report of a failure, in under 15 lines where it has one cause."""
+    wrong = report.wrong
+    if report.stops:
+        yield report.stops
+    elif not report.errors:
+        yield f"{report.title}: no gradient can be compared"
+    elif not wrong:
+        yield (f"{report.title}: every gradient agrees with its central differences; what they "
+               "cannot see is broken")
+    else:
+        yield (f"{report.title}: wrong gradient for {names(wrong)}; "
+               f"right: {names(report.right) if report.right else 'none'}")
+    yield from map(str, report.laws)
+    for finding, kinds in zip(report.findings, report.kinds):
+        yield from of_finding(finding, kinds, report)
+    explained = {name for finding in report.findings for name in finding.follows}
+    for name in wrong:
+        if name not in explained:
+            yield from of_array(report, name)
+            break
+
+
+def names(found):
+    more = [f"and {len(found) - MOST_NAMES} more"] if len(found) > MOST_NAMES else []
+    return ", ".join([*found[:MOST_NAMES], *more])
+
+
+def of_finding(finding, kinds, report):
+    place = finding.place
+    yield f"first wrong: line {place.line} of {Path(place.file).name}, {place.function}"
+    yield f"    {line_of(place)}"
+    if finding.of is not None:
+        what = finding.of.name or finding.of.text
+        yield (f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}; what it is "
+               "made of is right")
+        if True in finding.fits:
+            yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
+                   f"made, first wrong at number {finding.first_wrong + 1}")
+    for kind in kinds[:MOST_SAID]:
+        said = SAID.get(kind.name) if kind.instead else ""
+        yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
+    if finding.right is not None and np.shape(finding.found) == finding.right.shape:
+        yield f"  {element_of(finding.found, finding.right)}"
+    else:
+        yield from elements_of(report, finding.follows[0])
+    if len(finding.follows) == len(report.wrong):
+        yield "  all that is wrong follows from it"
+    else:
+        yield f"  follows from it: {names(finding.follows)}"
+
+
+def element_of(found, right):
+    """The element that is furthest off."""
+    errors = np.abs(found - right)
+    at = tuple(int(i) for i in np.unravel_index(np.nan_to_num(errors, nan=np.inf).argmax(),
+                                                errors.shape))
+    where = f"element {list(at)} of {found.shape}: " if at else ""
+    return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
+
+
+def of_array(report, name):
+    """What can be said of a wrong gradient without its line."""
+    found, right = report.analytic[name], report.numeric[name]
+    yield from elements_of(report, name)
+    if np.shape(found) != right.shape:
+        return
+    kinds = of_arrays(found, right) or [Kind("missing term", "a missing or extra term: walk the "
+                                             "forward's lines in reverse, one dX for every X")]
+    for kind in kinds[:MOST_SAID]:
+        yield f"  suspect: {kind.text}"
+
+
+def elements_of(report, name):
+    """How much of a gradient is wrong, and how far."""
+    found, right = report.analytic[name], report.numeric[name]
+    if found is None:
+        return
+    if np.shape(found) != right.shape:
+        yield (f"  the gradient of {name} has shape {np.shape(found)}, expected {right.shape}: a "
+               "gradient has the shape of what it belongs to")
+        return
+    wrong = relative_errors(found, right) >= report.tolerance
+    yield (f"  {name}: {int(wrong.sum())} of {wrong.size} elements are wrong; "
+           f"{element_of(found, right)}")
+
+
+def line_of(place):
+    """The statement as it is written, or as Python reads it."""
+    return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text

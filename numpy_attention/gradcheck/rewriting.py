@@ -1,0 +1,271 @@
+"""Functions rewritten over their syntax trees, so that every value they make is told to a listener.
+
+A rewritten function computes what it did: each value goes through a method of the listener, which
+returns it, or for once another in its place. Only `__code__` is exchanged, so that methods,
+closures and whoever holds the function go on with it.
+"""
+
+import ast
+import contextlib
+import gc
+import inspect
+import sys
+import sysconfig
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+
+LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent
+# what checks, copies and walks, and makes no number
+PLUMBING = {"arguments.py", "messages.py", "module.py", "shapes.py", "trees.py"}
+LIBRARIES = tuple({sysconfig.get_path(name)
+                   for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+class Declined(Exception):
+    """A function that cannot be rewritten; the message says why."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value is made, or used.
+
+    kind: "argument", "assign", "update" (in place), "term" (what += adds), "return", and in a
+    forward also "use" (a name is read) and "expression". name: "dx", "grad.W"; reads: what the
+    statement reads, likewise.
+    """
+
+    function: str       # "PlainAttention.step"
+    file: str
+    line: int
+    kind: str
+    name: str
+    text: str
+    column: int = 0
+    reads: frozenset[str] = frozenset()
+
+
+# ---- which functions ----------------------------------------------------------------------------
+
+
+def called(work):
+    """The Python functions that work() calls, in the order in which they are first entered.
+
+    Left out are those of NumPy and the standard library, those of gradient checks, and those
+    without a name. A function defined within another may be there several times, of one code.
+    → functions, what work() gives
+    """
+    codes = {}
+
+    def profile(frame, event, _):
+        if event == "call" and frame.f_code not in codes:
+            codes[frame.f_code] = None
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        result = work()
+    finally:
+        sys.setprofile(before)
+    wanted = [code for code in codes if is_somebodys(code)]
+    functions = {}
+    for one in gc.get_referrers(*wanted) if wanted else []:
+        if isinstance(one, FunctionType) and one.__code__ in codes:
+            functions.setdefault(one.__code__, []).append(one)
+    return [one for code in wanted for one in functions.get(code, ())], result
+
+
+def is_somebodys(code):
+    """Whether a reader could have written it: not of a library, and a function with a name."""
+    if code.co_name.startswith("<"):
+        return False
+    path = Path(code.co_filename)
+    if PACKAGE in path.parents:
+        return HERE not in path.parents and not (path.parent == PACKAGE and path.name in PLUMBING)
+    return not code.co_filename.startswith(LIBRARIES)
+
+
+# ---- their trees --------------------------------------------------------------------------------
+
+
+def tree_of(function):
+    """The FunctionDef of a function, its lines those of its file. Declined: there is no source."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise Declined(f"{function.__qualname__} has no source that could be read") from None
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError:
+        raise Declined(f"{function.__qualname__} stands within another line") from None
+    node = tree.body[0]
+    if not isinstance(node, ast.FunctionDef):
+        raise Declined(f"{function.__qualname__} is no function of its own")
+    ast.increment_lineno(tree, first - 1)
+    node.decorator_list = []
+    return node
+
+
+def compiled(function, node):
+    """The code of a changed tree, for the same names and closure. Declined: it does not fit."""
+    free = function.__code__.co_freevars
+    private = [one for one in ast.walk(node) if is_private(one)]
+    if private:
+        raise Declined(f"{function.__qualname__} uses a name that its class makes private")
+    arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
+    outer = ast.FunctionDef("outer", arguments, [node], [])
+    if sys.version_info >= (3, 12):
+        outer.type_params = []
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    code = compile(module, function.__code__.co_filename, "exec")
+    for name in ("outer", node.name):
+        code = next(one for one in code.co_consts if getattr(one, "co_name", None) == name)
+    if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (
+            function.__code__.co_varnames[:function.__code__.co_argcount]):
+        raise Declined(f"{function.__qualname__} cannot be compiled anew")
+    return code
+
+
+def is_private(node):
+    name = getattr(node, "attr", None) or getattr(node, "id", None)
+    return (isinstance(node, (ast.Attribute, ast.Name)) and name.startswith("__")
+            and not name.endswith("__"))
+
+
+class Rewritten:
+    """Functions with the code that a Rewriter makes of them, to be exchanged for a while.
+
+    places: what the listener's numbers stand for. declined: {function's name: why it stays}.
+    """
+
+    def __init__(self, functions, rewriter):
+        self.places = []
+        self.declined = {}
+        self.codes = []
+        made: dict = {}
+        for function in functions:
+            if function.__code__ in made:
+                self.codes.append((function, made[function.__code__]))
+                continue
+            start = len(self.places)
+            try:
+                changed = rewriter(function, self.places).visit(tree_of(function))
+                code = compiled(function, changed)
+            except Declined as why:
+                del self.places[start:]
+                self.declined[function.__qualname__] = str(why)
+            else:
+                made[function.__code__] = code
+                self.codes.append((function, code))
+
+    @contextlib.contextmanager
+    def told(self, listener):
+        """While this is open, the functions tell the listener."""
+        kept = [(function, function.__code__) for function, _ in self.codes]
+        spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
+        try:
+            for space in spaces.values():
+                space[LISTENER] = listener
+            for function, code in self.codes:
+                function.__code__ = code
+            yield
+        finally:
+            for function, code in kept:
+                function.__code__ = code
+            for space in spaces.values():
+                space.pop(LISTENER, None)
+
+
+# ---- how a tree is changed ----------------------------------------------------------------------
+
+
+class Rewriter(ast.NodeTransformer):
+    """Sends values through methods of the listener."""
+
+    def __init__(self, function, places):
+        self.places = places
+        self.function = function
+        self.qualname = function.__qualname__.replace("<locals>.", "")
+        self.file = function.__code__.co_filename
+        self.depth = 0
+
+    def place(self, node, kind, name, reads=frozenset()):
+        """The number of a new Place."""
+        text = " ".join(ast.unparse(node).split()) if kind != "argument" else name
+        self.places.append(Place(self.qualname, self.file, node.lineno, kind, name, text,
+                                 getattr(node, "col_offset", 0), frozenset(reads)))
+        return len(self.places) - 1
+
+    def through(self, method, value, number, *more):
+        """`listener.method(value, number, …)` as an expression."""
+        call = ast.Call(
+            ast.Attribute(ast.Name(LISTENER, ast.Load()), method, ast.Load()),
+            [value, ast.Constant(number), *more], [])
+        return ast.fix_missing_locations(ast.copy_location(call, value))
+
+    def arguments_of(self, node):
+        """The names of a function's parameters but self."""
+        every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        return [one for one in every if one.arg not in ("self", "cls")]
+
+    def visit_Lambda(self, node):
+        return node
+
+    def visit_ClassDef(self, node):
+        return node
+
+
+def path_of(node):
+    """"dmemory.keys" of such an expression, "" of another."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = path_of(node.value)
+        return base and f"{base}.{node.attr}"
+    return ""
+
+
+def reads_of(node):
+    """The names, and paths of attributes, that an expression reads."""
+    return {path_of(one) for one in ast.walk(node)
+            if isinstance(one, (ast.Name, ast.Attribute)) and path_of(one)}
+
+
+def is_gradient(path):
+    """Whether a name, or the path of an attribute, is that of a gradient by the habit of dX."""
+    root = path.partition(".")[0]
+    return root.startswith("d") and len(root) > 1 or root == "grad"
+
+
+def loaded(target):
+    """A target of an assignment as an expression that reads it."""
+    copy = ast.parse(ast.unparse(target), mode="eval").body
+    return ast.copy_location(copy, target)
+
+
+def targets_of(node):
+    """Single targets: those of a tuple one by one."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return [one for part in node.elts for one in targets_of(part)]
+    if isinstance(node, ast.Starred):
+        return targets_of(node.value)
+    return [node]
+
+
+# ---- where a learner's code stops ---------------------------------------------------------------
+
+
+def line_that_stops(error):
+    """The last Place of a traceback that is in a file of a reader's own; None: there is none."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_somebodys(code) and PACKAGE not in Path(code.co_filename).parents:
+            found = Place(code.co_qualname if hasattr(code, "co_qualname") else code.co_name,
+                          code.co_filename, trace.tb_lineno, "stop", "", "")
+        trace = trace.tb_next
+    return found

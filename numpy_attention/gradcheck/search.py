@@ -1,0 +1,179 @@
+"""The search for the first wrong line: accused, tried with the right value in its place, found."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from numpy_attention.gradcheck.backwards import Backward, Kept
+from numpy_attention.gradcheck.derivatives import Derivatives
+from numpy_attention.gradcheck.finding import Finding
+from numpy_attention.gradcheck.lines import Comparison
+from numpy_attention.gradcheck.parameters import of_parameter
+from numpy_attention.gradcheck.repairs import Copying, Repairs, editable, quiet
+from numpy_attention.gradcheck.rewriting import Rewritten, called
+from numpy_attention.gradcheck.trials import Trials
+from numpy_attention.gradcheck.uses import Uses
+
+SECONDS_OF_EDITS = 2.5  # of this thread's time
+MOST_FINDINGS = 3
+MOST_ELEMENTS = 300      # of a value that is differentiated to be shown
+
+
+class Search:
+    """A check that failed, run again and again: `check` has loss() and gradients().
+
+    wrong(gradients) → the names of those that are wrong; wrong_elements(name, array) → where it is.
+    """
+
+    def __init__(self, check, wrong, wrong_elements):
+        self.check = check
+        self.wrong = wrong
+        self.wrong_elements = wrong_elements
+        forward, _ = called(check.loss)
+        functions, _ = called(lambda: self.gradients())
+        self.derivatives = Derivatives(check.loss, forward)
+        self.rewritten = Rewritten(functions, Backward)
+        self.repairs = Repairs(editable([one for one in functions if one not in forward]), forward,
+                               lambda: check.gradients()[0], wrong, check.variables)
+        self.trials = Trials(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
+
+    def gradients(self):
+        """{name: gradient}; {}: the backward stops."""
+        try:
+            with quiet():
+                return self.check.gradients()[0]
+        except Exception:               # of whatever kind, in a learner's code
+            return {}
+
+    def kept(self, instead):
+        """→ the gradients with other values in their places, what the backward made."""
+        kept = Kept(self.rewritten.places, instead)
+        with self.rewritten.told(kept):
+            gradients = self.gradients()
+        return gradients, kept.end()
+
+    def compared(self):
+        """→ the gradients, each value of the backward compared."""
+        gradients, values = self.kept(self.trials.instead)
+        return gradients, Comparison(self.derivatives, values, self.check.twins)
+
+    def findings(self):
+        found = []
+        acquitted = set()
+        while len(found) < MOST_FINDINGS:
+            gradients, compared = self.compared()
+            wrong = self.wrong(gradients)
+            if not wrong:
+                break
+            one = (self.repaired(compared, wrong) if not found else None) or self.first(
+                compared, wrong, acquitted)
+            if one is None:
+                break
+            if one.edit is None and one.copied is None:
+                one = self.with_edit(one)
+            found.append(one)
+            if one.follows == wrong:
+                break
+            acquitted.add(one.place)
+            acquitted.update(one.others)
+        return found
+
+    def repaired(self, compared, wrong):
+        """The Finding of a statement with an edit of which every gradient is right.
+
+        Those that are accused are tried first, then all that can have to do with what is wrong.
+        """
+        until = time.thread_time() + SECONDS_OF_EDITS
+        innocent = {(place.file, place.line) for group in compared.groups
+                    if compared.is_innocent(group) for place in group.places}
+        reach = self.repairs.reach()
+        for group in compared.in_order():
+            places = [place for place in group.places
+                      if reach.get((place.file, place.line), set()) <= set(wrong)]
+            edit = self.repairs.first(self.repairs.within(places), wrong, until)
+            if edit is not None:
+                return self.of_edit(edit, wrong, compared, group)
+        edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong, reach), wrong,
+                                  until)
+        if edit is not None:
+            return self.of_edit(edit, wrong)
+        return self.overwritten(wrong)
+
+    def of_edit(self, edit, wrong, compared=None, group=None):
+        """The Finding of an edit; of a group, with what its value should have been."""
+        if group is None or group.state != "wrong" or group.number is None or group.renamed:
+            return Finding(edit.place, "", follows=list(wrong), edit=edit)
+        number, j = group.number, group.first_wrong
+        times = compared.times(group)
+        found = group.values[j].values[-1]
+        if times is None or self.derivatives.times(number)[times[j]] != np.shape(found) or (
+                np.size(found) > MOST_ELEMENTS):
+            return Finding(edit.place, "", follows=list(wrong), edit=edit)
+        return Finding(edit.place, group.values[0].name, [], self.derivatives.places[number],
+                       number, found, self.derivatives.whole(number, times[j]), group.fits, times,
+                       list(wrong), group, edit=edit)
+
+    def with_edit(self, finding):
+        """The Finding, with the edit of one of its statements that makes its gradients right."""
+        for places in ([finding.place], finding.others):
+            edit = self.repairs.first(self.repairs.within(places), finding.follows,
+                                      self.derivatives.until)
+            if edit is not None:
+                others = [one for one in [finding.place, *finding.others]
+                          if one.line != edit.place.line]
+                return replace(finding, place=edit.place, others=others, edit=edit)
+        return finding
+
+    def overwritten(self, wrong):
+        """The Finding of a value of the forward without which, but a copy of it, all is right."""
+        places = self.derivatives.places
+        for number, place in enumerate(places):
+            if place.kind not in ("assign", "argument"):
+                continue
+            with self.derivatives.rewritten.told(Copying(number)):
+                gradients = self.gradients()
+            if gradients and not self.wrong(gradients):
+                changes = [one for one in places if one.kind == "update"
+                           and (one.function, one.name) == (place.function, place.name)]
+                return Finding((changes or [place])[0], place.name, follows=list(wrong),
+                               copied=place)
+        return None
+
+    def first(self, compared, wrong, acquitted):
+        """The first Finding; the right value stands in its place from then on."""
+        best = None
+        for group in compared.in_order():
+            if self.derivatives.is_late():
+                break
+            if compared.accused(group) in acquitted:
+                continue
+            for one in (self.trials.tried(group, compared, wrong),
+                        self.trials.behind(group, compared, wrong)):
+                if one is not None and (best is None or len(one.follows) > len(best.follows)):
+                    best = one
+            if best is not None and len(best.follows) == len(wrong):
+                break
+        if best is not None:
+            self.trials.instead = best.instead
+            return self.trials.narrowed(best)
+        for name in wrong:
+            one = None if name in acquitted else self.of_parameter(name, compared)
+            if one is not None:
+                acquitted.add(name)
+                return one
+        return None
+
+    def of_parameter(self, name, compared):
+        """The Finding of a gradient that nothing else explains; None: nothing is known of it."""
+        events = [event for value in compared.of_parameters.get(name, ())
+                  for event in zip(value.places, value.values)]
+        if events:
+            return of_parameter(name, events, self.wrong,
+                                lambda array: self.wrong_elements(name, array))
+        array = self.check.variables[name]
+        uses, _, _ = Uses(self.derivatives, array=array).parts()
+        if not uses or np.any(self.gradients().get(name, 1)):
+            return None
+        place = self.derivatives.places[uses[0][0]]
+        return Finding(place, f"the gradient of {name}", follows=[name], found=np.zeros_like(array))

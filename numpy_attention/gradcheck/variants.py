@@ -1,0 +1,152 @@
+"""What may have been meant by an expression: variants of its syntax tree, by kind of mistake."""
+
+import ast
+import copy
+
+from numpy_attention.gradcheck.rewriting import path_of
+
+AXES = ("0", "1", "2", "None", "(0, 1)", "(1, 2)")
+REDUCTIONS = ("sum", "mean", "max")
+
+
+def of_operator(node):
+    """(kind, expression) instead of a + b, a − b, a * b, a / b, a @ b."""
+    left, right = ast.unparse(node.left), ast.unparse(node.right)
+    if isinstance(node.op, ast.Add):
+        yield "sign", parsed(f"({left}) - ({right})")
+        yield "extra term", node.left
+        yield "extra term", node.right
+    elif isinstance(node.op, ast.Sub):
+        yield "sign", parsed(f"({left}) + ({right})")
+        yield "sign", parsed(f"({right}) - ({left})")
+        yield "extra term", node.left
+        yield "derivative", parsed(f"({left}) - ({right})**2")
+        if left == "1":
+            base = right.removesuffix("**2").removesuffix(" ** 2")
+            for other in (base, f"1 - ({base})", f"({base}) * (1 - ({base}))"):
+                yield "derivative", parsed(other)
+    elif isinstance(node.op, ast.Mult):
+        yield "factor", node.left
+        yield "factor", node.right
+        yield "factor", parsed(f"({left}) / ({right})")
+    elif isinstance(node.op, ast.Div):
+        yield "factor", node.left
+        yield "factor", parsed(f"({left}) * ({right})")
+    elif isinstance(node.op, ast.Pow):
+        yield "derivative", node.left
+        if isinstance(node.left, ast.BinOp) and isinstance(node.left.op, ast.Sub):
+            one, other = ast.unparse(node.left.left), ast.unparse(node.left.right)
+            yield "derivative", parsed(f"({one}) - ({other})**{right}")
+    elif isinstance(node.op, ast.MatMult):
+        for pattern in ("({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "({1}).T @ ({0})",
+                        "({0}).swapaxes(-1, -2) @ ({1})", "({0}) @ ({1}).swapaxes(-1, -2)",
+                        "(({0}) @ ({1})).T"):
+            yield "transpose", parsed(pattern.format(left, right))
+
+
+def of_call(node):
+    """(kind, expression) instead of a call: other axes, arguments, kinds of arrays."""
+    name = path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
+    if name in REDUCTIONS:
+        yield from of_reduction(node, name)
+    elif name == "where" and len(node.args) == 3:
+        test, one, other = (ast.unparse(part) for part in node.args)
+        yield "mask backward", parsed(f"np.where({test}, {other}, {one})")
+        yield "mask backward", node.args[1]
+        yield "mask backward", node.args[2]
+    elif name == "einsum":
+        yield from of_einsum(node)
+    elif name in ("empty", "empty_like"):
+        other = copy.deepcopy(node)
+        other.func = parsed(ast.unparse(node.func).replace("empty", "zeros"))
+        yield "unwritten", other
+    elif name == "transpose":
+        yield "transpose", node.func.value
+    elif name == "outer":
+        one, other = (ast.unparse(part).removesuffix("[0]") for part in node.args)
+        yield "batch sum", parsed(f"({one}).T @ ({other})")
+    if name == "range":
+        yield from (("wrong step", other) for other in moved(node))
+    if name in ("zeros", "empty", "zeros_like") and len(node.args) == 2:
+        other = copy.deepcopy(node)
+        other.args = other.args[:1]
+        yield "dtype", other
+    if name == "append" and len(node.args) == 1:
+        other = copy.deepcopy(node)
+        other.func.attr, other.args = "insert", [ast.Constant(0), *other.args]
+        yield "exchanged", other
+    if len(node.args) > 1 and name not in ("einsum", "where"):
+        for args in swapped(ast.Tuple(node.args, ast.Load())):
+            other = copy.deepcopy(node)
+            other.args = args.elts
+            yield "exchanged", other
+
+
+def of_reduction(node, name):
+    """Another axis of a sum, a mean for a sum."""
+    is_function = isinstance(node.func, ast.Attribute) and path_of(node.func.value) == "np"
+    at = 1 if is_function else 0
+    for axis in AXES:
+        other = copy.deepcopy(node)
+        keyword = next((one for one in other.keywords if one.arg == "axis"), None)
+        if keyword is not None:
+            keyword.value = parsed(axis)
+        else:
+            other.args = [*other.args[:at], parsed(axis), *other.args[at + 1:]]
+        if ast.unparse(other) != ast.unparse(node):
+            yield "axis", other
+    for method in REDUCTIONS:
+        if method != name and isinstance(node.func, ast.Attribute):
+            other = copy.deepcopy(node)
+            other.func.attr = method
+            yield "factor", other
+    if not is_function:
+        yield "axis", node.func.value
+
+
+def of_einsum(node):
+    """One letter of what goes in, or the letters of what comes out, otherwise."""
+    if not node.args or not isinstance(node.args[0], ast.Constant):
+        return
+    letters, arrow, out = str(node.args[0].value).partition("->")
+    known = sorted(set(letters) & set("abcdefghijklmnopqrstuvwxyz"))
+    found = [letters[:i] + other + letters[i + 1:] + arrow + out
+             for i, letter in enumerate(letters) if letter in known
+             for other in known if other != letter]
+    found += [letters + arrow + out[:i] + out[i + 1] + out[i] + out[i + 2:]
+              for i in range(len(out) - 1)]
+    for text in found:
+        other = copy.deepcopy(node)
+        other.args[0] = ast.Constant(text)
+        yield "axis", other
+
+
+def moved(node):
+    """The same with one of its numbers one less, or one more."""
+    for i, one in enumerate(ast.walk(node)):
+        if isinstance(one, ast.Constant) and type(one.value) is int:
+            for step in (-1, 1):
+                other = copy.deepcopy(node)
+                list(ast.walk(other))[i].value += step
+                yield other
+
+
+def subscript(value, at):
+    return ast.Subscript(copy.deepcopy(value), copy.deepcopy(at), ast.Load())
+
+
+def swapped(node):
+    """A tuple with two of its elements exchanged, for any two."""
+    for i in range(len(node.elts)):
+        for k in range(i):
+            elements = copy.deepcopy(node.elts)
+            elements[i], elements[k] = elements[k], elements[i]
+            yield ast.Tuple(elements, ast.Load())
+
+
+def parsed(text):
+    return ast.parse(text, mode="eval").body
+
+
+def written(node):
+    return " ".join(ast.unparse(node).split())

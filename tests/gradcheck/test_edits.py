@@ -1,0 +1,160 @@
+"""Edits of a backward pass: what is offered, that each is what it says, and that one mends."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
+from numpy_attention.gradcheck.repairs import Chosen, Copying, Repairs, editable
+from numpy_attention.gradcheck.rewriting import Rewritten
+
+
+def plain(dy, x, W):
+    dx = dy @ W
+    dW = dy.T @ x
+    return dx, dW
+
+
+def edits_of(function, names=None, flags=()):
+    edits: list[Edit] = []
+    Rewritten([function], lambda one, places: Editing(one, places, edits, names or {}, flags,
+                                                      Written([one])))
+    return edits
+
+
+def news(edits, kind):
+    return [edit.new for edit in edits if edit.kind == kind]
+
+
+def test_each_line_has_its_edits():
+    first = plain.__code__.co_firstlineno
+    edits = edits_of(plain)
+    assert {edit.place.line for edit in edits} == {first + 1, first + 2, first + 3}
+    assert {edit.place.function for edit in edits} == {"plain"}
+
+
+@pytest.mark.parametrize("kind, new", [
+    ("transpose", "dy @ W.T"), ("transpose", "dy.T @ W"), ("transpose", "W @ dy"),
+    ("transpose", "dy"), ("sign", "-(dy @ W)"), ("batch sum", "(dy @ W).sum(0)"),
+    ("factor", "2 * (dy @ W)"), ("assigned", "dx += dy @ W"), ("exchanged", "(dW, dx)"),
+])
+def test_what_is_offered(kind, new):
+    assert new in news(edits_of(plain), kind)
+
+
+def test_names_of_the_same_shape_are_offered_for_one_another():
+    names = {"dy": {(2, 3)}, "x": {(2, 3)}, "W": {(3, 3)}}
+    offered = [(edit.old, edit.new) for edit in edits_of(plain, names)
+               if edit.kind == "wrong variable"]
+    assert ("x", "dy") in offered and ("x", "W") not in offered
+
+
+def test_a_mask_is_offered_where_there_is_one():
+    assert "keep[:, None] * (dy @ W)" in news(edits_of(plain, flags=["keep"]), "mask backward")
+    assert not news(edits_of(plain), "mask backward")
+
+
+def numbers(a, b):
+    c = a - b
+    c += a.sum(0)
+    d = np.where(c > 0, a, 0)
+    e = np.einsum("ij,ij->i", c, d)
+    dz = np.empty(3)
+    for t in range(1, 3):
+        dz[t] = e[t - 1]
+    return (1 - c) ** 2, dz
+
+
+@pytest.mark.parametrize("kind, old, new", [
+    ("sign", "a - b", "b - a"), ("axis", "a.sum(0)", "a.sum(1)"),
+    ("factor", "a.sum(0)", "a.mean(0)"),
+    ("double", "c += a.sum(0)", ""), ("mask backward", "np.where(c > 0, a, 0)",
+                                      "np.where(c > 0, 0, a)"),
+    ("axis", "np.einsum('ij,ij->i', c, d)", "np.einsum('ij,ii->i', c, d)"),
+    ("unwritten", "np.empty(3)", "np.zeros(3)"), ("wrong step", "range(1, 3)", "range(0, 3)"),
+    ("wrong step", "e[t - 1]", "e[t]"), ("derivative", "(1 - c) ** 2", "1 - c ** 2"),
+    ("assigned", "dz[t] = e[t - 1]", "dz[t] += e[t - 1]"),
+])
+def test_an_edit_says_what_it_exchanges(kind, old, new):
+    assert (kind, old, new) in [(edit.kind, edit.old, edit.new) for edit in edits_of(numbers)]
+
+
+def lost(dy, x):
+    dx = dy * x
+    dx *= 2
+
+
+def test_a_function_that_returns_nothing_may_have_been_meant_to():
+    assert [(edit.kind, edit.new) for edit in edits_of(lost) if edit.kind == "no return"] == [
+        ("no return", "return dx")]
+
+
+# ---- tried --------------------------------------------------------------------------------------
+
+
+def backward(dy, x):
+    return dy - 2 * x
+
+
+def compiled(x):
+    return x
+
+
+compiled.py_func = compiled
+
+
+def calls_compiled(dy, x):
+    return compiled(dy)
+
+
+def repairs_of(function=backward):
+    x = np.array([1.0, 3.0])
+    return Repairs([function], [], lambda: {"x": function(np.ones(2), x)},
+                   lambda found: [] if np.allclose(found.get("x", 0), 1 + 2 * x) else ["x"],
+                   {"x": x})
+
+
+def test_the_edit_that_makes_all_right_is_found():
+    repairs = repairs_of()
+    chosen = repairs.elsewhere(set(), ["x"], repairs.reach())
+    edit = repairs.first(chosen, ["x"], np.inf)
+    assert (edit.kind, edit.old, edit.new) == ("sign", "dy - 2 * x", "dy + 2 * x")
+    assert edit.place.line == backward.__code__.co_firstlineno + 1
+    assert all(repairs.edits[k].kind != NUDGE for k in chosen)
+
+
+def test_no_edit_is_tried_when_the_time_is_over():
+    repairs = repairs_of()
+    assert repairs.first(repairs.elsewhere(set(), ["x"], {}), ["x"], -np.inf) is None
+
+
+def test_lines_that_are_innocent_or_have_no_part_in_what_is_wrong_are_left_out():
+    repairs = repairs_of()
+    line = backward.__code__.co_filename, backward.__code__.co_firstlineno + 1
+    assert repairs.reach() == {line: {"x"}}
+    assert repairs.elsewhere({line}, ["x"], {}) == []
+    assert repairs.elsewhere(set(), ["x", "y"], {line: {"x"}}) == []
+    assert repairs.elsewhere(set(), ["x"], {line: {"x", "y"}}) != []
+
+
+def test_the_functions_are_as_before_and_an_edit_spoils_no_input():
+    repairs = repairs_of()
+    code = backward.__code__
+    for k in range(len(repairs.edits)):
+        repairs.gradients_with(k)
+        np.testing.assert_array_equal(repairs.variables["x"], [1.0, 3.0])
+    assert backward.__code__ is code
+
+
+def test_what_calls_compiled_code_is_not_edited_nor_what_is_of_the_package():
+    from numpy_attention.layers.linear import Linear
+    assert editable([backward]) == [backward]
+    assert editable([backward, calls_compiled]) == []
+    assert editable([Linear.backward, backward]) == [backward]
+
+
+def test_a_listener_that_makes_no_edit_and_one_that_copies():
+    assert Chosen().edit == -1
+    x = np.ones(2)
+    assert Copying(3).moved(x, 2) is x and Copying(3).used(7, 3) == 7
+    copy = Copying(3).moved(x, 3)
+    assert copy is not x and (copy == x).all()

@@ -1,0 +1,290 @@
+"""What cannot be checked is told in one line, and a number that is no parameter is warned of."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.cells.gru import GRU
+from numpy_attention.gradcheck import (GradientError, NotAParameter, gradcheck, protocol,
+                                       randomize)
+from numpy_attention.layers.dropout import Dropout
+from numpy_attention.layers.linear import Linear
+from numpy_attention.module import Array, Module
+
+MASK = np.ones((2, 4), bool)
+
+
+def linear(rng):
+    return randomize(Linear.create(rng, 3, 2, dtype=np.float64), rng), rng.standard_normal((4, 3))
+
+
+def one_line(error):
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+# ---- missing methods ----------------------------------------------------------------------------
+
+
+def test_an_attention_is_to_be_wrapped(rng):
+    attention = AdditiveAttention.create(rng, 2, 3, 4, dtype=np.float64)
+    with pytest.raises(TypeError) as error:
+        gradcheck(attention, np.ones((2, 3)), rng=rng)
+    assert one_line(error) == ("AdditiveAttention has no forward: an attention steps: wrap it, "
+                               "forward, backward = protocol(attention, mask)")
+
+
+def test_a_cell_that_only_steps(rng):
+    class Cell(Module):
+        def _step(self, t, steps):
+            """"""
+
+    class Public(Module):
+        def step(self, x, h):
+            """"""
+
+    for kind in (dataclass(Cell), dataclass(Public)):
+        with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell steps: derive "
+                           "its class from Cell"):
+            gradcheck(kind(), np.ones((2, 3)), rng=rng)
+
+
+def test_the_pass_that_is_missing_is_named(rng):
+    class Half:
+        def forward(self, x):
+            return x, x
+
+    with pytest.raises(TypeError) as error:
+        gradcheck(Half(), np.ones(2), rng=rng)
+    assert one_line(error) == ("Half has no backward: write it as a method of the class, or pass "
+                               "backward=")
+    with pytest.raises(TypeError, match="^forward is None: expected a function, or a target"):
+        gradcheck(None, np.ones(2), rng=rng, backward=len)
+    with pytest.raises(TypeError, match="^backward is 7, of type int: expected a function"):
+        gradcheck(Half(), np.ones(2), rng=rng, backward=7)
+
+
+def test_targets_that_are_none(rng):
+    with pytest.raises(TypeError, match="^target is the class GRU: expected an object of it"):
+        gradcheck(GRU, np.ones(2), rng=rng)
+
+    class Bare(Module):
+        forward = backward = len
+
+    with pytest.raises(TypeError, match="^Bare is a Module and no dataclass: write @dataclass"):
+        gradcheck(Bare(), np.ones(2), rng=rng)
+
+
+def test_an_attention_without_one_of_its_methods(rng):
+    class Half:
+        read = step = step_backward = len
+
+    with pytest.raises(TypeError) as error:
+        protocol(Half(), MASK)
+    assert one_line(error) == ("Half has no read_backward: an attention has read, step, "
+                               "step_backward, read_backward")
+    for nothing in (None, 7, AdditiveAttention):
+        with pytest.raises(TypeError, match="^attention is .*: expected an attention, with read, "):
+            protocol(nothing, MASK)
+
+
+def test_an_attention_that_does_not_look_at_the_query(rng):
+    """Its gradient is 0, in the shape of the queries."""
+    class Mean(AdditiveAttention):
+        def step(self, query, memory, t):
+            weights = memory.mask / memory.mask.sum(1, keepdims=True)
+            return np.einsum("bs,bsd->bd", weights, memory.values), weights, weights
+
+        def step_backward(self, dcontext, dweights, weights, dmemory, grad):
+            dmemory.values[...] += weights[:, :, None] * dcontext[:, None]
+
+        def read_backward(self, memory, dmemory, grad):
+            return dmemory.values
+
+    attention = Mean.create(rng, 2, 3, 4, dtype=np.float64)
+    forward, backward = protocol(attention, MASK)
+    report = gradcheck(attention, np.ones((5, 2, 2)), rng.standard_normal((2, 4, 3)), rng=rng,
+                       forward=forward, backward=backward)
+    assert not report.analytic["input[0]"].any()
+    assert report.analytic["input[0]"].shape == (5, 2, 2)
+
+
+# ---- what the passes return ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("found", [None, 3.0, (np.ones(2),)])
+def test_a_forward_without_a_cache(rng, found):
+    words = (r"^forward gives .*: expected a tuple \(output, …, cache\), "
+             "so end it with: return y, cache$")
+    with pytest.raises(TypeError, match=words):
+        gradcheck(None, np.ones(2), rng=rng, forward=lambda x: found, backward=len)
+
+
+@pytest.mark.parametrize("found, words", [
+    (None, "nothing"), ((None, None), "nothing"), (np.ones(2), "1 for 2 inputs"),
+    ([np.ones(2), np.ones(2)], "a list in place of a tuple"),
+    ((np.ones(2),) * 3, "3 for 2 inputs"), ((np.ones(2), 1.5), "1.5, of type float"),
+    ((np.ones(2), np.ones(2, int)), r"input\[1\] of int64"),
+])
+def test_gradients_that_are_not_one_for_each_input(rng, found, words):
+    with pytest.raises(GradientError, match=rf"^backward returns {words}: gradients for \[.*\], "
+                       r"expected \['input\[0\]', 'input\[1\]'\]: return one for each") as error:
+        gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
+                  backward=lambda dy, cache, grad: found)
+    one_line(error)
+
+
+def test_one_input_may_be_a_pair(rng):
+    pair = rng.standard_normal(2), rng.standard_normal(3)
+    forward = lambda pair: (*pair, None)
+    report = gradcheck(None, pair, rng=rng, forward=forward, backward=lambda a, b, *_: (a, b))
+    assert report.right == ["input[0][0]", "input[0][1]"]
+
+
+# ---- arrays -------------------------------------------------------------------------------------
+
+
+def test_arrays_without_elements(rng):
+    layer, _ = linear(rng)
+    with pytest.raises(ValueError) as error:
+        gradcheck(layer, np.ones((0, 3)), rng=rng)
+    assert one_line(error) == ("input[0] has shape (0, 3): a gradient check needs elements, give "
+                               "it sizes above 0")
+    with pytest.raises(ValueError, match=r"^input\[1\] has shape \(2, 0\)"):
+        gradcheck(layer, np.ones((4, 3)), np.ones((2, 0), bool), rng=rng)
+    empty = Linear(np.ones((3, 0)), np.ones(0))
+    with pytest.raises(ValueError, match=r"^W has shape \(3, 0\)"):
+        gradcheck(empty, np.ones((4, 3)), rng=rng)
+
+
+def test_nan_is_told_before_anything_runs(rng):
+    layer, x = linear(rng)
+    layer.b[1] = np.nan
+    with pytest.raises(ValueError) as error:
+        gradcheck(layer, x, rng=rng)
+    assert one_line(error) == ("b is not finite, 1 of 2 elements are NaN: fill it with numbers, "
+                               "randomize fills parameters")
+    layer.b[1] = 0
+    x[0] = np.nan
+    with pytest.raises(ValueError, match=r"^input\[0\] is not finite, 3 of 12"):
+        gradcheck(layer, x, rng=rng)
+
+
+def test_infinity_may_be_meant(rng):
+    """Scores that a sum leaves at −∞, whose exponential is 0."""
+    scores = np.array([0.5, -np.inf])
+    report = gradcheck(None, scores, rng=rng, forward=lambda e: (np.exp(e), np.exp(e)),
+                       backward=lambda dy, cache, grad: dy * cache)
+    assert report.right
+
+
+# ---- numbers that are no parameters -------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Sharp(Module):
+    """y = Σ of its numbers · W x."""
+
+    W: Array  # (2,)
+    number: object = 1.0
+    fixed: float = field(default=2.0, metadata={"fixed": True})
+    rate: float = 0.5
+    unused: float = 1.0
+    always: ClassVar[float] = 3.0
+
+    def scale(self):
+        number = self.number
+        return np.sum(number) * self.fixed * self.rate * self.always
+
+    def forward(self, x):
+        return self.scale() * self.W * x, x
+
+    def backward(self, dy, x, grad):
+        grad.W += self.scale() * dy * x
+        return self.scale() * self.W * dy
+
+
+@dataclass(eq=False)
+class Around(Module):
+    inner: Sharp
+
+    def forward(self, x):
+        return self.inner.forward(x)
+
+    def backward(self, dy, cache, grad):
+        return self.inner.backward(dy, cache, grad.inner)
+
+
+@pytest.mark.parametrize("number, kind", [
+    (0.7, "float"), (np.float64(0.7), "float64"), ([0.5, 2], "list"), ((0.5,), "tuple"),
+    (0.0, "float")])
+def test_numbers_that_the_forward_uses(rng, number, kind):
+    layer = Sharp(rng.standard_normal(2), number)
+    with pytest.warns(NotAParameter) as told:
+        gradcheck(layer, rng.standard_normal(2), rng=rng)
+    assert len(told) == 1 and told[0].filename == __file__
+    assert str(told[0].message) == (
+        f"number is a {kind}, and forward computes with it: it is no parameter, so it is neither "
+        "checked nor trained. Make it an array, of shape (1,) for one number, or say "
+        'field(metadata={"fixed": True})')
+    assert layer.number == number and type(layer.number) is type(number)
+
+
+def test_numbers_of_a_part(rng):
+    layer = Around(Sharp(rng.standard_normal(2), 0.7))
+    with pytest.warns(NotAParameter, match="^inner.number is a float"):
+        gradcheck(layer, rng.standard_normal(2), rng=rng)
+
+
+@pytest.mark.parametrize("number", [2, np.array([0.5]), [1, 2], True, []])
+def test_integers_and_arrays_are_not_warned_of(rng, number):
+    layer = Sharp(rng.standard_normal(2), number)
+    if isinstance(number, np.ndarray):
+        layer.backward = lambda dy, x, grad: wrapped(layer, dy, x, grad)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradcheck(layer, rng.standard_normal(2), rng=rng)
+
+
+def wrapped(layer, dy, x, grad):
+    grad.number += (layer.scale() / layer.number) * (dy * layer.W * x).sum()
+    return Sharp.backward(layer, dy, x, grad)
+
+
+def test_thresholds_are_not_warned_of(rng):
+    """A number that is compared with, and one that stops the forward when it is moved."""
+    class Threshold(Sharp):
+        def scale(self):
+            return 1.0 if self.number > 0.5 else 2.0
+
+    class Exact(Sharp):
+        def scale(self):
+            if self.number not in (0.5, 0.7):
+                raise ValueError("a number that is known")
+            return 1.0
+
+    class Jumping(Sharp):
+        def scale(self):
+            return 1.0 if self.number == 0.5 else 5.0
+
+    for kind in (Threshold, Exact, Jumping):
+        layer = kind(rng.standard_normal(2), 0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            gradcheck(layer, rng.standard_normal(2), rng=rng)
+        assert layer.number == 0.5
+
+
+def test_the_packages_own_settings_are_not_warned_of(rng):
+    layer = Dropout(0.4)
+    kept = np.array([1.0, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradcheck(layer, rng.standard_normal(3), rng=rng,
+                  forward=lambda x: (x * kept / (1 - layer.rate), None),
+                  backward=lambda dy, cache, grad: dy * kept / (1 - layer.rate))

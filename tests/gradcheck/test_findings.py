@@ -1,0 +1,128 @@
+"""What the report says first of planted mistakes: the line, and the kind."""
+
+import re
+
+import numpy as np
+import pytest
+from mistakes.known import KNOWN
+from mistakes.planting import plant
+
+from numpy_attention.gradcheck import GradientError, gradcheck
+
+NAMED = {mistake.name: mistake for mistake in KNOWN}
+
+
+def report_of(name):
+    target, inputs, forward, backward = plant(NAMED[name]).case(np.random.default_rng(0))
+    with pytest.raises(GradientError) as caught:
+        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
+                  backward=backward)
+    return caught.value.report
+
+
+@pytest.mark.parametrize("name, kind", [
+    ("additive: no derivative of tanh", "derivative"),
+    ("additive: W_a of one sentence alone", "batch sum"),
+    ("additive: W_a untransposed", "transpose"),
+    ("additive: v_a assigned", "assigned"),
+    ("additive: one buffer for all steps", "buffer"),
+    ("additive: gradient of the weights ignored", "missing term"),
+    ("additive: query summed over the wrong axis", "axis"),
+    ("additive: value path forgotten", "missing term"),
+    ("additive: gradient of the query not returned", "no return"),
+    ("rnn: dropout scaled in the backward alone", "factor"),
+    ("rnn: mask forgotten in the mean's backward", "mask backward"),
+    ("rnn: first states in the wrong order", "exchanged"),
+    ("rnn: all layers into one twin", "wrong variable"),
+    ("rnn: integers for da", "dtype"),
+    ("dot: no second term in the Jacobian", "jacobian"),
+    ("dot: state of the word before", "wrong step"),
+    ("dot: bias forgotten", "missing term"),
+    ("scaled_dot: rows in different orders", "transpose"),
+    ("layers: gradient of the ids added once", "repeated ids"),
+    ("layers: sign of the target", "sign"),
+    ("lstm: peephole summed over everything", "axis"),
+    ("gru: two gates swapped", "exchanged"),
+    ("gru: no derivative of tanh", "derivative"),
+])
+def test_the_line_and_the_kind_are_named(name, kind):
+    report = report_of(name)
+    assert report.findings[0].place.line in NAMED[name].lines()
+    assert report.kinds[0][0].name == kind
+    assert len(str(report).splitlines()) < 15
+
+
+@pytest.mark.parametrize("name, line", [
+    ("additive: key path forgotten", "keys = values @ self.U_a"),
+    ("rnn: recurrent path dropped", "new = np.tanh(a[t] + hs[t] @ self.U)"),
+    ("dot: key path forgotten", 'e = np.einsum("bd,bsd->bs", q, memory)'),
+])
+def test_of_a_missing_term_the_line_of_the_forward_is_named(name, line):
+    report = report_of(name)
+    kind = report.kinds[0][0]
+    assert kind.name == "missing term" and kind.text.endswith(line)
+    assert kind.line == NAMED[name]._line_with(line, NAMED[name].source.splitlines())
+
+
+def test_what_is_right_and_what_follows_is_told():
+    text = str(report_of("additive: no derivative of tanh"))
+    assert re.search("right: v_a$", text.splitlines()[0])
+    assert "line 47 of planted_additive" in text and "a local derivative: `dx`" in text
+    assert "all that is wrong follows from it" in text
+
+
+def test_the_x_of_a_wrong_dx_and_an_element_of_it_are_told():
+    text = str(report_of("dot: no second term in the Jacobian"))
+    assert "de should be ∂L/∂(e) of line 35; what it is made of is right" in text
+    assert "element [0, 1] of (2, 6): found -2.4310911, right -0.053654226" in text
+
+
+def test_what_would_be_right_is_only_in_the_full_report():
+    report = report_of("additive: no derivative of tanh")
+    assert "1 - x" not in str(report)
+    assert "line 47: right with `dx * (1 - x ** 2)`" in report.full
+
+
+def test_a_backward_that_stops_is_told_by_its_own_line_and_mended_by_another():
+    report = report_of("additive: W_a untransposed")
+    first = str(report).splitlines()[0]
+    assert first.startswith("PlainAttention: backward stops in line 54 of planted_additive")
+    assert "ValueError: matmul" in first
+
+
+def test_two_mistakes_are_two_findings():
+    both = NAMED["additive: no derivative of tanh"], NAMED["additive: v_a assigned"]
+    source = both[0].source.replace(both[1].old, both[1].new)
+    module = plant_source(source)
+    target, inputs, forward, backward = module.case(np.random.default_rng(0))
+    with pytest.raises(GradientError) as caught:
+        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
+                  backward=backward)
+    found = caught.value.report
+    lines = {line for mistake in both for line in mistake.lines()}
+    assert {one.place.line for one in found.findings} == lines
+    assert {kinds[0].name for kinds in found.kinds} == {"derivative", "assigned"}
+
+
+def plant_source(source):
+    from mistakes.planting import _run
+    return _run(source, "two_mistakes", None)
+
+
+def test_the_same_report_twice():
+    name = "rnn: divided by the length twice"
+    assert str(report_of(name)) == str(report_of(name))
+
+
+def test_the_functions_are_as_they_were_afterwards():
+    target, inputs, forward, backward = plant(NAMED["gru: sign of z"]).case(
+        np.random.default_rng(0))
+    codes = type(target).forward.__code__, type(target).backward.__code__
+    kept = {name: array.copy() for name, array in target.named_parameters()}
+    with pytest.raises(GradientError):
+        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
+                  backward=backward)
+    assert (type(target).forward.__code__, type(target).backward.__code__) == codes
+    assert "__gradcheck__" not in type(target).forward.__globals__
+    for name, array in target.named_parameters():
+        np.testing.assert_array_equal(array, kept[name])

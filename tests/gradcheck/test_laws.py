@@ -1,0 +1,613 @@
+"""Laws that central differences cannot see: each is broken by one line, and told with it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck import GradientError, gradcheck, protocol, randomize
+from numpy_attention.gradcheck.check import Check
+from numpy_attention.gradcheck.hidden import claims, masks_of
+from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.passes import differing, names_of
+from numpy_attention.module import Array, Module
+
+EMPTY = np.empty, np.empty_like
+
+
+@dataclass(eq=False)
+class Squash(Module):
+    """y = tanh(x W), right; each test changes one of its passes."""
+
+    W: Array  # (I, H)
+
+    def forward(self, x):
+        y = np.tanh(x @ self.W)
+        return y, (x, y)
+
+    def backward(self, dy, cache, grad):
+        x, y = cache
+        da = dy * (1 - y**2)
+        grad.W += x.T @ da
+        return da @ self.W.T
+
+
+def squash(rng, kind=Squash):
+    return randomize(kind(np.zeros((3, 2))), rng), rng.standard_normal((4, 3))
+
+
+def told(rng, target, *inputs, **passes):
+    """The broken laws of a check that fails by them alone, and its message."""
+    with pytest.raises(GradientError) as caught:
+        gradcheck(target, *inputs, rng=rng, **passes)
+    assert not caught.value.report.wrong
+    return caught.value.report.laws, str(caught.value)
+
+
+def one(rng, target, *inputs, **passes):
+    laws, message = told(rng, target, *inputs, **passes)
+    assert len(laws) == 1
+    return laws[0], message
+
+
+def test_which_arrays_differ():
+    """By more than the tolerance of their largest value; of zeros, of all arrays' largest."""
+    wanted = {"a": np.array([100.0, 0.0]), "rounding": np.zeros(2), "none": np.ones((0, 2))}
+    found = {"a": np.array([100.0, 9e-5]), "rounding": np.full(2, 9e-11), "none": np.ones((0, 2))}
+    assert differing(found, wanted, 1e-6) == []
+    found["rounding"][1] = 2e-10
+    assert differing(found, wanted, 1e-6) == ["rounding"]
+    found["a"][1] = np.nan
+    assert differing(found, wanted, 1e-6) == ["a", "rounding"]
+    found["a"][1] = -2e-4
+    assert differing(found, wanted, 1e-6) == ["a", "rounding"]
+    assert differing({}, {}, 1e-6) == []
+
+
+def test_a_right_layer_breaks_no_law(rng):
+    layer, x = squash(rng)
+    check = Check(layer, [x], layer.forward, layer.backward, "Squash")
+    check.draw(rng)
+    assert broken_conditions(check) == broken_laws(check) == []
+    assert gradcheck(layer, x, rng=rng).right == ["W", "input[0]"]
+    assert (np.empty, np.empty_like) == EMPTY
+
+
+# ---- what is given stays ------------------------------------------------------------------------
+
+
+def test_upstream_that_backward_changes(rng):
+    layer, x = squash(rng)
+
+    def backward(dy, cache, grad):
+        _, y = cache
+        dy *= 1 - y**2
+        grad.W += x.T @ dy
+        return dy @ layer.W.T
+
+    law, message = one(rng, layer, x, backward=backward)
+    assert law.kind == "argument changed"
+    assert law.place.text == "dy *= 1 - y**2"
+    assert law.place.function.endswith("backward") and law.place.file == __file__
+    assert message.startswith("Squash: every gradient agrees with its central differences; what "
+                              "they cannot see is broken\nbackward changes dy in place, line ")
+    assert f"line {law.place.line} of test_laws.py" in message
+    assert "\n    dy *= 1 - y**2\n  what it is given belongs to its caller" in message
+
+
+def test_parts_of_the_cache_that_backward_changes(rng):
+    """In lists, dicts and objects; two lines are two laws, one line that changes two is one."""
+    layer, x = squash(rng)
+
+    class Steps:
+        def __init__(self, y):
+            self.y = y
+
+    def forward(x):
+        y = np.tanh(x @ layer.W)
+        return y.copy(), {"x": [x.copy()], "steps": Steps(y), "more": (np.ones(2), np.zeros(2))}
+
+    def backward(dy, cache, grad):
+        y, (x,), more = cache["steps"].y, cache["x"], cache["more"]
+        y **= 2
+        da = dy * (1 - y)
+        grad.W += x.T @ da
+        x *= 0
+        for array in more: array += 1                           # noqa: E701
+        return da @ layer.W.T
+
+    laws, _ = told(rng, layer, x, forward=forward, backward=backward)
+    found = {law.text.partition(" in place")[0]: law.place.text for law in laws}
+    assert found == {
+        "backward changes cache['steps'].y": "y **= 2",
+        "backward changes cache['x'][0]": "x *= 0",
+        "backward changes cache['more'][0], cache['more'][1]": "for array in more: array += 1"}
+
+
+@pytest.mark.parametrize("line, name", [("x", "input[0]"), ("W", "W")])
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_what_is_differentiated_stays(rng, where, line, name):
+    """No difference can be taken of what moves: told at once, and the arrays are as they were."""
+    layer, x = squash(rng)
+
+    def spoil():
+        if line == "W":
+            layer.W += 1
+        return layer.W
+
+    def forward(x):
+        found = Squash.forward(layer, x)
+        if where == "forward":
+            spoil()
+            x += line == "x"
+        return found
+
+    def backward(dy, cache, grad):
+        found = Squash.backward(layer, dy, cache, grad)
+        if where == "backward":
+            spoil()
+            cache[0][...] += line == "x"
+        return found
+
+    before = layer.W.copy()
+    law, message = one(rng, layer, x, forward=forward, backward=backward)
+    assert law.kind == "argument changed"
+    assert law.text.startswith(f"{where} changes {name} in place\n")
+    assert law.place.text == {("W", "forward"): "layer.W += 1", ("W", "backward"): "layer.W += 1",
+                              ("x", "forward"): 'x += line == "x"',
+                              ("x", "backward"): 'cache[0][...] += line == "x"'}[line, where]
+    assert message.startswith("Squash: no gradient can be compared\n")
+    assert (layer.W == before).all()
+
+
+def test_a_forward_that_gives_something_else_every_time(rng):
+    layer, x = squash(rng)
+    noise = np.random.default_rng(0)
+
+    def forward(x):
+        y, cache = layer.forward(x)
+        return y + 1e-6 * noise.random(y.shape), cache
+
+    law, message = one(rng, layer, x, forward=forward)
+    assert law.kind == "random" and "forward gives another output[0]" in message
+
+
+# ---- backward twice doubles ---------------------------------------------------------------------
+
+
+def test_assigned_for_added(rng):
+    class Assigned(Squash):
+        def backward(self, dy, cache, grad):
+            x, y = cache
+            da = dy * (1 - y**2)
+            grad.W[...] = x.T @ da
+            return da @ self.W.T
+
+    class ARow(Squash):
+        def backward(self, dy, cache, grad):
+            x, y = cache
+            da = dy * (1 - y**2)
+            grad.W[1:] = x.T[1:] @ da
+            grad.W[:1] += x.T[:1] @ da
+            return da @ self.W.T
+
+    law, _ = one(rng, *squash(rng, ARow))
+    assert law.place.text == "grad.W[1:] = x.T[1:] @ da"
+    law, message = one(rng, *squash(rng, Assigned))
+    assert law.kind == "assigned" and law.place.text == "grad.W[...] = x.T @ da"
+    assert "called twice, backward does not double grad.W: = for +=" in message
+
+
+def test_a_backward_that_counts(rng):
+    """Neither doubled nor the same: something is kept."""
+    layer, x = squash(rng)
+    layer.calls = 0
+
+    def backward(dy, cache, grad):
+        layer.calls += 1
+        dx = layer.backward(dy, cache, grad)
+        return dx if layer.calls % 2 else 1.5 * dx
+
+    check = Check(layer, [x], layer.forward, backward, "Squash")
+    check.draw(rng)
+    law, = broken_laws(check)
+    assert law.kind == "cache" and law.place is None
+    assert "something else when it is called again with the same cache: input[0]\n" in law.text
+
+
+def test_a_cache_that_is_used_up(rng):
+    layer, x = squash(rng)
+
+    def forward(x):
+        y, cache = layer.forward(x)
+        return y, [cache]
+
+    def backward(dy, caches, grad):
+        return layer.backward(dy, caches.pop(), grad)
+
+    law, message = one(rng, layer, x, forward=forward, backward=backward)
+    assert law.kind == "cache" and law.place.text.endswith("caches.pop(), grad)")
+    assert "only once with a cache: then it stops with IndexError: pop from empty list" in message
+
+
+def test_a_cache_in_self(rng):
+    class Remembers(Squash):
+        def forward(self, x):
+            y, self.cache = super().forward(x)
+            return y, None
+
+        def backward(self, dy, cache, grad):
+            return super().backward(dy, self.cache, grad)
+
+    law, message = one(rng, *squash(rng, Remembers))
+    assert law.kind == "cache"
+    assert "of an earlier cache: W, input[0]\n" in message and "keep none in self" in message
+
+
+def test_arguments_of_functions_that_tell_nothing():
+    assert names_of(lambda dy, cache, grad: None) == ["dy", "cache", "grad"]
+    assert names_of(lambda *given: None) == names_of(7) == names_of(max) == []
+
+
+# ---- linear in the upstream ---------------------------------------------------------------------
+
+
+def test_a_gradient_that_is_clipped(rng):
+    class Clipped(Squash):
+        def backward(self, dy, cache, grad):
+            return super().backward(np.clip(dy, -20, 20), cache, grad)
+
+    law, message = one(rng, *squash(rng, Clipped))
+    assert law.kind == "factor" and law.place is None
+    assert "not linear in its upstream: W, input[0]\n" in message
+
+
+def test_an_upstream_that_is_not_looked_at(rng):
+    """With an upstream of 1, which a loss has, every gradient is right."""
+    layer, x = squash(rng)
+
+    def forward(x):
+        y, cache = layer.forward(x)
+        return y.sum(), cache
+
+    check = Check(layer, [x], forward, lambda dloss, cache, grad: layer.backward(1, cache, grad),
+                  "Squash", upstream=[1.0])
+    law, = broken_laws(check)
+    assert law.kind == "output ignored"
+    assert "gives the same W, input[0] whatever its upstream is" in law.text
+
+
+def test_floats_in_integers(rng):
+    layer, x = squash(rng)
+
+    def backward(dy, cache, grad):
+        x, y = cache
+        da = np.zeros(dy.shape, int)
+        da[...] = dy * (1 - y**2)
+        return layer.backward(da / (1 - y**2), cache, grad)
+
+    check = Check(layer, [x], layer.forward, backward, "Squash", upstream=[np.full((4, 2), 9.0)])
+    law, = broken_laws(check)
+    assert law.kind == "dtype" and law.place.text == "da = np.zeros(dy.shape, int)"
+    assert law.text.startswith("a small upstream is lost: W, input[0] is 0 then\n")
+
+
+# ---- memory that nobody wrote -------------------------------------------------------------------
+
+
+def test_unwritten_gradients_are_told_with_the_line(rng):
+    """Whatever the memory happens to hold: here 0, with which every gradient is right."""
+    layer, x = squash(rng)
+
+    def forward(x):
+        y, cache = layer.forward(x)
+        kept = np.empty_like(y)
+        kept[...] = y
+        return kept, cache
+
+    def backward(dy, cache, grad):
+        x, y = cache
+        dy = np.where(np.arange(4)[:, None] < 3, dy, 0)
+        dx = np.empty(x.shape)
+        dx[:3] = layer.backward(dy, cache, grad)[:3]
+        return dx
+
+    check = Check(layer, [x], forward, backward, "Squash")
+    check.draw(rng)
+    law, = broken_laws(check)
+    assert law.kind == "unwritten" and law.place.text == "dx = np.empty(x.shape)"
+    assert law.text.startswith("input[0]: made of memory that nobody wrote\n")
+    assert (np.empty, np.empty_like) == EMPTY
+
+
+def test_empty_is_restored_where_a_pass_stops(rng):
+    layer, x = squash(rng)
+
+    def backward(dy, cache, grad):
+        assert (np.empty, np.empty_like) == EMPTY
+        return layer.backward(dy, cache, grad)
+
+    assert gradcheck(layer, x, rng=rng, backward=backward).right
+    assert (np.empty, np.empty_like) == EMPTY
+
+
+# ---- masks --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Dot(Module):
+    """c = Σ_j α_j h_j, α = softmax(q W · h_j) over what the mask shows, one question a sentence."""
+
+    W: Array  # (Q, D)
+    hide: float = np.inf
+
+    def forward(self, q, values, mask):
+        p = q @ self.W                                          # (B, D)
+        e = np.einsum("bd,bsd->bs", p, values)
+        e = self.masked(e, mask)
+        alpha = np.exp(e - e.max(1, keepdims=True))
+        alpha /= alpha.sum(1, keepdims=True)                    # (B, S)
+        return np.einsum("bs,bsd->bd", alpha, values), alpha, (
+            q, p, values, alpha, mask)
+
+    def masked(self, e, mask):
+        return np.where(mask, e, -np.inf)
+
+    def flowing(self, de, mask):
+        return de
+
+    def backward(self, dc, dalpha, cache, grad):
+        q, p, values, alpha, mask = cache
+        dalpha = dalpha + np.einsum("bd,bsd->bs", dc, values)
+        de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
+        de = self.flowing(de, mask)
+        dvalues = alpha[:, :, None] * dc[:, None] + de[:, :, None] * p[:, None]
+        dp = np.einsum("bs,bsd->bd", de, values)
+        grad.W += q.T @ dp
+        return dp @ self.W.T, dvalues, None
+
+
+class Unmasked(Dot):
+    def masked(self, e, mask):
+        return e
+
+
+class Leaking(Dot):
+    """The scores are lowered a little."""
+
+    def masked(self, e, mask):
+        return np.where(mask, e, e - 3)
+
+
+class HiddenByTrue(Dot):
+    def masked(self, e, mask):
+        return np.where(mask, -np.inf, e)
+
+
+class NothingToRead(Dot):
+    """Finite: where nothing can be read, all weights are equal."""
+
+    def masked(self, e, mask):
+        return np.where(mask, e, -1e9)
+
+    def flowing(self, de, mask):
+        return np.where(mask, de, 0)
+
+
+MASK = np.array([[1, 1, 1, 1], [1, 1, 0, 1], [1, 0, 0, 0]], bool)
+
+
+def asked(rng, kind):
+    target = randomize(kind(np.zeros((2, 5))), rng)
+    return target, rng.standard_normal((3, 2)), rng.standard_normal((3, 4, 5))
+
+
+@pytest.mark.parametrize("kind", [Unmasked, Leaking])
+def test_words_that_are_not_hidden(rng, kind):
+    law, message = one(rng, *asked(rng, kind), MASK)
+    assert law.kind == "mask forward"
+    assert "is the weight of a word that the mask hides" in message
+    assert "output[0], output[1] changes with what the mask hides of input[1]" in message
+
+
+def test_the_line_where_the_mask_is_missing(rng):
+    law, _ = one(rng, *asked(rng, Unmasked), MASK)
+    # the last that keeps hidden words apart, where the mask is at hand
+    assert law.place.text == 'e = np.einsum("bd,bsd->bs", p, values)'
+    assert law.place.function.endswith("forward")
+
+
+@pytest.mark.parametrize("kind, mask", [
+    (Dot, MASK), (Dot, np.ones((3, 4), bool)), (HiddenByTrue, ~MASK),
+    (NothingToRead, MASK & np.array([[True], [False], [True]])),
+    (Unmasked, np.ones((3, 4), bool)),
+])
+def test_masks_that_are_kept(rng, kind, mask):
+    assert gradcheck(*asked(rng, kind), mask, rng=rng).right
+
+
+def test_of_which_hidden_words_something_is_claimed():
+    """Not where nothing can be read, be sentences rows or columns."""
+    hidden_row = np.array([[1, 0, 1], [0, 0, 0]], bool)
+    beside, under = [[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1]]
+    assert [found.tolist() for found in claims(hidden_row)] == [beside, under]
+    assert [found.T.tolist() for found in claims(hidden_row.T)] == [under, beside]
+    assert [found.tolist() for found in claims(np.array([[1, 1], [0, 0]], bool))] == [[[0, 0],
+                                                                                       [1, 1]]]
+    assert claims(np.ones((2, 3), bool)) == claims(np.zeros((2, 3), bool)) == []
+
+
+def test_what_is_no_mask_says_nothing(rng):
+    """Another name, another kind, or axes that cannot be told apart."""
+    target, q, values = asked(rng, Unmasked)
+
+    def forward(q, values, kept):
+        return target.forward(q, values, kept)
+
+    assert gradcheck(target, q, values, MASK, rng=rng, forward=forward).right
+    assert gradcheck(target, q, values, MASK.astype(float)[:, :0].sum(1) + 1, rng=rng,
+                     backward=lambda *given: (*target.backward(*given)[:2], np.zeros(3))).right
+    square = np.tri(3, dtype=bool)
+    assert gradcheck(target, q, values[:, :3], square, rng=rng).right
+
+
+def test_the_mask_that_a_forward_closes_over(rng):
+    class Attention(Module):
+        def read(self, values, mask):
+            """"""
+
+        step = step_backward = read_backward = read
+
+    forward, backward = protocol(Attention(), MASK)
+    check = Check(None, [], forward, backward, "x")
+    assert [found.tolist() for found in masks_of(check)] == [MASK.tolist()]
+    forward, backward = protocol(Attention(), None)
+    assert masks_of(Check(None, [], forward, backward, "x")) == []
+
+
+def running_mean(leaks):
+    """States over time: a hidden step keeps the state it had."""
+    def forward(xs, mask):
+        hs = np.zeros((len(xs) + 1, *xs.shape[1:]))
+        for t, x in enumerate(xs):
+            new = (hs[t] + x) / 2
+            hs[t + 1] = new if leaks else np.where(mask[t][:, None], new, hs[t])
+        return hs[1:].copy(), mask
+
+    def backward(dhs, mask, grad):
+        dxs = np.zeros_like(dhs)
+        dh = np.zeros(dhs.shape[1:])
+        for t in reversed(range(len(dhs))):
+            dh = dh + dhs[t]
+            shown = np.ones_like(mask[t])[:, None] if leaks else mask[t][:, None]
+            dxs[t] = np.where(shown, dh / 2, 0)
+            dh = np.where(shown, dh / 2, dh)
+        return dxs, None
+
+    return {"forward": forward, "backward": backward}
+
+
+def test_hidden_steps(rng):
+    """Of a mask (T, B) with a hole; at hidden steps themselves the outputs may be anything."""
+    xs = rng.standard_normal((4, 3, 2))
+    mask = np.array([[1, 0, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]], bool).T
+    assert gradcheck(None, xs, mask, rng=rng, **running_mean(False)).right
+    law, message = one(rng, None, xs, mask, **running_mean(True))
+    assert law.kind == "mask forward" and law.place is None
+    assert "\noutput[0] changes with what the mask hides of input[0]\n" in message
+    # behind the last word nothing is read
+    ragged = np.arange(4)[:, None] < np.array([4, 2, 1])
+    assert gradcheck(None, xs, ragged, rng=rng, **running_mean(True)).right
+
+
+def test_hidden_ids(rng):
+    """Integers become others that occur, so that no id comes from nowhere."""
+    table = rng.standard_normal((3, 2))
+    ids = np.array([[0, 2, 1, 1], [2, 0, 0, 1], [1, 1, 2, 0]])
+
+    def forward(ids, mask, scale):
+        return (table[ids].sum(1) * scale), (ids, scale)
+
+    def backward(dy, cache, grad):
+        ids, scale = cache
+        return None, None, (table[ids].sum(1) * dy).sum(0)
+
+    law, _ = one(rng, None, ids, MASK, rng.standard_normal(2), forward=forward, backward=backward)
+    assert "output[0] changes with what the mask hides of input[0]\n" in law.text
+
+
+# ---- the future ---------------------------------------------------------------------------------
+
+
+def window(ahead):
+    """y_t = x_t + 2 x_{t + ahead}, over axis 1."""
+    def forward(xs):
+        return xs + 2 * np.roll(xs, -ahead, 1), np.array(1.0), None
+
+    def backward(dys, done, cache, grad):
+        return dys + 2 * np.roll(dys, ahead, 1)
+
+    return {"forward": forward, "backward": backward}
+
+
+def test_what_reads_the_future(rng):
+    xs = rng.standard_normal((2, 5, 3))
+    assert gradcheck(None, xs, rng=rng, **window(1)).right
+    assert gradcheck(None, xs, rng=rng, causal=1, **window(0)).right
+    law, message = one(rng, None, xs, causal=1, **window(1))
+    assert law.kind == "future"
+    assert "output[0] before step 1 (from 0) changes with input[0] from step 1 on" in message
+
+
+def test_the_future_of_ids(rng):
+    table = rng.standard_normal((4, 2))
+    ids = np.array([[1, 3], [0, 2], [2, 0]])
+    later = lambda ids, scale: (scale * table[ids[::-1]], (ids, scale))
+    forward = lambda ids, scale: (scale * table[ids], (ids, scale))
+    backward = lambda dy, cache, grad: (None, (dy * table[cache[0]]).sum((0, 1)))
+    late = lambda dy, cache, grad: (None, (dy * table[cache[0][::-1]]).sum((0, 1)))
+    scale = rng.standard_normal(2)
+    assert gradcheck(None, ids, scale, rng=rng, causal=0, forward=forward, backward=backward).right
+    law, _ = one(rng, None, ids, scale, causal=0, forward=later, backward=late)
+    assert law.kind == "future"
+
+
+@pytest.mark.parametrize("causal, error, words", [
+    (3, ValueError, "the first input has no such axis of time"),
+    (-1, ValueError, "causal = -1"), (True, ValueError, "causal = True"),
+    (0.5, ValueError, "causal = 0.5")])
+def test_an_axis_of_time_that_is_none(rng, causal, error, words):
+    with pytest.raises(error, match=words):
+        gradcheck(None, rng.standard_normal((2, 5, 3)), rng=rng, causal=causal, **window(0))
+
+
+def test_an_axis_of_time_that_no_output_has(rng):
+    layer, x = squash(rng)
+    with pytest.raises(ValueError, match="no output has on this axis the 3 steps"):
+        gradcheck(layer, x, rng=rng, causal=1)
+
+
+# ---- wrong gradients ----------------------------------------------------------------------------
+
+
+def test_broken_laws_stand_beside_wrong_gradients(rng):
+    class Both(Squash):
+        def backward(self, dy, cache, grad):
+            x, y = cache
+            dy *= 1 - y**2
+            grad.W -= x.T @ dy
+            return dy @ self.W.T
+
+    with pytest.raises(GradientError) as caught:
+        gradcheck(*squash(rng, Both), rng=rng)
+    report = caught.value.report
+    assert report.wrong == ["W"] and [law.kind for law in report.laws] == ["argument changed"]
+    assert "wrong gradient for W" in str(caught.value)
+    assert "backward changes dy in place" in str(caught.value)
+
+
+def test_a_pass_that_stops_is_not_judged(rng):
+    """By a law; the check itself tells its line."""
+    layer, x = squash(rng)
+
+    def backward(dy, cache, grad):
+        raise KeyError("nothing")
+
+    check = Check(layer, [x], layer.forward, backward, "Squash")
+    check.draw(rng)
+    assert broken_conditions(check) == broken_laws(check) == []
+    with pytest.raises(GradientError, match="backward stops in line"):
+        check.compare()
+
+
+def test_where_nan_comes_from(rng):
+    layer, x = squash(rng)
+
+    def forward(x):
+        e = np.where(x > 9, x, -np.inf)
+        alpha = np.exp(e - e.max(1, keepdims=True))
+        return alpha.sum(1), None
+
+    with pytest.raises(ValueError, match="not finite.*NaN comes first from line .* of test_laws"):
+        with np.errstate(invalid="ignore"):
+            gradcheck(layer, x, rng=rng, forward=forward)

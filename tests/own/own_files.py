@@ -1,0 +1,86 @@
+"""Files of a reader's own, for the tests: an attention, and what may be wrong with one."""
+
+from pathlib import Path
+
+ADDED = Path(__file__).resolve().parents[1] / "added"
+MINE = '''"""e_j = q W · h_j, as a reader would write it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.attention.memory import dot_scores, sum_of_values
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.initializers import glorot
+from numpy_attention.module import Array
+
+
+@dataclass(eq=False)
+class Mine(SoftmaxAttention):
+    W: Array  # (Q, D)
+
+    @classmethod
+    def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
+        return cls(init(rng, (query_size, value_size), dtype))
+
+    def score(self, query, memory):
+        p = query @ self.W
+        return dot_scores(p, memory), (query, p)
+
+    def score_backward(self, dscores, cache, memory, dmemory, grad):
+        query, p = cache
+        dmemory.later("values", dscores, p)
+        dp = sum_of_values(dscores, memory)
+        dmemory.later("W", query, dp)
+        return dp @ self.W.T
+'''
+# over a model's own past
+PAST = '''
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.attention.history import HistoryAttention
+from numpy_attention.initializers import glorot
+from numpy_attention.module import Array
+
+
+@dataclass(eq=False)
+class Past(HistoryAttention):
+    W: Array  # (Q, K)
+
+    @classmethod
+    def create(cls, rng, query_size, key_size, init=glorot, dtype=np.float32):
+        return cls(init(rng, (query_size, key_size), dtype))
+
+    def score(self, queries, keys, visible):
+        p = queries @ self.W
+        e = np.matmul(p.transpose(1, 0, 2), keys.transpose(0, 2, 1)).transpose(1, 0, 2)
+        return e, (queries, keys, p)
+
+    def score_backward(self, dscores, visible, cache, grad):
+        queries, keys, p = cache
+        by_row = dscores.transpose(1, 0, 2)
+        dp = np.matmul(by_row, keys).transpose(1, 0, 2)
+        grad.W += np.tensordot(queries, dp, ((0, 1), (0, 1)))
+        return dp @ self.W.T, np.matmul(by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))
+'''
+CELL = (ADDED / "minimal_gated.py").read_text(encoding="utf-8")
+
+
+def changed(old, new, text=MINE):
+    """A file with one place changed."""
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def in_score(line, text=MINE):
+    """A file whose score begins with this line."""
+    return changed("        p = query @ self.W\n", f"        {line}\n        p = query @ self.W\n",
+                   text)
+
+
+def written(folder, text=MINE, name="mine.py"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path

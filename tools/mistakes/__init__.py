@@ -1,0 +1,8 @@
+"""Planted mistakes: what people get wrong when they derive a backward pass by hand.
+
+    right/          mechanisms as a learner writes them, each correct, with a case(rng)
+    known.py        mistakes in them by which a tool that diagnoses may be tuned
+    kept_out.py     mistakes by which it is judged
+    planting.py     Mistake, and plant(mistake) → module
+    today.py        what the gradient check says of each
+"""
