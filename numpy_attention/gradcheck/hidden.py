@@ -90,8 +90,17 @@ def outputs_at(check, inputs):
 
 def visible(outputs, mask):
     """Outputs of hidden steps may be anything: those that stand at the mask's positions."""
-    return {name: array[mask] if array.shape[:2] == mask.shape else array
-            for name, array in outputs.items()}
+    return {name: at_mask(array, mask) for name, array in outputs.items()}
+
+
+def at_mask(array, mask):
+    """Of an array (B, S, …) or (B, …, S, S) what stands at the mask's positions."""
+    if array.shape[:2] == mask.shape:
+        return array[mask]
+    S = mask.shape[1]
+    if array.ndim > 3 and len(array) == len(mask) and array.shape[-2:] == (S, S):
+        return np.moveaxis(array, -2, 1)[mask]
+    return array
 
 
 def move(array, where, shape):
