@@ -21,7 +21,7 @@ from numpy_attention.checks.case import Case
 from numpy_attention.gradcheck import gradcheck
 
 MISTAKES = KNOWN + KEPT_OUT + FRESH
-FRESH_FILES = {"coverage"}
+FRESH_FILES = {"coverage", "transformer"}
 EXAM = Path(exam.__file__)
 
 # {file: (number of an input, places in it, outputs that do not depend on these places)}
@@ -33,6 +33,7 @@ PADDING = {
     "scaled_dot": (0, np.s_[1, 3:], np.s_[:, :3]),
     "decoder": (0, np.s_[1, 2:], np.s_[:]),
     "coverage": (1, np.s_[1, 3:], np.s_[:]),
+    "transformer": (0, np.s_[1, 3:], np.s_[:, :3]),
 }
 LATER = {
     "gru": (0, np.s_[2:], np.s_[:2]),
@@ -43,6 +44,7 @@ LATER = {
     "key_value": (0, np.s_[2:], np.s_[:2]),
     "decoder": (1, np.s_[2:], np.s_[:2]),
     "coverage": (0, np.s_[2:], np.s_[:2]),
+    "transformer": (0, np.s_[:, 2:], np.s_[:, :2]),
 }
 
 
