@@ -21,7 +21,7 @@ from numpy_attention.checks.case import Case
 from numpy_attention.gradcheck import gradcheck
 
 MISTAKES = KNOWN + KEPT_OUT + FRESH
-FRESH_FILES = {"coverage", "transformer", "local"}
+FRESH_FILES = {"coverage", "transformer", "local", "bidirectional"}
 EXAM = Path(exam.__file__)
 
 # {file: (number of an input, places in it, outputs that do not depend on these places)}
@@ -35,6 +35,7 @@ PADDING = {
     "coverage": (1, np.s_[1, 3:], np.s_[:]),
     "transformer": (0, np.s_[1, 3:], np.s_[:, :3]),
     "local": (1, np.s_[1, 4:], np.s_[:]),
+    "bidirectional": (0, np.s_[3:, 1], np.s_[:]),
 }
 LATER = {
     "gru": (0, np.s_[2:], np.s_[:2]),
@@ -47,6 +48,7 @@ LATER = {
     "coverage": (0, np.s_[2:], np.s_[:2]),
     "transformer": (0, np.s_[:, 2:], np.s_[:, :2]),
     "local": (0, np.s_[:, 2:], np.s_[:, :2]),
+    "bidirectional": (0, np.s_[2:], np.s_[:2, :, :4]),
 }
 
 
