@@ -21,7 +21,7 @@ from numpy_attention.checks.case import Case
 from numpy_attention.gradcheck import gradcheck
 
 MISTAKES = KNOWN + KEPT_OUT + FRESH
-FRESH_FILES = {"coverage", "transformer", "local", "bidirectional"}
+FRESH_FILES = {"coverage", "transformer", "local", "bidirectional", "model"}
 EXAM = Path(exam.__file__)
 
 # {file: (number of an input, places in it, outputs that do not depend on these places)}
@@ -36,6 +36,7 @@ PADDING = {
     "transformer": (0, np.s_[1, 3:], np.s_[:, :3]),
     "local": (1, np.s_[1, 4:], np.s_[:]),
     "bidirectional": (0, np.s_[3:, 1], np.s_[:]),
+    "model": (3, np.s_[2:, 1], np.s_[...]),
 }
 LATER = {
     "gru": (0, np.s_[2:], np.s_[:2]),
