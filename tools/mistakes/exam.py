@@ -6,7 +6,7 @@
 
 A line is right where it is one that the mistake changed, or beside the gap where one was taken
 out, or where the report says of which line of the forward nothing comes back. A kind is right where
-it is one that the mistake goes by in known.py and kept_out.py.
+it is one that the mistake goes by in known.py, kept_out.py and fresh.py.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from mistakes.fresh import FRESH  # noqa: E402
 from mistakes.kept_out import KEPT_OUT  # noqa: E402
 from mistakes.known import KNOWN  # noqa: E402
 from mistakes.planting import FILES, plant  # noqa: E402
@@ -134,7 +135,9 @@ def main(arguments=None):
     for file in options.files:
         if file not in FILES:
             parser.error(f"no file {file!r}: expected {', '.join(FILES)}")
-    halves = {"known": KNOWN} if options.known else {"known": KNOWN, "kept out": KEPT_OUT}
+    halves = {"known": KNOWN}
+    if not options.known:
+        halves |= {"kept out": KEPT_OUT, "fresh": FRESH}
     chosen = [(half, mistake) for half, mistakes in halves.items() for mistake in mistakes
               if not options.files or mistake.file in options.files]
     judged = []
