@@ -26,11 +26,15 @@ CUTS = {
 
 
 class Written:
-    """What stands in some functions: slices; names of indices; entries, such as step["c"]."""
+    """What stands in some functions, and others: slices; names of indices; entries: step["c"].
 
-    def __init__(self, functions):
+    names: of the functions.
+    """
+
+    def __init__(self, functions, others=()):
+        self.names = {one.__name__ for one in functions}
         slices, indices, entries = {}, {}, {}
-        for function in functions:
+        for function in [*functions, *others]:
             try:
                 tree = tree_of(function)
             except Declined:
@@ -78,6 +82,14 @@ class Alternatives(Rewriter):
                 yield "repeated ids", ast.parse(text).body
         if isinstance(node, (ast.Assign, ast.AugAssign)):
             yield from self.of_place(node)
+            target = getattr(node, "target", None) or node.targets[0]
+            for kind, place in self.of_mask(target):
+                made = copy.deepcopy(node)
+                if isinstance(node, ast.Assign):
+                    made.targets = [place]
+                else:
+                    made.target = place
+                yield kind, [made]
         if isinstance(node, ast.If) and not node.orelse:
             yield "wrong step", copy.deepcopy(node.body)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -94,9 +106,15 @@ class Alternatives(Rewriter):
         elif isinstance(node.value, ast.Tuple):
             for value in swapped(node.value):
                 yield "exchanged", [ast.Assign(copy.deepcopy(node.targets), value)]
-        elif isinstance(target, ast.Tuple):
+        elif isinstance(target, ast.Tuple) and not self.calls_known(node.value):
             for other in swapped(target, ast.Store):
                 yield "exchanged", [ast.Assign([other], copy.deepcopy(node.value))]
+
+    def calls_known(self, node):
+        """Whether a value is given by one of the functions, where it can be exchanged as well."""
+        called = getattr(getattr(node, "func", None), "attr", getattr(
+            getattr(node, "func", None), "id", ""))
+        return called in self.written.names
 
     def of_place(self, node):
         """x[i] = y, or x[i] += y, at another i; x[i] += y for x += y[:, None]."""
@@ -132,7 +150,8 @@ class Alternatives(Rewriter):
             for other in swapped(value):
                 yield "exchanged", other
             for i, part in enumerate(value.elts):
-                for kind, changed in self.of_value(part, ()):
+                shapes = self.shapes_of_value(part)
+                for kind, changed in self.of_value(part, self.of_shapes(shapes), shapes):
                     other = copy.deepcopy(value)
                     other.elts[i] = changed
                     yield kind, other
@@ -213,6 +232,8 @@ class Alternatives(Rewriter):
 
     def shapes_of(self, statement):
         """The shapes of what a statement makes, as far as they are known."""
+        if isinstance(statement, ast.Return):
+            return self.shapes_of_value(statement.value)
         target = getattr(statement, "target", None) or getattr(
             statement, "targets", [ast.Pass()])[0]
         is_part = isinstance(target, ast.Subscript)
@@ -224,13 +245,22 @@ class Alternatives(Rewriter):
             return {part_of(shape, target.slice) for shape in shapes} - {None}
         return set(shapes)
 
+    def shapes_of_value(self, value):
+        """Those of the first gradient that it reads, of which it is a product."""
+        if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
+            for path in sorted(filter(is_gradient, reads_of(value))):
+                if path in self.names:
+                    return set(self.names[path])
+        return set(self.names.get(path_of(value), ()))
+
     def alike(self, statement):
         """The names of arrays of the shape of what a statement makes, none where it is unknown."""
         target = getattr(statement, "target", None) or getattr(
             statement, "targets", [ast.Pass()])[0]
-        shapes = self.shapes_of(statement)
-        return [name for name, others in self.names.items()
-                if name != path_of(target) and others & shapes]
+        return self.of_shapes(self.shapes_of(statement), path_of(target))
+
+    def of_shapes(self, shapes, but=""):
+        return [name for name, others in self.names.items() if name != but and others & shapes]
 
     # ---- expressions ---------------------------------------------------------------------------
 
@@ -249,6 +279,7 @@ class Alternatives(Rewriter):
             yield from of_sequence(node)
             yield from self.of_arguments(node)
             yield from self.weighted(node)
+        yield from self.of_mask(node)
         if isinstance(node, ast.Tuple):
             yield from (("exchanged", other) for other in swapped(node))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
@@ -270,14 +301,11 @@ class Alternatives(Rewriter):
         return isinstance(node, ast.BinOp) and every.count(text) > 1
 
     def of_name(self, node, path):
-        for mask in self.masks:
-            if path == mask:
-                yield "mask backward", parsed(f"~{path}")
         shapes = self.names.get(path)
         if shapes is None:
             return
         for name, others in self.names.items():
-            if name != path and shapes & others:
+            if name != path and (shapes & others or self.may_be_meant(path, name)):
                 yield "wrong variable", parsed(name)
                 if not is_gradient(path) and not is_gradient(name):
                     yield "factor", parsed(f"({path} * {name})")
@@ -286,6 +314,11 @@ class Alternatives(Rewriter):
                 yield "derivative", parsed(f"{function}({path})")
             for entry in self.written.entries:
                 yield "wrong variable", parsed(entry)
+
+    def may_be_meant(self, path, other):
+        """Whether both are parameters of as many axes."""
+        both = path.startswith("self.") and other.startswith("self.")
+        return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 
     def of_arguments(self, node):
         """What is handed over: another gradient for 0, one more added; not its zeros, its copy."""
@@ -313,10 +346,35 @@ class Alternatives(Rewriter):
                 made.args[i] = changed
                 yield "missing term", made
 
+    def reads_mask(self, node):
+        return not isinstance(node, ast.Constant) and bool(reads_of(node) & self.masks.keys())
+
+    def of_mask(self, node):
+        """The mask of np.where, of x[mask] or of mask * x the other way round."""
+        if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
+            names, at = "args", node.args[0]
+        elif isinstance(node, ast.Subscript):
+            names, at = "slice", node.slice
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            names = "left" if self.reads_mask(node.left) else "right"
+            at = getattr(node, names)
+        else:
+            return
+        if not self.reads_mask(at) or isinstance(at, (ast.BinOp, ast.Tuple, ast.Call)):
+            return
+        other = copy.deepcopy(node)
+        flipped = parsed(f"~({ast.unparse(at)})")
+        if isinstance(at, ast.UnaryOp):
+            flipped = at.operand
+        setattr(other, names, [flipped, *other.args[1:]] if names == "args" else flipped)
+        yield "mask backward", other
+
     def weighted(self, node):
         """(x * dx).sum() for dx.sum() or dx.mean()."""
         base = path_of(getattr(node.func, "value", None))
-        if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base):
+        target = path_of(getattr(self.statement, "target", None))
+        if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (
+                target.startswith("grad.")):
             return
         for name, shapes in self.names.items():
             if not is_gradient(name) and shapes & self.names.get(base, set()):

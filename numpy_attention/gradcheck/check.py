@@ -33,7 +33,8 @@ from numpy_attention.gradcheck.given import first_nan
 from numpy_attention.gradcheck.hidden import expect_causal
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.passes import told_of
-from numpy_attention.gradcheck.report import GradientError, Report, line_of, of_stop, told
+from numpy_attention.gradcheck.report import (GradientError, Report, line_of, of_stop, told,
+                                              told_of_forward)
 from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.watching import Watch, arrays_within
 from numpy_attention.module import Module
@@ -194,6 +195,8 @@ class Check:
             told(report, self)
         report.laws = [one for one in broken_laws(self)
                        if one.kind in ALONE or not report.is_explained]
+        if report.laws and not report.wrong:
+            told_of_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)
         return report

@@ -12,7 +12,6 @@ import numpy as np
 from numpy_attention.gradcheck.arrays import dot, outputs_of, random_like
 from numpy_attention.gradcheck.alternatives import CUTS, NUDGE
 from numpy_attention.gradcheck.edits import Editing
-from numpy_attention.gradcheck.hidden import masked_unread
 from numpy_attention.gradcheck.repairs import Chosen, Repairs, quiet
 from numpy_attention.gradcheck.rewriting import path_of
 from numpy_attention.gradcheck.variants import parsed, subscript
@@ -42,8 +41,8 @@ class EditingForward(Editing):
         for kind, variant in super().of_statement(node):
             if kind in ("assigned", "exchanged"):
                 yield kind, variant
-            elif kind == "axis":
-                yield "buffer", variant
+            elif kind in ("axis", "mask backward"):
+                yield "buffer" if kind == "axis" else "mask forward", variant
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             other = copy.deepcopy(node)
             other.value = parsed("-np.inf")
@@ -68,7 +67,7 @@ class EditingForward(Editing):
         for kind, variant in super().variants(node):
             if kind == "wrong variable" and isinstance(self.statement, ast.Return):
                 yield "cache", variant
-            elif kind == "mask backward" and not isinstance(node, ast.Call):
+            elif kind == "mask backward" and not self.takes_out(node, variant):
                 yield "mask forward", variant
             elif kind in self.taken and not self.takes_out(node, variant):
                 yield kind, variant
@@ -80,23 +79,33 @@ class EditingForward(Editing):
                 for cut in filter(None, CUTS):
                     yield "mask forward", parsed(f"{ast.unparse(node.value)}{cut}")
         if isinstance(node, ast.Call):
-            yield from self.of_mask(node)
+            yield from self.of_hidden(node)
+            yield from self.of_ones(node)
             yield from self.of_out(node)
 
     def takes_out(self, node, variant):
-        """x for x.sum(0); or another order of a list, which the backward goes through again."""
+        """x for x.sum(0) or np.where(mask, x, 0); or another order of a list, which the backward
+        goes through again."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
-        return node.func.attr == "append" or variant is node.func.value
+        return node.func.attr == "append" or any(variant is one for one in (node.func.value,
+                                                                            *node.args))
 
-    def of_mask(self, node):
-        """np.where(mask, a, b) with another b, or of another mask."""
-        if path_of(node.func) != "np.where" or len(node.args) != 3:
+    def of_hidden(self, node):
+        """np.where(mask, a, b) with another b, but for b = −∞."""
+        if path_of(node.func) != "np.where" or len(node.args) != 3 or (
+                "inf" in ast.unparse(node.args[2])):
             return
         for other in ("-np.inf", "0", *self.names):
-            changed = copy.deepcopy(node)
-            changed.args[2] = parsed(other)
-            yield "mask forward", changed
+            if other != ast.unparse(node.args[1]):
+                changed = copy.deepcopy(node)
+                changed.args[2] = parsed(other)
+                yield "mask forward", changed
+
+    def of_ones(self, node):
+        """np.tril(np.ones(…, bool)) for what is all True."""
+        if path_of(node.func) == "np.ones" and "bool" in ast.unparse(node):
+            yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
     def of_out(self, node):
         """A call that writes into an array of its own instead of a buffer."""
@@ -110,21 +119,25 @@ class EditingForward(Editing):
 class ForwardRepairs(Repairs):
     """The edits of a check's forward; each is tried by whether the gradients become those of it.
 
-    `hides`: the mask must hide, too.
+    laws: those that are broken, and must hold with the edit.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
              "exchanged", "unwritten", "dtype", "sign", "assigned", "wrong variable")
     editing = EditingForward
 
-    def __init__(self, check, functions, hides=False):
+    def __init__(self, check, functions, laws=()):
         self.check = check
-        self.hides = hides
+        self.laws = laws
         super().__init__(functions, [], self.run, lambda _: [], check.variables)
         self.size = norm(self.gradients_before())
         rng = np.random.default_rng(SEED)
-        self.directions = [{name: rng.standard_normal(array.shape)
-                            for name, array in self.kept.items()} for _ in range(DIRECTIONS)]
+        self.directions = [self.direction(rng) for _ in range(DIRECTIONS)]
+
+    def direction(self, rng):
+        """Of length 1 among all variables."""
+        drawn = {name: rng.standard_normal(array.shape) for name, array in self.kept.items()}
+        return {name: array / norm(drawn) for name, array in drawn.items()}
 
     def run(self):
         """A run of the forward; no gradients are had from it."""
@@ -142,7 +155,7 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, until):
         """The Edit of some kinds with which all is right; None: there is none.
 
-        Where the mask does not hide, first one with which it does. A mask has its place in the
+        Where laws are broken, first one with which they hold. A mask has its place in the
         forward as late as can be, and rather where one is.
         """
         order = self.sorted(k for k, edit in enumerate(self.edits) if edit.kind in kinds)
@@ -151,8 +164,8 @@ class ForwardRepairs(Repairs):
         for k in order:
             if time.thread_time() > until:
                 break
-            right, hides = self.tried(k)
-            if right and hides:
+            right, lawful = self.tried(k)
+            if right and lawful:
                 return self.edits[k]
             if right and without is None:
                 without = self.edits[k]
@@ -165,11 +178,11 @@ class ForwardRepairs(Repairs):
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
     def tried(self, number):
-        """→ whether the gradients are right with an edit; whether the mask hides then."""
+        """→ whether the gradients are right with an edit; whether the laws hold, too."""
         with self.rewritten.told(Chosen(number)), quiet():
             try:
                 right = self.agrees()
-                return right, right and not (self.hides and masked_unread(self.check))
+                return right, right and not any(law(self.check) for law in self.laws)
             except Exception:           # an edit may do whatever it may
                 return False, False
             finally:

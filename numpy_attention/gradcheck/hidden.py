@@ -31,6 +31,37 @@ def masked_unread(check):
     return found
 
 
+def padding_uncounted(check):
+    """One more hidden position at the end, of all that the mask lies over, changes nothing.
+
+    What is put there is 0: of a float, or an id.
+    """
+    for mask in masks_of(check):
+        for axis in (0, 1):
+            ends = np.sort(mask, axis)[::-1] if axis == 0 else np.sort(mask, axis)[:, ::-1]
+            if mask.all() or not np.array_equal(mask, ends):
+                continue
+            before = outputs_at(check, copied(check.inputs))
+            after = outputs_at(check, longer(copied(check.inputs), mask.shape, axis))
+            after = {name: array[tuple(slice(n) for n in before[name].shape)]
+                     for name, array in after.items()}
+            wrong = differing(visible(after, mask), visible(before, mask), NOTHING)
+            if wrong:
+                return [Broken("mask forward", f"{listed(wrong)} changes with one more hidden "
+                               "position at the end"
+                               "\n  what the mask hides is neither read nor counted")]
+    return []
+
+
+def longer(value, shape, axis):
+    """Arrays of a tree that begin with two axes of a mask's shape, with one more 0 at the end."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(longer(one, shape, axis) for one in value)
+    if isinstance(value, np.ndarray) and value.shape[:2] == shape:
+        return np.pad(value, [(0, int(i == axis)) for i in range(value.ndim)])
+    return value
+
+
 def masks_of(check):
     """[the mask], or [] where there is none that could be known for one."""
     names = names_of(check.forward)

@@ -4,6 +4,7 @@ import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from numpy_attention.gradcheck.rewriting import PACKAGE, Rewritten
 # the kinds of edits, those first that say most, and are least likely to be right by chance
 KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape", "transpose",
          "output ignored", "axis", "batch sum", "sign", "wrong step", "mask backward", "exchanged",
-         "double", "extra term", "derivative", "factor", "jacobian", "missing term",
+         "derivative", "factor", "double", "extra term", "jacobian", "missing term",
          "wrong variable")
 
 # kinds of mistakes that can be made with a gradient that is right
@@ -43,13 +44,13 @@ class Repairs:
     wrong: object
     variables: dict
     edits: list[Edit] = field(default_factory=list)
-    kinds = KINDS
-    editing = Editing
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    editing: ClassVar[type] = Editing
 
     def __post_init__(self):
         self.kept = {name: array.copy() for name, array in self.variables.items()}
         naming = self.named()
-        written = Written([*self.functions, *self.every])
+        written = Written(self.functions, self.every)
 
         def editing(function, places):
             qualname = function.__qualname__.replace("<locals>.", "")
@@ -57,6 +58,9 @@ class Repairs:
                                 naming.masks.get(qualname, {}), written)
 
         self.rewritten = Rewritten(self.functions, editing)
+        self.order = {}
+        for edit in self.edits:
+            self.order.setdefault(edit.place.function, len(self.order))
         self.before = set(self.wrong(self.gradients_with(-1)))
 
     def named(self):
@@ -132,9 +136,10 @@ class Repairs:
                       key=self.likelihood)
 
     def likelihood(self, number):
-        """Its place in `kinds`; of one kind, what adds to a statement comes last."""
+        """Its place in `kinds`; of one kind, what adds to a statement comes last, and what calls
+        comes after what is called."""
         edit = self.edits[number]
-        return self.kinds.index(edit.kind), edit.adds
+        return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, numbers, wrong, until):
         """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""

@@ -9,9 +9,10 @@ import numpy as np
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
+from numpy_attention.gradcheck.laws import OF_FORWARD, judged
 from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.repairs import quiet
-from numpy_attention.gradcheck.search import Search, of_stopped
+from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 
 MOST_SAID = 2           # kinds of mistake, of each finding
 MOST_NAMES = 12         # of gradients, in one line
@@ -124,6 +125,17 @@ def told(report, check):
     return report
 
 
+def told_of_forward(report, check):
+    """A law of the forward is broken and no gradient wrong: the line, where it is not known."""
+    laws = [law for law in OF_FORWARD if judged(law, check)]
+    if any(one.place for one in report.laws) or not laws:
+        return
+    finding = of_unlawful(check, laws)
+    if finding is not None:
+        report.findings.append(finding)
+        report.kinds.append(kinds_of(finding, None, (), {}, {}))
+
+
 def of_stop(text, check):
     """The GradientError of a forward that stops, or gives what is not finite: why, and a line that
     may have been meant otherwise, where there is one."""
@@ -171,7 +183,8 @@ def of_finding(finding, kinds, report):
     yield f"first wrong: line {place.line} of {Path(place.file).name}, {place.function}"
     yield f"    {line_of(place)}"
     if finding.is_forward:
-        yield "  the backward is right for a forward that is changed in this line"
+        yield ("  the backward is right for a forward that is changed in this line"
+               if report.wrong else "  right when it is changed in this line")
     if finding.of is not None:
         what = finding.of.name or finding.of.text
         yield (f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}; what it is "

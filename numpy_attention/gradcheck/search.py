@@ -9,8 +9,7 @@ from numpy_attention.gradcheck.backwards import Backward, Kept
 from numpy_attention.gradcheck.derivatives import Derivatives
 from numpy_attention.gradcheck.finding import Finding
 from numpy_attention.gradcheck.forward_edits import ForwardRepairs
-from numpy_attention.gradcheck.hidden import masked_unread
-from numpy_attention.gradcheck.laws import judged
+from numpy_attention.gradcheck.laws import OF_FORWARD, judged
 from numpy_attention.gradcheck.lines import Comparison
 from numpy_attention.gradcheck.parameters import of_parameter
 from numpy_attention.gradcheck.repairs import Copying, Repairs, editable, quiet
@@ -36,7 +35,7 @@ class Search:
         self.wrong_elements = wrong_elements
         forward, _ = called(check.loss)
         self.forward = editable(forward)
-        self.hides = bool(judged(masked_unread, check))
+        self.laws = [law for law in OF_FORWARD if judged(law, check)]
         functions, _ = called(lambda: self.gradients())
         self.derivatives = Derivatives(check.loss, forward)
         self.rewritten = Rewritten(functions, Backward)
@@ -88,12 +87,12 @@ class Search:
     def proven(self, compared, wrong):
         """The Finding of an edit of the backward or the forward with which all is right.
 
-        What is changed in place comes first, and the forward where it reads what a mask hides.
+        What is changed in place comes first, and the forward where it breaks a law.
         """
         start = time.thread_time()
-        meant = OfForward(self.check, self.forward, wrong, self.hides)
+        meant = OfForward(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer")
-        if found is None and self.hides:
+        if found is None and self.laws:
             found = meant.first()
         found = found or self.repaired(compared, wrong) or meant.first()
         self.derivatives.until += time.thread_time() - start
@@ -199,8 +198,8 @@ class Search:
 class OfForward:
     """The edits of a forward, each tried once: is the backward the right one then?"""
 
-    def __init__(self, check, functions, wrong=(), hides=False):
-        self.repairs = ForwardRepairs(check, functions, hides)
+    def __init__(self, check, functions, wrong=(), laws=()):
+        self.repairs = ForwardRepairs(check, functions, laws)
         self.wrong = wrong
 
     def first(self, *kinds):
@@ -209,6 +208,12 @@ class OfForward:
         edit = self.repairs.best(kinds or self.repairs.kinds, until)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
                                 is_forward=True)
+
+
+def of_unlawful(check, laws):
+    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None."""
+    with quiet():
+        return OfForward(check, editable(called(check.loss)[0]), laws=laws).first()
 
 
 def of_stopped(check):

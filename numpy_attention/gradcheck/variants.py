@@ -67,7 +67,7 @@ def of_call(node):
         yield "batch sum", parsed(f"({one}).T @ ({other})")
     elif name in ("dot", "matmul") and len(node.args) == 2:
         yield "shape", ast.BinOp(node.args[0], ast.MatMult(), node.args[1])
-    if name in ("range", "slice"):
+    if name in ("range", "slice", "tril", "triu"):
         yield from (("wrong step", other) for other in moved(node))
     if name in ("zeros", "empty", "zeros_like") and len(node.args) == 2:
         other = copy.deepcopy(node)

@@ -13,6 +13,7 @@ import argparse
 import re
 import sys
 import time
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ from mistakes.known import KNOWN  # noqa: E402
 from mistakes.planting import FILES, plant  # noqa: E402
 
 from numpy_attention.gradcheck import GradientError, gradcheck  # noqa: E402
+from numpy_attention.gradcheck.faults import NotAParameter  # noqa: E402
+
+# {file: the axis of time} of what reads its own past, as who writes it would tell the check
+CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
 
 
 @dataclass
@@ -56,15 +61,18 @@ def judge(mistake):
     start = time.perf_counter()
     try:
         target, inputs, forward, backward = plant(mistake).case(np.random.default_rng(0))
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", NotAParameter)
             gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
-                      backward=backward)
+                      backward=backward, causal=CAUSAL.get(mistake.file))
     except GradientError as error:
         answer = said(error)
     except Exception as error:                  # whatever a learner's code may come to
-        answer = Answer(True, numbers(str(error)), "", f"{type(error).__name__}: {error}")
+        kind = "not a parameter" if "a parameter must be" in str(error) else ""
+        answer = Answer(True, numbers(str(error)), kind, f"{type(error).__name__}: {error}")
     else:
-        answer = Answer(False)
+        text = "".join(str(one.message) for one in warned if one.category is NotAParameter)
+        answer = Answer(bool(text), numbers(text), "not a parameter" if text else "", text)
     answer.seconds = time.perf_counter() - start
     return answer
 
