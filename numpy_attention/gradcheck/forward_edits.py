@@ -43,7 +43,7 @@ class EditingForward(Editing):
                 yield kind, variant
             elif kind in ("axis", "mask backward"):
                 yield "buffer" if kind == "axis" else "mask forward", variant
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+        if isinstance(node, ast.Assign) and is_constant(node.value):
             other = copy.deepcopy(node)
             other.value = parsed("-np.inf")
             yield "mask forward", [other]
@@ -55,7 +55,7 @@ class EditingForward(Editing):
     def whole(self, statement):
         text = f"({ast.unparse(statement.value)})"
         yield NUDGE, parsed(f"1.001 * {text}")
-        if isinstance(statement.value, (ast.Tuple, ast.Constant)):
+        if isinstance(statement.value, ast.Tuple) or is_constant(statement.value):
             return
         shapes = self.shapes_of(statement)
         for mask in self.fitting(shapes) if shapes else ():
@@ -114,6 +114,11 @@ class EditingForward(Editing):
             changed = copy.deepcopy(node)
             changed.keywords = kept
             yield "buffer", changed
+
+
+def is_constant(node):
+    """Whether it is a number, of either sign."""
+    return isinstance(getattr(node, "operand", node), ast.Constant)
 
 
 class ForwardRepairs(Repairs):
