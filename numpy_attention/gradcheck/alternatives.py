@@ -224,7 +224,8 @@ class Alternatives(Rewriter):
 
     def renamed(self, value):
         """One array for another wherever it stands, where it stands more than once."""
-        names = [path_of(one) for one in ast.walk(value) if path_of(one) in self.names]
+        names = [path_of(one) for one in ast.walk(value)
+                 if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):
             for other, shapes in self.names.items():
                 if other != name and shapes & self.names[name]:
@@ -434,7 +435,9 @@ class Renaming(ast.NodeTransformer):
         self.new = new
 
     def visit(self, node):
-        return parsed(self.new) if path_of(node) == self.old else super().visit(node)
+        if path_of(node) == self.old and isinstance(node.ctx, ast.Load):
+            return parsed(self.new)
+        return super().visit(node)
 
 
 def part_of(shape, index):

@@ -119,7 +119,10 @@ def compiled(function, node):
     if sys.version_info >= (3, 12):
         outer.type_params = []
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    code = compile(module, function.__code__.co_filename, "exec")
+    try:
+        code = compile(module, function.__code__.co_filename, "exec")
+    except (SyntaxError, ValueError, RecursionError) as why:
+        raise Declined(f"{function.__qualname__} cannot be compiled anew: {why}") from None
     for name in ("outer", node.name):
         code = next(one for one in code.co_consts if getattr(one, "co_name", None) == name)
     if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (

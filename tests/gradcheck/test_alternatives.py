@@ -44,6 +44,7 @@ def plain(self, dys, dstate, x, z, mask, memory, step, steps, grad):
     dc = dh + dw * z
     dc = dw * z + dh
     da = step["c"] * mask[:, None]
+    da, dx = (dz * x for dz in (dz, dw))
     return dx, (dz, dh), db, (dq, dc, da)
 
 
@@ -84,6 +85,7 @@ def offered():
     ("wrong step", "dys[::-1]", "dys"),
     ("exchanged", "np.hstack([dz, dw])", "np.hstack([dw, dz])"),
     ("exchanged", "(dz, dh)", "(dh, dz)"),
+    ("wrong variable", "(dz * x for dz in (dz, dw))", "(dh * x for dz in (dh, dw))"),
     # expressions
     ("wrong variable", "dys * x * x", "dys * memory * memory"),
     ("wrong variable", "x", "step['c']"),
