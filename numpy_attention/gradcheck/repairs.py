@@ -61,6 +61,7 @@ class Repairs:
         self.order = {}
         for edit in self.edits:
             self.order.setdefault(edit.place.function, len(self.order))
+        self.refused: dict[tuple, set] = {}         # {what was wrong: edits that do not help}
         self.before = set(self.wrong(self.gradients_with(-1)))
 
     def named(self):
@@ -143,11 +144,13 @@ class Repairs:
 
     def first(self, numbers, wrong, until):
         """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
+        refused = self.refused.setdefault(tuple(wrong), set())
         for k in numbers:
             if time.thread_time() > until:
                 return None
-            if self.all_right(k, wrong):
+            if k not in refused and self.all_right(k, wrong):
                 return self.edits[k]
+            refused.add(k)
         return None
 
 
