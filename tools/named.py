@@ -13,8 +13,6 @@ deleted; wrong where it names another; none where it names no line.
 
 import argparse
 import ast
-import copy
-import re
 import sys
 import tempfile
 import warnings
@@ -26,80 +24,20 @@ import exchange
 import mutate
 import numpy as np
 from exchange import replaced
-from mistakes.exam import said
 from mistakes.lessons import LESSONS
-from mistakes.planting import changed_lines, run
+from mistakes.naming import VERDICTS, as_written, judged
+from mistakes.planting import run
 from mutants import functions, mutants, plain
 from outcomes import Outcomes, digest
 
 from numpy_attention.checks import CHECKS
-from numpy_attention.gradcheck import GradientError, gradcheck, rewriting, watching
-
-VERDICTS = "right", "forward", "wrong", "none"
-OF_FORWARD = "missing term", "output ignored"       # kinds that tell which line it is
+from numpy_attention.gradcheck import gradcheck, rewriting, watching
 
 
 class Named(Outcomes):
     """{(mutant, code): [verdict, kind, what is named]}; "passes" where no check fails."""
 
     what = "named"
-
-
-# ---- what is said of a mutant -------------------------------------------------------------------
-
-
-def judged(error, path, right, mutant):
-    """[verdict, kind, "file:line statement"] of what a check raises for a mutant in a file.
-
-    right: the text of the file without the mistake.
-    """
-    if error is None:
-        return ["passes", "", ""]
-    if not isinstance(error, GradientError):
-        return ["none", type(error).__name__, ""]
-    answer, file = said(error), file_of(error)
-    kind = answer.kind or ("stops" if error.report.stops else "")
-    if not answer.lines:
-        return ["none", kind, ""]
-    text = path.read_text(encoding="utf-8")
-    first, *of_forward = answer.lines
-    verdict, statement = "wrong", ""
-    if mutant.what.startswith("delete") and of_forward and answer.kind in OF_FORWARD:
-        verdict = "forward"
-    if file == path.name:
-        statement = text.splitlines()[first - 1].strip()
-        if first in answers(right, text):
-            verdict = "right"
-    return [verdict, kind, f"{file}:{first} {statement}".strip()]
-
-
-def answers(right, text):
-    """The numbers of the lines that are right answers: those changed, those beside a gap."""
-    lines = text.splitlines()
-    changed = changed_lines(right, text)
-    left = {number for number in changed if lines[number - 1].strip() == "pass"}
-    return changed.union(*({number - 1, number + 1} for number in left))
-
-
-def file_of(error):
-    """The name of the file whose line is said first."""
-    report = error.report
-    for one in (*report.laws[:1], *report.findings[:1]):
-        if one.place is not None:
-            return Path(one.place.file).name
-    return "".join(re.findall(r"\bline \d+ of ([^\s,]+)", report.stops)[:1])
-
-
-def as_written(node):
-    """A mutated function as a learner leaves it: `pass` only where nothing else stands."""
-    node = copy.deepcopy(node)
-    for one in ast.walk(node):
-        for name in ("body", "orelse"):
-            body = getattr(one, name, None)
-            if isinstance(body, list):
-                rest = [part for part in body if not isinstance(part, ast.Pass)]
-                setattr(one, name, rest or body[:1])
-    return node
 
 
 # ---- mutants of the package ---------------------------------------------------------------------
@@ -171,22 +109,27 @@ def lesson_jobs(folder):
 
 
 def jobs_of(options, outcomes, folder):
-    """→ all that is to be judged, [(mutant, code)]; the jobs not known yet; what does them."""
+    """→ what is to be judged, [(mutant, code)]; the jobs not known yet; what does them."""
     if options.lessons:
-        jobs = lesson_jobs(folder)
-        chosen = [(job[0], digest(mutate.digest_of([]), job[1].source)) for job in jobs]
-        keys = {str(mutant) for mutant, code in chosen if outcomes.get(str(mutant), code) is None}
-        return chosen, [job for job in jobs if str(job[0]) in keys], of_lesson
+        jobs = drawn(lesson_jobs(folder), options)
+        package = mutate.digest_of([])
+        code_of = {lesson.file: digest(package, lesson.source) for lesson in LESSONS}
+        chosen = [(job[0], code_of[job[1].file]) for job in jobs]
+        waiting = [job for job, (mutant, code) in zip(jobs, chosen)
+                   if outcomes.get(str(mutant), code) is None]
+        return chosen, waiting, of_lesson
     paths = mutate.files_of(options.only, sys.exit)
     exchange.import_all()
-    made = mutate.made_of(paths)
-    if options.sample is not None:
-        rng = np.random.default_rng(options.seed)
-        size = min(options.sample, len(made))
-        made = [made[i] for i in sorted(rng.choice(len(made), size, replace=False))]
     code = mutate.digest_of(paths)
+    made = drawn(mutate.made_of(paths), options)
     waiting = [mutant for mutant in made if outcomes.get(str(mutant), code) is None]
     return [(mutant, code) for mutant in made], package_jobs(waiting, folder), of_package
+
+
+def drawn(every, options):
+    """In an order of chance, so many as are asked for: more of a seed hold the fewer."""
+    order = np.random.default_rng(options.seed).permutation(len(every))
+    return [every[i] for i in order[:options.sample]]
 
 
 def table(judgements):
