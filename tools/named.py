@@ -133,11 +133,12 @@ def drawn(every, options):
 
 
 def table(judgements):
-    """Lines of a table file × verdict, of [(mutant, [verdict, …])]."""
-    counts = Counter()
-    for mutant, (verdict, *_) in judgements:
+    """Lines of a table file × verdict, of [(mutant, [verdict, kind, what is named])]."""
+    counts, kinds = Counter(), Counter()
+    for mutant, (verdict, kind, _) in judgements:
         counts[mutant.function.file, verdict] += 1
         counts["all", verdict] += 1
+        kinds[kind or "no kind"] += verdict == "wrong"
     yield f"{'':<55}{'mutants':>8}{'caught':>8}" + "".join(f"{one:>9}" for one in VERDICTS)
     for file in sorted({file for file, _ in counts} - {"all"}) + ["all"]:
         at = [counts[file, verdict] for verdict in VERDICTS]
@@ -145,6 +146,7 @@ def table(judgements):
                + "".join(f"{one:>9}" for one in at))
     named, caught = at[0] + at[1], sum(at)
     yield f"named: {named} of the {caught} that are caught, {100 * named / max(caught, 1):.1f} %"
+    yield "wrong by kind: " + ", ".join(f"{kind} {n}" for kind, n in kinds.most_common() if n)
 
 
 def main(arguments=None):

@@ -12,7 +12,7 @@ from exchange import PACKAGE
 from mistakes import naming
 from mistakes.lessons import LESSONS
 from mistakes.planting import run
-from mutants import Mutant
+from mutants import Function, Mutant
 
 from numpy_attention.checks import CHECKS
 from numpy_attention.gradcheck import GradientError, gradcheck
@@ -165,14 +165,14 @@ def test_mutants_of_a_lesson_are_counted(monkeypatch, capsys, tmp_path):
     named.main(arguments)
     out = capsys.readouterr().out
     lines = out.splitlines()
-    title, first, total, share = lines[-4:]
+    title, first, total, share, kinds = lines[-5:]
     assert title.split() == ["mutants", "caught", *naming.VERDICTS]
     assert first.split()[0] == "01_gradients_by_hand" and total.split()[0] == "all"
     numbers = [int(number) for number in total.split()[1:]]
     assert first.split()[1:] == total.split()[1:]
     assert numbers[:2] == [6, 6] and sum(numbers[2:]) == 6
     assert share.startswith(f"named: {numbers[2] + numbers[3]} of the {numbers[1]} ")
-    assert numbers[2] > numbers[4] + numbers[5]
+    assert numbers[2] > numbers[4] + numbers[5] and kinds.startswith("wrong by kind: ")
     monkeypatch.setattr(named, "of_lesson", None)       # nothing is tried again
     named.main(arguments)
     assert capsys.readouterr().out == out
@@ -190,3 +190,17 @@ def test_what_stands_in_for_numpy_s_empty_is_not_followed():
         assert not named.somebodys(np.empty.__code__)
     assert named.somebodys(named.drawn.__code__)
     assert not named.somebodys(ast.parse.__code__)
+
+
+def test_the_table_counts_files_verdicts_and_the_kinds_of_what_is_wrong():
+    def mutant(file):
+        return Mutant(Function(None, file, "f", None), 1, "delete: a", None)
+    said = [("b.py", "right", "sign"), ("a.py", "wrong", "sign"), ("a.py", "wrong", ""),
+            ("a.py", "passes", ""), ("a.py", "wrong", "sign"), ("b.py", "forward", "factor"),
+            ("b.py", "none", "")]
+    rows = list(named.table([(mutant(file), [*more, ""]) for file, *more in said]))
+    assert [row.split() for row in rows[1:4]] == [
+        ["a.py", "4", "3", "0", "0", "3", "0"], ["b.py", "3", "3", "1", "1", "0", "1"],
+        ["all", "7", "6", "1", "1", "3", "1"]]
+    assert rows[4:] == ["named: 2 of the 6 that are caught, 33.3 %",
+                        "wrong by kind: sign 2, no kind 1"]
