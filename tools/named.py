@@ -2,7 +2,7 @@
 
     python tools/named.py --sample 200 --seed 1     mutants of numpy_attention, drawn
     python tools/named.py --only layers/linear.py   all of a file's
-    python tools/named.py --lessons                 all of the plain forms in the lessons
+    python tools/named.py --lessons                 of the plain forms in the lessons
     python tools/named.py … --workers 2 --resume FILE --list
 
 Mutants are those of mutate.py; each stands in a file of its own. What its first failing check says
