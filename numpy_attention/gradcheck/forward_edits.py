@@ -199,8 +199,9 @@ class ForwardRepairs(Repairs):
         rng = np.random.default_rng(SEED)
         upstream = [random_like(output, rng) for output in outputs]
         gradients = self.check.gradients(upstream)[0]
-        if any(np.shape(gradients.get(name)) != array.shape for name, array in self.kept.items()):
-            return False
+        if any(np.shape(gradients.get(name)) != array.shape or not np.any(gradients[name])
+               for name, array in self.kept.items()):
+            return False                # where nothing is left of X, a gradient of 0 is right
         if norm(gradients) <= LEAST * self.size:
             return False
         return all(self.agrees_along(direction, gradients, upstream)

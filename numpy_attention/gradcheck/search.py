@@ -71,8 +71,9 @@ class Search:
             wrong = self.wrong(gradients)
             if not wrong:
                 break
-            one = (self.proven(compared, wrong) if not found else None) or self.first(
-                compared, wrong, acquitted)
+            one = self.proven(compared, wrong) if not found else None
+            if one is None and gradients:       # of a backward that stops, nothing is known
+                one = self.first(compared, wrong, acquitted)
             if one is None:
                 break
             if one.edit is None and one.copied is None:
