@@ -276,6 +276,9 @@ class Alternatives(Rewriter):
             yield from self.of_name(node, path_of(node))
         if isinstance(node, ast.Attribute) and node.attr == "T":
             yield "transpose", node.value
+        if isinstance(node, ast.Attribute) and path_of(node).startswith("self.") and (
+                path_of(node) not in self.names):
+            yield "factor", parsed(f"(1 - {path_of(node)})")
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             yield from (("factor", parsed(f"{name}.shape")) for name in self.names)
         if isinstance(node, ast.Subscript):
@@ -328,6 +331,7 @@ class Alternatives(Rewriter):
 
     def of_arguments(self, node):
         """What is handed over: another gradient for 0, one more added; not its zeros, its copy."""
+        yield from self.of_twins(node)
         name = path_of(node.func)
         last = name.rpartition(".")[2] or getattr(node.func, "attr", "")
         if last == "zeros_like" and node.args and is_gradient(path_of(node.args[0])):
@@ -351,6 +355,18 @@ class Alternatives(Rewriter):
                 made = copy.deepcopy(node)
                 made.args[i] = changed
                 yield "missing term", made
+
+    def of_twins(self, node):
+        """Another parameter's gradient handed over, to be added to."""
+        for i, one in enumerate(node.args):
+            if not path_of(one).startswith("grad."):
+                continue
+            for other in self.names:
+                if other.startswith(("self.", "p.")) and other.partition(".")[2] != path_of(
+                        one).partition(".")[2]:
+                    made = copy.deepcopy(node)
+                    made.args[i] = parsed(f"grad.{other.partition('.')[2]}")
+                    yield "exchanged", made
 
     def reads_mask(self, node):
         return not isinstance(node, ast.Constant) and bool(reads_of(node) & self.masks.keys())

@@ -5,7 +5,8 @@ import copy
 from dataclasses import dataclass
 
 from numpy_attention.gradcheck.alternatives import NUDGE, Alternatives, Written
-from numpy_attention.gradcheck.rewriting import LISTENER, Place, is_gradient, targets_of
+from numpy_attention.gradcheck.rewriting import (LISTENER, Place, is_gradient, path_of,
+                                                 targets_of)
 from numpy_attention.gradcheck.variants import written
 
 
@@ -112,8 +113,19 @@ class Editing(Alternatives):
                     target.slice = self.visit(target.slice)
         elif isinstance(statement, ast.Expr):
             statement.value = self.visit(statement.value)
+            self.scattered(statement)
         self.statement = before
         return statement
+
+    def scattered(self, statement):
+        """np.add.at(grad.E, ids, value), with the edits of a whole value."""
+        call = self.statement.value
+        if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
+            for kind, variant in self.of_value(call.args[2], (), ()):
+                other = copy.deepcopy(call)
+                other.args[2] = variant
+                number = self.number(self.statement, kind, call, other)
+                statement.value = ast.IfExp(self.is_made(number), other, statement.value)
 
     def returns(self, node):
         """A function that returns nothing may have been meant to return one of its gradients."""

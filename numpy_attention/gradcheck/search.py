@@ -92,7 +92,7 @@ class Search:
         """
         start = time.thread_time()
         meant = OfForward(self.check, self.forward, wrong, self.laws)
-        found = self.overwritten(wrong) or meant.first("buffer")
+        found = self.overwritten(wrong) or meant.first("buffer", "dtype")
         if found is None and self.laws:
             found = meant.first()
         found = found or self.repaired(compared, wrong) or meant.first()

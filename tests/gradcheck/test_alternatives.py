@@ -45,6 +45,8 @@ def plain(self, dys, dstate, x, z, mask, memory, step, steps, grad):
     dc = dw * z + dh
     da = step["c"] * mask[:, None]
     da, dx = (dz * x for dz in (dz, dw))
+    np.add.at(grad.E, steps, dz * self.rate)
+    given(dz, grad.W, x, dys)
     return dx, (dz, dh), db, (dq, dc, da)
 
 
@@ -78,6 +80,12 @@ def offered():
     ("missing term", "given(dz, 0, x, dys)", "given(dz, dh, x, dys)"),
     ("missing term", "given(dz, dh, x, dys)", "given(dz + dw, dh, x, dys)"),
     ("assigned", "dz.copy()", "dz"),
+    ("exchanged", "given(dz, grad.W, x, dys)", "given(dz, grad.U, x, dys)"),
+    ("sign", "np.add.at(grad.E, steps, dz * self.rate)",
+     "np.add.at(grad.E, steps, -(dz * self.rate))"),
+    ("mask backward", "np.add.at(grad.E, steps, dz * self.rate)",
+     "np.add.at(grad.E, steps, mask * (dz * self.rate))"),
+    ("factor", "self.rate", "1 - self.rate"),
     # order
     ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps[::-1])"),
     ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps)"),
@@ -115,6 +123,8 @@ def test_what_is_offered(offered, kind, old, new):
     ("factor", "dys * x * x", "dys * x * x * memory"),                          # of as many axes
     ("jacobian", "dz.mean(1)", "(z * dz).sum(1)"),                              # of other sizes
     ("derivative", "dz", "np.exp(dz)"),
+    ("factor", "self.W", "1 - self.W"),
+    ("exchanged", "given(dz, grad.W, x, dys)", "given(dz, grad.W, x, dys)"),
 ])
 def test_what_is_not_offered(offered, kind, old, new):
     assert (kind, old, new) not in offered
