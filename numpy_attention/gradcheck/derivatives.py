@@ -10,7 +10,7 @@ from numpy_attention.gradcheck.rewriting import Rewritten
 
 CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
 DIRECTIONS = 2
-SECONDS = 4.0           # of this thread's time, for what a search differentiates
+SECONDS = 4.5           # of this thread's time, for a search
 SEED = 11
 
 

@@ -17,8 +17,8 @@ from numpy_attention.gradcheck.rewriting import Rewritten, called
 from numpy_attention.gradcheck.trials import Trials
 from numpy_attention.gradcheck.uses import Uses
 
-SECONDS_OF_EDITS = 2.5  # of this thread's time
-SECONDS_OF_FORWARDS = 1.5
+SECONDS_OF_EDITS = 2.5  # of this thread's time; of the backward
+SECONDS_OF_FORWARDS = 1.0
 MOST_FINDINGS = 3
 MOST_ELEMENTS = 300      # of a value that is differentiated to be shown
 
@@ -90,21 +90,18 @@ class Search:
 
         What is changed in place comes first, and the forward where it breaks a law.
         """
-        start = time.thread_time()
         meant = OfForward(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
         if found is None and self.laws:
             found = meant.first()
-        found = found or self.repaired(compared, wrong) or meant.first()
-        self.derivatives.until += time.thread_time() - start
-        return found
+        return found or self.repaired(compared, wrong) or meant.first()
 
     def repaired(self, compared, wrong):
         """The Finding of a statement with an edit of which every gradient is right.
 
         Those that are accused are tried first, then all that can have to do with what is wrong.
         """
-        until = time.thread_time() + SECONDS_OF_EDITS
+        until = min(time.thread_time() + SECONDS_OF_EDITS, self.derivatives.until)
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
         for group in compared.in_order():
