@@ -2,7 +2,6 @@
 
 import linecache
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
 from numpy_attention.gradcheck.laws import OF_FORWARD, judged
-from numpy_attention.gradcheck.passes import Broken
+from numpy_attention.gradcheck.passes import Broken, told_of
 from numpy_attention.gradcheck.repairs import quiet
 from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 
@@ -170,6 +169,7 @@ def lines_of(report):
     for name in wrong:
         if name not in explained:
             yield from of_array(report, name)
+            yield from map("  not followed: {}".format, list(report.declined.values())[:1])
             break
 
 
@@ -180,7 +180,7 @@ def names(found):
 
 def of_finding(finding, kinds, report):
     place = finding.place
-    yield f"first wrong: line {place.line} of {Path(place.file).name}, {place.function}"
+    yield f"first wrong: {told_of(place)}"
     yield f"    {line_of(place)}"
     if finding.is_forward:
         yield ("  the backward is right for a forward that is changed in this line"

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 
+from numpy_attention.gradcheck.sources import is_made_of
+
 LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
@@ -92,7 +94,11 @@ def is_somebodys(code):
 
 
 def tree_of(function):
-    """The FunctionDef of a function, its lines those of its file. Declined: there is no source."""
+    """The FunctionDef of a function, its lines those of its file.
+
+    Declined: there is no source, or it is not what the function was made of: the file has been
+    changed since, or another text has its name.
+    """
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
@@ -108,7 +114,14 @@ def tree_of(function):
     node.decorator_list = []
     if any(map(is_private, ast.walk(node))):
         raise Declined(f"{function.__qualname__} uses a name that its class makes private")
+    if not has_asserts(node) and not is_made_of(function.__code__):
+        raise Declined(f"{function.__qualname__} is not what its file says now: import it anew")
     return node
+
+
+def has_asserts(node):
+    """Whether a function asserts anything, which a runner of tests may have made to say more."""
+    return any(isinstance(one, ast.Assert) for one in ast.walk(node))
 
 
 def compiled(function, node):
