@@ -25,7 +25,7 @@ def gradcheck(options: Namespace) -> int:
         return own_checks.in_a_child(options)
     refuse(options, "it is for a class of your own, FILE.py:CLASS", "seconds")
     names = checks_named(options.names or [""])
-    return show_checks({name: CHECKS[name] for name in names}, options.seed)
+    return show_checks({name: CHECKS[name] for name in names}, options.seed, full=options.full)
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:

@@ -203,6 +203,17 @@ def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
     assert capfd.readouterr().out.endswith("\n1 of 1 passed\n")
 
 
+def test_all_that_is_known_of_a_class_from_the_shell(tmp_path, capfd):
+    name = f"{written(tmp_path, changed('return dp @ self.W.T', 'return dp @ self.W.T * 2'))}:Mine"
+    assert main(["gradcheck", name]) == 1
+    short = capfd.readouterr().out.splitlines()
+    assert main(["gradcheck", name, "--full"]) == 1
+    full = capfd.readouterr().out.splitlines()
+    assert full[:len(short) - 1] == short[:-1] and full[-1] == short[-1]
+    assert "right with `dp @ self.W.T`" in full[len(short) - 1]
+    assert "input[0], central differences:" in full and "input[0], backward:" in full
+
+
 @pytest.mark.parametrize("text, where", [
     (in_score("while True: query = query + 0"), ", in line 22 of mine.py, in score"),
     (MINE + "while True: pass\n", f", in line {len(MINE.splitlines()) + 1} of mine.py"),
