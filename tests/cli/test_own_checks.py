@@ -176,6 +176,18 @@ def test_an_error_that_comes_later_than_its_line(old, new, message, tmp_path, ca
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("returned, message", [
+    ("None", "MinimalGatedUnit._step_backward's dstate h (B, H) is None, expected a NumPy array"),
+    ("dh[:2]", "MinimalGatedUnit._step_backward's dstate h (B, H) has shape (2, 5), expected (3, 5)"),
+])
+def test_a_cell_that_gives_no_state_s_gradient(returned, message, tmp_path, capsys):
+    assert CELL.count("return dh + da_f @ U_f.T") == 1
+    text = CELL.replace("return dh + da_f @ U_f.T", f"return {returned}")
+    assert here(written(tmp_path, text), tmp_path) == 42
+    out, error = capsys.readouterr()
+    assert message in error and error.count("\n") == 1
+
+
 def test_a_create_that_forgets_its_dtype(tmp_path, capsys):
     path = written(tmp_path, changed("value_size), dtype)", "value_size), np.float32)"))
     assert here(path, tmp_path) == 42

@@ -143,6 +143,14 @@ def test_where_a_line_is_named_what_is_not_followed_is_in_the_full_report_alone(
     assert "\nnot followed: doubled has no source that could be read\n" in found.full
 
 
+def test_what_dataclass_makes_is_nothing_to_follow(run):
+    kept = "\n@dataclass\nclass Kept:\n    x: Array\n    y: Array\n"
+    run(space := notebook(), WRONG.replace("return y, (x, y)", "return y, Kept(x, y)").replace(
+        "x, y = cache", "x, y = cache.x, cache.y") + kept)
+    found = report(space)
+    assert found.findings[0].place.line == 16 and found.declined == {}
+
+
 @pytest.mark.parametrize("now", [
     RIGHT,
     WRONG.replace("1 - y", "2 - y"),
