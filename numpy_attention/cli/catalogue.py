@@ -35,7 +35,8 @@ def checks_named(parts: Sequence[str]) -> list[str]:
     if nowhere:
         raise ValueError(f"no gradient check is named {', '.join(nowhere)}: expected a name, or a "
                          f"part of one, of the {len(CHECKS)} that `numpy-attention gradcheck` "
-                         f"tells, such as {', '.join(list(CHECKS)[:3])}")
+                         f"tells, such as {', '.join(list(CHECKS)[:3])}; or a class of your own, "
+                         "FILE.py:CLASS")
     return [name for name in CHECKS if any(name in names for names in found.values())]
 
 

@@ -1,5 +1,6 @@
 """What a class of a reader's own is, told by its methods, and whether it can be built."""
 
+from dataclasses import fields
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
 from typing import Any
 
@@ -88,9 +89,10 @@ def expect_part(one: type, kind: str) -> None:
         expect_create(one, OFFERED[kind])
 
 
-def expect_cell(one: type[Cell]) -> None:
+def expect_cell(one: Any) -> None:
     """ValueError: a Cell without the parameters by which it knows its sizes."""
-    missing = [name for name in ("W", "U", "b") if name not in one.__dataclass_fields__]
+    has = {field.name for field in fields(one)}
+    missing = [name for name in ("W", "U", "b") if name not in has]
     if missing:
         raise ValueError(f"{one.__name__} has no {' and no '.join(missing)}: a Cell has the fields "
                          "W (I, G), U (H, G) and b (G,), the columns of its gates side by side")
