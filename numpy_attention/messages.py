@@ -27,6 +27,11 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def counted(number: int, what: str) -> str:
+    """"1 epoch", "2 epochs"."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def words_of(error: Exception) -> str:
     """What an error says; of one of the system's that names no file, what it was about."""
     if isinstance(error, OSError) and error.errno is not None:

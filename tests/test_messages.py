@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.messages import LONGEST, cut, given, shown
+from numpy_attention.messages import LONGEST, counted, cut, given, shown
 
 
 @pytest.mark.parametrize("value, text", [
@@ -20,6 +20,13 @@ def test_a_number_of_thousands_of_digits_is_shown_by_its_kind():
 
 def test_a_value_is_given_with_its_kind():
     assert given(7) == "7, of type int" and given(None) == "None"
+
+
+@pytest.mark.parametrize("number, text", [
+    (0, "0 epochs"), (1, "1 epoch"), (2, "2 epochs"), (1000, "1,000 epochs"),
+])
+def test_one_thing_and_several(number, text):
+    assert counted(number, "epoch") == text
 
 
 def test_a_text_is_cut():

@@ -57,7 +57,13 @@ class MemoryGradient:
         return zeros_like(self)
 
     def later(self, name, *factors):
-        """Let one step's factors, each (B, size), wait under a name; a step may use it twice."""
+        """Let one step's factors, each (B, size), wait under a name; a step may use it twice.
+
+        TypeError, ValueError: a factor that is no array of such a shape.
+        """
+        for number, factor in enumerate(factors, 1):
+            expect(f"factor {number} of {name}", factor, (len(self.of), None), "(B, size)",
+                   "later takes the factors of one step, a row for each sentence")
         self.waiting.setdefault(name, []).append(factors)
 
     def stacked(self, name):

@@ -10,7 +10,7 @@ from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradien
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.messages import shown
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_dtype, expect_twin, flat
+from numpy_attention.shapes import expect, expect_dtype, expect_twin, flat, kind_of
 
 
 class Cache(NamedTuple):
@@ -72,7 +72,7 @@ class SoftmaxAttention(Module):
                    "give what `read` of this attention gave")
         expect("query", query, (len(memory.values), Q), "(B, Q)")
         expect_dtype("query", query, memory.values)
-        scores, scored = self.score(query, memory)
+        scores, scored = _pair(self, self.score(query, memory))
         expect("scores", scores, memory.mask.shape, "(B, S)", "one for each position of the memory")
         weights = self.weigh(scores, memory.mask)                               # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
@@ -116,6 +116,14 @@ class SoftmaxAttention(Module):
                        f"give later({name!r}, x, dy) the factors of y = x {name}")
                 dW += product
         return sum_over_steps(*dmemory.stacked("values"))
+
+
+def _pair(attention, scored):
+    """What a score gives. TypeError: it is no pair."""
+    if type(scored) is not tuple or len(scored) != 2:
+        raise TypeError(f"{type(attention).__name__}.score gives {kind_of(scored)}, expected a "
+                        "pair: the scores (B, S), and what score_backward reads")
+    return scored
 
 
 def _matrix(grad, name):

@@ -173,6 +173,7 @@ class Cell(Module):
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         if steps.ragged[t]:
             mask = steps.mask[t]
+            expect_state(f"{type(self).__name__}._step_backward's dstate", dbefore, dstate)
             dh_next, *dc_next = arrays(dstate)
             dh, *dc = arrays(dbefore)
             kernels.keep_backward(mask, dy, dh_next, dsteps.a[t], dsteps.u[t], dh)

@@ -25,7 +25,7 @@ def gradcheck(options: Namespace) -> int:
         return own_checks.in_a_child(options)
     refuse(options, "it is for a class of your own, FILE.py:CLASS", "seconds")
     names = checks_named(options.names or [""])
-    return show_checks({name: CHECKS[name] for name in names}, options.seed)
+    return show_checks({name: CHECKS[name] for name in names}, options.seed, full=options.full)
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:
@@ -35,7 +35,8 @@ def checks_named(parts: Sequence[str]) -> list[str]:
     if nowhere:
         raise ValueError(f"no gradient check is named {', '.join(nowhere)}: expected a name, or a "
                          f"part of one, of the {len(CHECKS)} that `numpy-attention gradcheck` "
-                         f"tells, such as {', '.join(list(CHECKS)[:3])}")
+                         f"tells, such as {', '.join(list(CHECKS)[:3])}; or a class of your own, "
+                         "FILE.py:CLASS")
     return [name for name in CHECKS if any(name in names for names in found.values())]
 
 

@@ -18,7 +18,7 @@ from numpy_attention.cli.shared import END, example_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import selected
 from numpy_attention.metrics import LengthBucket
-from numpy_attention.messages import EXPECTED, words_of
+from numpy_attention.messages import EXPECTED, counted, words_of
 from numpy_attention.module import Array
 from numpy_attention.names import names_code
 from numpy_attention.own.kinds import ATTENTION, own_class
@@ -164,7 +164,7 @@ def with_budget(recipe: Recipe, options: Namespace) -> Recipe:
 def budget_of(training: Training) -> str:
     """A training's budget in words."""
     minutes = f", at most {training.minutes:g} minutes" if training.minutes else ""
-    return f"{training.epochs} epochs{minutes}"
+    return f"{counted(training.epochs, 'epoch')}{minutes}"
 
 
 def run_name(recipe: Recipe, seed: int) -> str:

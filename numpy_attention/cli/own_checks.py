@@ -34,8 +34,10 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 
 
-def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool = False) -> int:
-    """Run gradient checks and print a line for each; → 0, or 1 where one fails."""
+def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool = False,
+                full: bool = False) -> int:
+    """Run gradient checks and print a line for each, and of those that fail the report, or the
+    full one; → 0, or 1 where one fails."""
     width = max(map(len, checks))
     head = f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})"
     failures = []
@@ -55,7 +57,7 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
         if failures and until_one_fails:
             break
     for failure in failures:
-        print(f"\n{failure}")
+        print(f"\n{failure.full if full else failure}")
     left = len(checks) - passed - len(failures)
     print(f"{passed} of {len(checks)} passed" + (f", {left} not checked" if left else ""))
     return 1 if failures else 0
@@ -78,7 +80,8 @@ def in_a_child(options: Namespace) -> int:
     read(file)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
-        words = [name, str(options.seed), str(options.seconds), str(place)]
+        words = [name, str(options.seed), str(options.seconds), str(place),
+                 *(["full"] if options.full else [])]
         paths = os.pathsep.join(sys.path)
         command = [sys.executable, "-c", START, *words, paths]
         status = ended(command, options.seconds + LATER)
@@ -119,14 +122,15 @@ def where(trace: str, file: Path) -> str:
 # ---- within the process -------------------------------------------------------------------------
 
 
-def child(name: str, seed: str, seconds: str, place: str) -> int:
+def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
     """Run the code and check it; → one of ENDS."""
     from numpy_attention.checks.own import checks_of
     from numpy_attention.cli.main import tell
     with open(place, "w") as file:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
         try:
-            status = show_checks(checks_of(chosen(name)), int(seed), until_one_fails=True)
+            checks = checks_of(chosen(name))
+            status = show_checks(checks, int(seed), until_one_fails=True, full=bool(full))
         except BrokenPipeError:                     # the reader of our output has left
             status = streams.LEFT
         except BaseException as error:              # sys.exit() among others

@@ -154,6 +154,8 @@ GRADCHECK = (Group("", (
          "FILE.py:CLASS", "NAME", "*"),
     SEED,
     Option("seconds", "of a class of your own: end its code after so long", seconds, 60.0),
+    flag("full", "of what is wrong, also what would be right, what could not be followed, and the "
+         "elements of gradients beside their central differences"),
 )),)
 A_CORPUS = (Group("", (word("name", "a corpus of `numpy-attention corpora list`", "NAME"),)),)
 REPRODUCE = (Group("", (

@@ -14,6 +14,7 @@ from numpy_attention import names, plotting
 from numpy_attention.cli.entry import flag_of
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.selection import Selection
+from numpy_attention.messages import counted
 from numpy_attention.paths import brief, exists, make_folder
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import CHECKPOINT
@@ -120,7 +121,8 @@ def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None,
     trained.fit(learn, valid, folder, threads, ranks=world())
     world().first(lambda: save_curves(trained.history, folder))
     minutes = trained.history[-1]["seconds"] / 60
-    print(f"trained for {len(trained.history)} epochs, {minutes:.1f} minutes; {then}", flush=True)
+    epochs = counted(len(trained.history), "epoch")
+    print(f"trained for {epochs}, {minutes:.1f} minutes; {then}", flush=True)
 
 
 def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
@@ -166,7 +168,7 @@ def report(options: Namespace, trained: Any, what: str, text: str, figures: Mapp
         print(json.dumps(figures))
         return
     split = f", {figures['split']}" if figures["split"] else ""
-    print(f"{options.run}: {what}, {len(trained.history)} epochs")
+    print(f"{options.run}: {what}, {counted(len(trained.history), 'epoch')}")
     print(f"{figures['corpus']}{split}: {text}")
     show(figures)
     for line in lines_of_circumstances(figures["depends_on"]):

@@ -18,7 +18,6 @@ Right gradients must keep the laws of `laws` too, which cost a dozen passes, not
 
 import contextlib
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -161,8 +160,8 @@ class Check:
             if place is None:
                 raise
             raise GradientError(
-                f"{self.title}: {what} stops in line {place.line} of {Path(place.file).name}, "
-                f"{place.function}, with {type(error).__name__}: {error}\n"
+                f"{self.title}: {what} stops in {told_of(place)}, with {type(error).__name__}: "
+                f"{error}\n"
                 f"    {line_of(place)}") from error
 
     def of_inputs(self, dinputs):

@@ -2,11 +2,11 @@
 
 import inspect
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import copied, outputs_of
+from numpy_attention.gradcheck.notebooks import file_told
 from numpy_attention.gradcheck.rewriting import Place
 
 
@@ -32,7 +32,7 @@ class Broken:
 
 
 def told_of(place):
-    return f"line {place.line} of {Path(place.file).name}, {place.function}"
+    return f"line {place.line} of {file_told(place.file)}, {place.function}"
 
 
 class Unjudged(Exception):

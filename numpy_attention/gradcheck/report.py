@@ -2,7 +2,6 @@
 
 import linecache
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
 from numpy_attention.gradcheck.laws import OF_FORWARD, judged
-from numpy_attention.gradcheck.passes import Broken
+from numpy_attention.gradcheck.passes import Broken, told_of
 from numpy_attention.gradcheck.repairs import quiet
 from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 
@@ -22,12 +21,17 @@ class GradientError(AssertionError):
     """A backward pass disagrees with central differences.
 
     The message says which gradients are wrong and which right, the first line that goes wrong, and
-    what kind of mistake it looks like; `report` has all of it, `report.full` with the arrays.
+    what kind of mistake it looks like; `report` has all of it, `full` says it with the arrays.
     """
 
     def __init__(self, report):
         super().__init__(str(report))
         self.report = report
+
+    @property
+    def full(self):
+        """The message of the full report; the same one where nothing could be compared."""
+        return getattr(self.report, "full", str(self))
 
 
 @dataclass
@@ -173,6 +177,7 @@ def lines_of(report):
     for name in wrong:
         if name not in explained:
             yield from of_array(report, name)
+            yield from map("  not followed: {}".format, list(report.declined.values())[:1])
             break
 
 
@@ -183,7 +188,7 @@ def names(found):
 
 def of_finding(finding, kinds, report):
     place = finding.place
-    yield f"first wrong: line {place.line} of {Path(place.file).name}, {place.function}"
+    yield f"first wrong: {told_of(place)}"
     yield f"    {line_of(place)}"
     if finding.is_forward:
         yield ("  the backward is right for a forward that is changed in this line"

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 
+from numpy_attention.gradcheck.sources import is_made_of
+
 LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
 INNER = "__inner__"
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
+MADE = "<string>", "__init__"       # by dataclass, of a list of fields
 # what checks, copies and walks, and makes no number
 PLUMBING = {"arguments.py", "messages.py", "module.py", "shapes.py", "trees.py"}
 LIBRARIES = tuple({sysconfig.get_path(name)
@@ -81,7 +84,7 @@ def called(work):
 
 def is_somebodys(code):
     """Whether a reader could have written it: not of a library, and a function with a name."""
-    if code.co_name.startswith("<"):
+    if code.co_name.startswith("<") or (code.co_filename, code.co_name) == MADE:
         return False
     path = Path(code.co_filename)
     if PACKAGE in path.parents:
@@ -93,7 +96,11 @@ def is_somebodys(code):
 
 
 def tree_of(function):
-    """The FunctionDef of a function, its lines those of its file. Declined: there is no source."""
+    """The FunctionDef of a function, its lines those of its file.
+
+    Declined: there is no source, or it is not what the function was made of: the file has been
+    changed since, or another text has its name.
+    """
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
@@ -109,7 +116,14 @@ def tree_of(function):
     node.decorator_list = []
     if any(map(is_private, ast.walk(node))):
         raise Declined(f"{function.__qualname__} uses a name that its class makes private")
+    if not has_asserts(node) and not is_made_of(function.__code__):
+        raise Declined(f"{function.__qualname__} is not what its file says now: import it anew")
     return node
+
+
+def has_asserts(node):
+    """Whether a function asserts anything, which a runner of tests may have made to say more."""
+    return any(isinstance(one, ast.Assert) for one in ast.walk(node))
 
 
 def compiled(function, node):

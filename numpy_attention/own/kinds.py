@@ -1,5 +1,6 @@
 """What a class of a reader's own is, told by its methods, and whether it can be built."""
 
+from dataclasses import fields
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
 from typing import Any
 
@@ -82,8 +83,19 @@ def expect_part(one: type, kind: str) -> None:
     if one.__hash__ is None:
         raise ValueError(f"{one.__name__} would be compared by its arrays: write "
                          "@dataclass(eq=False) above the class")
+    if issubclass(one, Cell):
+        expect_cell(one)
     if kind in OFFERED:
         expect_create(one, OFFERED[kind])
+
+
+def expect_cell(one: Any) -> None:
+    """ValueError: a Cell without the parameters by which it knows its sizes."""
+    has = {field.name for field in fields(one)}
+    missing = [name for name in ("W", "U", "b") if name not in has]
+    if missing:
+        raise ValueError(f"{one.__name__} has no {' and no '.join(missing)}: a Cell has the fields "
+                         "W (I, G), U (H, G) and b (G,), the columns of its gates side by side")
 
 
 def expect_create(one: type, offered: tuple[str, ...]) -> None:

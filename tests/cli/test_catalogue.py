@@ -34,6 +34,26 @@ def test_gradcheck_fails(capsys, monkeypatch):
     assert "1 of 2 passed" in out
 
 
+def test_gradcheck_tells_all_that_it_knows_where_it_is_asked(capsys, monkeypatch):
+    def wrong(rng):
+        report = Report("bad")
+        report.add("W", np.array([1.25, 2.0]), np.array([1.25, 4.5]))
+        raise GradientError(report)
+
+    def incomparable(rng):
+        raise GradientError("one gradient for two inputs")
+
+    monkeypatch.setattr(catalogue, "CHECKS", {"bad": wrong, "odd": incomparable})
+    elements = "W, backward:\n[1.25 2.  ]\nW, central differences:\n[1.25 4.5 ]\n"
+    assert main(["gradcheck"]) == 1
+    out = capsys.readouterr().out
+    assert "bad: wrong gradient for W; right: none" in out and elements not in out
+    assert main(["gradcheck", "--full"]) == 1
+    out = capsys.readouterr().out
+    assert "bad: wrong gradient for W; right: none" in out and elements in out
+    assert "\n\none gradient for two inputs\n" in out
+
+
 def test_gradcheck_draws_from_the_seed(monkeypatch):
     drawn = []
 

@@ -51,7 +51,7 @@ def test_questions_from_the_run_s_own_text(runs, capsys):
     rng = np.random.default_rng(3)
     questions = make_questions(selected(writer.corpus).load("valid")[0], writer.vocabulary, 30, rng)
     found = asked(writer, questions, rng)
-    assert f"{run}: lstm of 1 × 6 with single, {writer.model.size:,} parameters, 1 epochs\n" in out
+    assert f"{run}: lstm of 1 × 6 with single, {writer.model.size:,} parameters, 1 epoch\n" in out
     assert ("own, valid: state carried through the text, 1 stream, 7 words at a time; memory empty "
             "every 7 words\n  30 questions; 0.0 % of the answers are <unk>\n") in out
     assert f"  accuracy                  {found.accuracy}\n" in out

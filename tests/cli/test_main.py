@@ -136,6 +136,8 @@ REFUSED = [
     ("heatmap nowhere --output a.png", "no checkpoint"),
     ("heatmap nowhere", "--output"),
     ("gradcheck Transformatron", "no gradient check is named Transformatron"),
+    ("gradcheck mine:Mine",
+     "Linear without bias, Embedding; or a class of your own, FILE.py:CLASS"),
     ("corpora", "ACTION"),
     ("corpora show", "NAME"),
     ("corpora show nix", "unknown"),

@@ -176,6 +176,38 @@ def test_an_error_that_comes_later_than_its_line(old, new, message, tmp_path, ca
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("returned, what", [
+    ("dot_scores(p, memory)", "a ndarray"),
+    ("dot_scores(p, memory), query, p", "a tuple"),
+    ("[dot_scores(p, memory), (query, p)]", "a list"),
+])
+def test_a_score_that_gives_no_pair(returned, what, tmp_path, capsys):
+    text = changed("return dot_scores(p, memory), (query, p)", f"return {returned}")
+    assert here(written(tmp_path, text), tmp_path) == 42
+    assert f"error: Mine.score gives {what}, expected a pair: " in capsys.readouterr().err
+
+
+def test_a_factor_of_another_shape_is_told_with_its_line(tmp_path, capsys):
+    text = changed("sum_of_values(dscores, memory)", "dscores @ memory.values")
+    assert here(written(tmp_path, text), tmp_path) == 41
+    out = capsys.readouterr().out
+    assert "backward stops in line 29 of mine.py, Mine.score_backward, with ValueError: " in out
+    assert "factor 2 of W (B, size) has shape (3, 3, 9), expected (3, any): later takes the" in out
+
+
+@pytest.mark.parametrize("returned, message", [
+    ("None", "dstate h (B, H) is None, expected a NumPy array"),
+    ("dh[:2]", "dstate h (B, H) has shape (2, 5), expected (3, 5)"),
+])
+def test_a_cell_that_gives_no_state_s_gradient(returned, message, tmp_path, capsys):
+    assert CELL.count("return dh + da_f @ U_f.T") == 1
+    text = CELL.replace("return dh + da_f @ U_f.T", f"return {returned}")
+    assert here(written(tmp_path, text), tmp_path) == 42
+    out, error = capsys.readouterr()
+    assert f"error: MinimalGatedUnit._step_backward's {message}" in error
+    assert out == "" and error.count("\n") == 1
+
+
 def test_a_create_that_forgets_its_dtype(tmp_path, capsys):
     path = written(tmp_path, changed("value_size), dtype)", "value_size), np.float32)"))
     assert here(path, tmp_path) == 42
@@ -201,6 +233,17 @@ def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
     path = str(written(tmp_path, PAST))
     assert main(["gradcheck", f"{path}:Past"]) == 0
     assert capfd.readouterr().out.endswith("\n1 of 1 passed\n")
+
+
+def test_all_that_is_known_of_a_class_from_the_shell(tmp_path, capfd):
+    name = f"{written(tmp_path, changed('return dp @ self.W.T', 'return dp @ self.W.T * 2'))}:Mine"
+    assert main(["gradcheck", name]) == 1
+    short = capfd.readouterr().out.splitlines()
+    assert main(["gradcheck", name, "--full"]) == 1
+    full = capfd.readouterr().out.splitlines()
+    assert full[:len(short) - 1] == short[:-1] and full[-1] == short[-1]
+    assert "right with `dp @ self.W.T`" in full[len(short) - 1]
+    assert "input[0], central differences:" in full and "input[0], backward:" in full
 
 
 @pytest.mark.parametrize("text, where", [

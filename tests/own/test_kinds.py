@@ -10,6 +10,16 @@ from numpy_attention.own import kinds
 from numpy_attention.own.code import read
 from numpy_attention.own.kinds import kind_of, own_class, required
 
+OF_CELL = """from dataclasses import dataclass
+import numpy as np
+from numpy_attention.cells.cell import Cell
+
+@dataclass(eq=False)
+class A(Cell):
+    def _step(self): pass
+    def _step_backward(self): pass
+"""
+
 
 def test_the_packages_own():
     assert kind_of(GRU) == kinds.CELL
@@ -48,6 +58,8 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
     ("class A:\n    def forward(self): pass", "A is no layer yet: it has forward, and no backward"),
     ("class A:\n    def forward(self): pass\n    def backward(self): pass",
      r"A is no Module, so its arrays are no parameters: write class A\(Module\), from"),
+    (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A has no U: a Cell has the fields W"),
+    (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell has the fields W"),
     ("def A(): pass", r"mine\.py:A is no class: expected one of its classes, and it has none"),
 ])
 def test_a_class_that_is_no_part(text, message, tmp_path):

@@ -1,0 +1,211 @@
+"""Code of a notebook's cells: its source is only where Python keeps lines, by names of no file."""
+
+import linecache
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck.notebooks import file_told
+
+RIGHT = '''from dataclasses import dataclass
+import numpy as np
+from numpy_attention.module import Array, Module
+
+@dataclass(eq=False)
+class Tanh(Module):
+    w: Array
+
+    def forward(self, x):
+        a = x @ self.w
+        y = np.tanh(a)
+        return y, (x, y)
+
+    def backward(self, dy, cache, grad):
+        x, y = cache
+        da = dy * (1 - y * y)
+        grad.w += x.T @ da
+        return da @ self.w.T
+'''
+WRONG = RIGHT.replace("1 - y * y", "1 - y")
+STOPS = RIGHT.replace("x, y = cache", "x, y = cache[0]")
+KERNEL = "/tmp/ipykernel_31/2958331.py"
+SHELL = "<ipython-input-4-1c0ffee>"
+STALE = "Tanh.backward is not what its file says now: import it anew"
+
+
+@pytest.fixture
+def run():
+    """Runs the text of a cell by a file's name in a namespace, as a notebook does."""
+    names = []
+
+    def run_cell(space, text, name=KERNEL):
+        names.append(name)
+        lines(name, text)
+        exec(compile(text, name, "exec"), space)
+    yield run_cell
+    for name in names:
+        linecache.cache.pop(name, None)
+
+
+def lines(name, text):
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+
+
+def notebook():
+    return {"__name__": "__main__"}
+
+
+def check(space):
+    rng = np.random.default_rng(0)
+    layer = space["Tanh"](rng.standard_normal((3, 4)))
+    return gradcheck(layer, rng.standard_normal((5, 3)), rng=rng, forward=layer.forward,
+                     backward=layer.backward)
+
+
+def report(space):
+    with pytest.raises(GradientError) as caught:
+        check(space)
+    return caught.value.report
+
+
+# ---- what is found in a cell ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, told", [(KERNEL, "a cell"), (SHELL, "cell In[4]")])
+def test_the_line_of_a_cell_is_named(name, told, run):
+    run(space := notebook(), WRONG, name)
+    said = str(report(space)).splitlines()
+    assert said[:4] == [
+        "Tanh: wrong gradient for w, input[0]; right: none",
+        f"first wrong: line 16 of {told}, Tanh.backward",
+        "    da = dy * (1 - y)",
+        "  da should be ∂L/∂(a) of line 10; what it is made of is right"]
+
+
+def test_a_right_one_passes(run):
+    run(space := notebook(), RIGHT)
+    assert list(check(space).errors) == ["w", "input[0]"]
+
+
+def test_a_cell_that_stops(run):
+    run(space := notebook(), STOPS)
+    said = str(report(space))
+    assert "stops in line 15 of a cell, Tanh.backward, with ValueError" in said
+    assert "x, y = cache[0]" in said
+
+
+def test_the_statements_of_a_cell_are_compiled_one_by_one(run):
+    """np.tanh(a) is other code where the import of np is not compiled with it."""
+    imports, _, of_class = WRONG.partition("\n@dataclass")
+    run(space := notebook(), imports)
+    run(space, "\n" * imports.count("\n") + "\n@dataclass" + of_class)
+    lines(KERNEL, WRONG)
+    found = report(space)
+    assert found.declined == {} and found.findings[0].of.line == 10
+
+
+@pytest.mark.parametrize("again", [KERNEL, KERNEL.replace("31.py", "77.py")])
+def test_a_cell_that_was_corrected_is_checked_in_its_new_form(again, run):
+    run(space := notebook(), WRONG)
+    report(space)
+    run(space, RIGHT, again)
+    check(space)
+    run(space, RIGHT.replace("x.T @ da", "2 * x.T @ da"), again)
+    found = report(space)
+    assert found.wrong == ["w"] and found.findings[0].place.line == 17
+
+
+# ---- where the source is not to be had -----------------------------------------------------------
+
+
+def test_code_without_source_is_declined_and_its_gradients_are_told():
+    exec(WRONG, space := notebook())
+    found = report(space)
+    assert found.wrong == ["w", "input[0]"] and not found.findings
+    assert found.declined == {f"Tanh.{name}": f"Tanh.{name} has no source that could be read"
+                              for name in ("forward", "backward")}
+    assert str(found).splitlines()[1:] == [
+        "  w: 12 of 12 elements are wrong; element [0, 3] of (3, 4): found 7.0336504, right "
+        "4.6309088",
+        "  suspect: a missing or extra term: walk the forward's lines in reverse, one dX for "
+        "every X",
+        "  not followed: Tanh.forward has no source that could be read"]
+
+
+def test_where_a_line_is_named_what_is_not_followed_is_in_the_full_report_alone(run):
+    exec("def doubled(x):\n    return 2 * x", space := notebook())
+    run(space, WRONG.replace("da = dy", "da = 2 * dy").replace("x @ self.w", "doubled(x @ self.w)"))
+    found = report(space)
+    assert found.findings[0].place.line == 16 and "not followed" not in str(found)
+    assert "\nnot followed: doubled has no source that could be read\n" in found.full
+
+
+def test_what_dataclass_makes_is_nothing_to_follow(run):
+    kept = "\n@dataclass\nclass Kept:\n    x: Array\n    y: Array\n"
+    run(space := notebook(), WRONG.replace("return y, (x, y)", "return y, Kept(x, y)").replace(
+        "x, y = cache", "x, y = cache.x, cache.y") + kept)
+    found = report(space)
+    assert found.findings[0].place.line == 16 and found.declined == {}
+
+
+@pytest.mark.parametrize("now", [
+    RIGHT,
+    WRONG.replace("1 - y", "2 - y"),
+    WRONG.replace("1 - y", "1 - x"),
+    WRONG.replace("da = dy", "de = dy"),
+    WRONG.replace("    x, y = cache", "    x, b = cache; y = b"),
+    WRONG.replace("def backward(self, dy", "def back(self, dy"),
+    "\n" + WRONG,
+])
+def test_a_text_that_was_changed_since_is_not_taken_for_the_code(now, run):
+    run(space := notebook(), WRONG)
+    lines(KERNEL, now)
+    found = report(space)
+    assert found.declined["Tanh.backward"] in (STALE, "Tanh.backward is no function of its own",
+                                               "Tanh.backward has no source that could be read")
+    assert not any(one.place.function == "Tanh.backward" for one in found.findings)
+
+
+def test_a_text_that_is_no_python_any_more(run):
+    run(space := notebook(), WRONG)
+    lines(KERNEL, WRONG + "\n)")
+    assert report(space).declined["Tanh.backward"] == STALE
+
+
+def test_an_assertion_may_say_more_than_is_written(run):
+    asserts = WRONG.replace("x, y = cache", "x, y = cache; assert len(x)")
+    run(space := notebook(), asserts)
+    lines(KERNEL, asserts.replace("len(x)", "len(x) > 0"))
+    assert report(space).findings[0].place.line == 16
+
+
+# ---- how a file is told --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file, told", [
+    ("/home/me/mine.py", "mine.py"),
+    ("/home/ipykernel/mine.py", "mine.py"),
+    ("/tmp/ipykernel_31/2958331.py", "a cell"),
+    ("<ipython-input-12-1c0ffee>", "cell In[12]"),
+    ("/tmp/ipython-input-7-1c0ffee.py", "cell In[7]"),
+    ("/tmp/ipython-input-2958331.py", "a cell"),
+    ("<stdin>", "<stdin>"),
+])
+def test_the_name_of_a_file(file, told):
+    assert file_told(file) == told
+
+
+def test_the_number_that_ipython_knows(monkeypatch):
+    cells = {KERNEL: ("Cell", "In[7]")}
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=cells.get))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert file_told(KERNEL) == "cell In[7]"
+    assert file_told(SHELL) == "cell In[4]" and file_told("mine.py") == "mine.py"
+
+
+def test_ipython_that_is_imported_and_does_not_run(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert file_told(KERNEL) == "a cell"
