@@ -100,16 +100,27 @@ def plain_python():
     return replaced(kernels + makers)
 
 
-def exchange(function, node):
-    """Pairs for `replaced`: a function compiled from this node in place of its own code."""
+def written(node):
+    """The text of which a function is compiled."""
+    wrapper = ast.parse("def make(__class__):\n    return None")        # gives super() its class
+    wrapper.body[0].body = [node, ast.Return(ast.Name(node.name, ast.Load()))]
+    return ast.unparse(ast.fix_missing_locations(wrapper))
+
+
+def exchange(function, node, path=None):
+    """Pairs for `replaced`: a function compiled from this node in place of its own code.
+
+    path: a file that it is written to, and compiled from; so it has a source that can be read.
+    """
     module = module_of(function.path)
     class_name, _, name = function.name.rpartition(".")
     owner = getattr(module, class_name) if class_name else None
-    wrapper = ast.parse("def make(__class__):\n    return None")        # gives super() its class
-    wrapper.body[0].body = [node, ast.Return(ast.Name(name, ast.Load()))]
+    if path is not None:
+        path.write_text(written(node), encoding="utf-8")
     made = {}
-    exec(compile(ast.fix_missing_locations(wrapper), function.file, "exec"), vars(module), made)
+    exec(compile(written(node), str(path or function.file), "exec"), vars(module), made)
     value = made["make"](owner)
+    value.__qualname__ = function.name
     if owner is None:
         return everywhere(getattr(module, name), value)
     return [((owner, name), value)]

@@ -108,70 +108,98 @@ def prepared(checks, wanted):
 # ---- the campaign ------------------------------------------------------------------------------
 
 
+class OutOfTime(BaseException):
+    """No Exception: a check that goes on after whatever a backward pass raises must end at it."""
+
+
 def out_of_time(*_):
-    raise TimeoutError("the mutant hangs")
+    raise OutOfTime("the mutant hangs")
 
 
-def survives(mutant, checks, numerics):
-    """True when no check fails."""
-    function = mutant.function
+@contextlib.contextmanager
+def bounded():
+    """OutOfTime after SECONDS."""
     signal.signal(signal.SIGVTALRM, out_of_time)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
-        with (warnings.catch_warnings(), plain_python(),
-              replaced(exchange(function, mutant.node))):
-            warnings.simplefilter("ignore")
-            for name, check in checks.items():
-                fixed = contextlib.nullcontext() if function.forward_too else numerics.replay(name)
-                signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
-                with fixed:
-                    check(np.random.default_rng(0))
-        return True
-    except Exception:                                   # whatever it is, a test would fail
-        return False
+        yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def tried(jobs, workers):
-    """(place, whether it survives) of each job, in the order in which they end."""
+def survives(mutant, checks, numerics):
+    """True when no check fails."""
+    return failure(mutant, checks, numerics) is None
+
+
+def failure(mutant, checks, numerics, path=None):
+    """What the first check that fails raises, or None; path: as `exchange` has it."""
+    function = mutant.function
+    try:
+        with (warnings.catch_warnings(), plain_python(),
+              replaced(exchange(function, mutant.node, path))):
+            warnings.simplefilter("ignore")
+            for name, check in checks.items():
+                fixed = contextlib.nullcontext() if function.forward_too else numerics.replay(name)
+                with fixed, bounded():
+                    check(np.random.default_rng(0))
+        return None
+    except (Exception, OutOfTime) as error:             # whatever it is, a test would fail
+        return error
+
+
+def tried(jobs, workers, attempt):
+    """(place, attempt(*job)) of each job, in the order in which they end."""
     if workers == 1:
         for i, job in enumerate(jobs):
-            yield i, survives(*job)
+            yield i, attempt(*job)
         return
-    with multiprocessing.get_context("fork").Pool(workers, _adopt, (jobs,)) as pool:
+    with multiprocessing.get_context("fork").Pool(workers, _adopt, (jobs, attempt)) as pool:
         yield from pool.imap_unordered(_try, range(len(jobs)))
 
 
-def _adopt(jobs):
-    global _jobs
-    _jobs = jobs
+def _adopt(jobs, attempt):
+    global _jobs, _attempt
+    _jobs, _attempt = jobs, attempt
 
 
 def _try(i):
-    return i, survives(*_jobs[i])
+    return i, _attempt(*_jobs[i])
+
+
+def digest_of(paths):
+    """Of the package, and of these files."""
+    return digest(*(file.read_bytes() for file in sorted({*PACKAGE.rglob("*.py"), *paths})))
+
+
+def made_of(paths):
+    """All mutants of the files, whose modules are imported."""
+    made = []
+    for path in paths:
+        for function in functions(path, shown(path)):
+            module_of(path)
+            made += mutants(function)
+    return made
+
+
+def reaching(mutant, checks, calls):
+    """The checks that enter the mutated function; calls: as `prepared` gives them."""
+    return {name: check for name, check in checks.items() if mutant.function.first in calls[name]}
 
 
 def run(paths, checks, workers=1, outcomes=None):
     """Make and try all mutants of the files; → (mutants made, those that survive)."""
     import_all()
     outcomes = outcomes or Outcomes()
-    code = digest(*(file.read_bytes() for file in sorted({*PACKAGE.rglob("*.py"), *paths})))
-    made = []
-    for path in paths:
-        for function in functions(path, shown(path)):
-            module_of(path)
-            made += mutants(function)
+    code = digest_of(paths)
+    made = made_of(paths)
     waiting = [mutant for mutant in made if outcomes.get(str(mutant), code) is None]
     wanted = {mutant.function.first: mutant.function for mutant in waiting}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         calls, numerics = prepared(checks, wanted.values()) if waiting else ({}, None)
-    jobs = []
-    for mutant in waiting:
-        its_checks = {name: check for name, check in checks.items()
-                      if mutant.function.first in calls[name]}
-        jobs.append((mutant, its_checks, numerics))
-    for i, survived in tried(jobs, workers):
+    jobs = [(mutant, reaching(mutant, checks, calls), numerics) for mutant in waiting]
+    for i, survived in tried(jobs, workers, survives):
         outcomes.add(str(waiting[i]), code, survived)
     return made, [mutant for mutant in made if outcomes.get(str(mutant), code)]
 

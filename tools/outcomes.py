@@ -5,7 +5,12 @@ import json
 
 
 class Outcomes:
-    """{(mutant, code): whether it survives}; of other code than a line says, it knows nothing."""
+    """{(mutant, code): whether it survives}; of other code than a line says, it knows nothing.
+
+    what: the name of the outcome in a line, where it is another.
+    """
+
+    what = "survives"
 
     def __init__(self, path=None):
         self.path = path
@@ -13,16 +18,16 @@ class Outcomes:
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 outcome = json.loads(line)
-                self.known[outcome["mutant"], outcome["code"]] = outcome["survives"]
+                self.known[outcome["mutant"], outcome["code"]] = outcome[self.what]
 
     def get(self, mutant, code):
-        """True, False, or None where it was not tried."""
+        """The outcome, or None where it was not tried."""
         return self.known.get((mutant, code))
 
-    def add(self, mutant, code, survives):
-        self.known[mutant, code] = survives
+    def add(self, mutant, code, outcome):
+        self.known[mutant, code] = outcome
         if self.path is not None:
-            line = {"mutant": mutant, "survives": survives, "code": code}
+            line = {"mutant": mutant, self.what: outcome, "code": code}
             with open(self.path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
 

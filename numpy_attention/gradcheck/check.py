@@ -33,7 +33,8 @@ from numpy_attention.gradcheck.given import first_nan
 from numpy_attention.gradcheck.hidden import expect_causal
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.passes import told_of
-from numpy_attention.gradcheck.report import GradientError, Report, line_of, told
+from numpy_attention.gradcheck.report import (GradientError, Report, line_of, of_stop, told,
+                                              told_of_forward)
 from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.watching import Watch, arrays_within
 from numpy_attention.module import Module
@@ -126,8 +127,12 @@ class Check:
         """Draw what the outputs are weighed with."""
         expect_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
-        with self.named("forward"):
-            *outputs, _ = outputs_of(self.forward, self.inputs)
+        try:
+            with self.named("forward"):
+                *outputs, _ = outputs_of(self.forward, self.inputs)
+        except GradientError as error:
+            held.restore()
+            raise of_stop(str(error), self) from error
         held.restore()
         self.upstream = [random_like(output, rng) for output in outputs]
 
@@ -135,13 +140,14 @@ class Check:
         *outputs, _ = self.forward(*self.inputs)
         return sum(dot(output, up) for output, up in zip(outputs, self.upstream))
 
-    def gradients(self):
-        """→ {name: the gradient that backward gives}, the twin."""
+    def gradients(self, upstream=None):
+        """→ {name: the gradient that backward gives}, the twin; upstream: that of the check."""
         *_, cache = outputs_of(self.forward, self.inputs)
         grad = None if self.model is None else self.model.zeros_like()
         self.twins = {} if grad is None else {id(one): name for name, one in grad.modules()}
         with self.named("backward"):
-            dinputs = self.backward(*map(copied, self.upstream), cache, grad)
+            given = self.upstream if upstream is None else upstream
+            dinputs = self.backward(*map(copied, given), cache, grad)
         found = {} if self.model is None else dict(grad.named_parameters())
         return found | self.of_inputs(dinputs), grad
 
@@ -171,8 +177,10 @@ class Check:
         if not np.isfinite(noise):
             place = first_nan(self)
             where = f"; NaN comes first from {told_of(place)}" if place else ""
-            raise ValueError(f"{self.title}: the outputs are not finite, so no difference can be "
-                             f"taken: give inputs on which they are{where}")
+            text = (f"{self.title}: the outputs are not finite, so no difference can be taken: "
+                    f"give inputs on which they are{where}")
+            error = of_stop(text, self)
+            raise error if error.report.findings else ValueError(text)
         analytic, stops = {}, ""
         try:
             analytic, _ = self.gradients()
@@ -187,6 +195,8 @@ class Check:
             told(report, self)
         report.laws = [one for one in broken_laws(self)
                        if one.kind in ALONE or not report.is_explained]
+        if report.laws and not report.wrong:
+            told_of_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)
         return report

@@ -3,6 +3,7 @@
 And a warning of what would be passed over in silence: a number in a Module is no parameter.
 """
 
+import inspect
 import warnings
 from dataclasses import fields, is_dataclass
 
@@ -122,10 +123,10 @@ def warn_of_numbers(check, stacklevel):
         if moves(check, module, field):
             value = getattr(module, field)
             what = f"a {type(value).__name__}"
-            warnings.warn(f"{name} is {what}, and forward computes with it: it is no parameter, so "
-                          "it is neither checked nor trained. Make it an array, of shape (1,) for "
-                          'one number, or say field(metadata={"fixed": True})', NotAParameter,
-                          stacklevel)
+            warnings.warn(f"{name}{where(module, field)} is {what}, and forward computes with it: "
+                          "it is no parameter, so it is neither checked nor trained. Make it an "
+                          "array, of shape (1,) for one number, or say "
+                          'field(metadata={"fixed": True})', NotAParameter, stacklevel)
 
 
 def numbers_of(model):
@@ -137,6 +138,16 @@ def numbers_of(model):
             usual = field.name in SETTINGS or field.metadata.get("fixed")
             if not usual and is_number(getattr(module, field.name)):
                 yield join(name, field.name), module, field.name
+
+
+def where(module, name):
+    """" (line N)" of its class that declares a field; "" where there is no source."""
+    try:
+        lines, first = inspect.getsourcelines(type(module))
+    except (OSError, TypeError):
+        return ""
+    found = (n for n, line in enumerate(lines, first) if line.strip().startswith(f"{name}:"))
+    return next((f" (line {n})" for n in found), "")
 
 
 def is_number(value):

@@ -19,7 +19,8 @@ class Finding:
     forward whose gradient it makes; None: a parameter's, by the name of which it goes. found,
     right: an execution that is wrong, and what it should be. fits: which executions are right.
     follows: what becomes right with it. edit: of the statement, that makes it so.
-    copied: the place in the forward that makes it so where it gives a copy.
+    copied: the place in the forward that makes it so where it gives a copy. is_forward: the
+    statement is of the forward.
     """
 
     place: Place
@@ -36,6 +37,7 @@ class Finding:
     instead: dict = field(default_factory=dict)
     edit: Edit | None = None
     copied: Place | None = None
+    is_forward: bool = False
 
     @property
     def earlier(self):

@@ -150,6 +150,37 @@ class Counting:
     used = moved
 
 
+class Naming:
+    """Which arrays functions have: names: {function: {name, or path: its shapes}}; masks: likewise
+    those of True and False."""
+
+    def __init__(self, places):
+        self.places = places
+        self.names: dict[str, dict[str, set]] = {}
+        self.masks: dict[str, dict[str, set]] = {}
+
+    def moved(self, value, number):
+        place = self.places[number]
+        if isinstance(value, np.ndarray) and value.dtype.kind in "bf" and place.name:
+            known = self.masks if value.dtype == bool else self.names
+            name = place.name.removesuffix(".T")
+            shape = value.shape if name == place.name else value.shape[::-1]
+            known.setdefault(place.function, {}).setdefault(name, set()).add(shape)
+        return value
+
+    used = moved
+
+    def names_of(self, function):
+        """{name: shapes} of a function; with what others of its class have of `self`."""
+        found = dict(self.names.get(function, {}))
+        for other, names in self.names.items():
+            if other.rpartition(".")[0] == function.rpartition(".")[0]:
+                for name, shapes in names.items():
+                    if name.startswith("self."):
+                        found[name] = found.get(name, set()) | shapes
+        return found
+
+
 class Moving:
     """Adds `step` to one value, made at a place for the n-th time; where use is given, only there.
 
@@ -191,4 +222,4 @@ def is_array(value):
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
-__all__ = ["Counting", "Forward", "Moving", "STEP", "is_array", "reads_of"]
+__all__ = ["Counting", "Forward", "Moving", "Naming", "STEP", "is_array", "reads_of"]

@@ -4,7 +4,8 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import copied
 from numpy_attention.gradcheck.leaks import leak
-from numpy_attention.gradcheck.passes import Broken, differing, forward_of, listed, names_of
+from numpy_attention.gradcheck.passes import (Broken, Unjudged, differing, forward_of,
+                                              listed, names_of)
 from numpy_attention.gradcheck.watching import arrays_within
 from numpy_attention.shapes import expect_whole
 
@@ -29,6 +30,51 @@ def masked_unread(check):
         if texts and broken_by(check, ~mask):
             found.append(Broken("mask forward", "\n".join([*texts, ADVICE]), place(check, mask)))
     return found
+
+
+def padding_uncounted(check):
+    """One more hidden position at the end, of all that the mask lies over, changes nothing.
+
+    What is put there is 0: of a float, or an id. Where nothing can be read, anything may be.
+    """
+    for mask in masks_of(check):
+        if broken_by(check, mask):          # told already, or True hides
+            continue
+        for axis in (0, 1):
+            wrong = counted(check, mask, axis) if is_padded(mask, axis) else []
+            if wrong:
+                return [Broken("mask forward", f"{listed(wrong)} changes with one more hidden "
+                               "position at the end"
+                               "\n  what the mask hides is neither read nor counted")]
+    return []
+
+
+def is_padded(mask, axis):
+    """Whether what is hidden along an axis comes last, and something can be seen everywhere."""
+    hidden = ~mask if axis == 1 else ~mask.T
+    comes_last = (np.diff(hidden.astype(int)) >= 0).all()
+    return bool(hidden.any() and not hidden.all(1).any() and comes_last)
+
+
+def counted(check, mask, axis):
+    """The outputs that one more hidden position changes; [] where nobody can tell."""
+    before = outputs_at(check, copied(check.inputs))
+    try:
+        after = outputs_at(check, longer(copied(check.inputs), mask.shape, axis))
+    except Unjudged:                        # of sentences, not of their words
+        return []
+    after = {name: array[tuple(slice(n) for n in before[name].shape)]
+             for name, array in after.items()}
+    return differing(visible(after, mask), visible(before, mask), NOTHING)
+
+
+def longer(value, shape, axis):
+    """Arrays of a tree that begin with two axes of a mask's shape, with one more 0 at the end."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(longer(one, shape, axis) for one in value)
+    if isinstance(value, np.ndarray) and value.shape[:2] == shape:
+        return np.pad(value, [(0, int(i == axis)) for i in range(value.ndim)])
+    return value
 
 
 def masks_of(check):
@@ -90,8 +136,17 @@ def outputs_at(check, inputs):
 
 def visible(outputs, mask):
     """Outputs of hidden steps may be anything: those that stand at the mask's positions."""
-    return {name: array[mask] if array.shape[:2] == mask.shape else array
-            for name, array in outputs.items()}
+    return {name: at_mask(array, mask) for name, array in outputs.items()}
+
+
+def at_mask(array, mask):
+    """Of an array (B, S, …) or (B, …, S, S) what stands at the mask's positions."""
+    if array.shape[:2] == mask.shape:
+        return array[mask]
+    S = mask.shape[1]
+    if array.ndim > 3 and len(array) == len(mask) and array.shape[-2:] == (S, S):
+        return np.moveaxis(array, -2, 1)[mask]
+    return array
 
 
 def move(array, where, shape):

@@ -12,12 +12,17 @@ SAID = {
     "unwritten": "memory of np.empty that is not filled",
     "dtype": "floats put into integers",
     "repeated ids": "an id that occurs twice is added once",
+    "shape": "another product",
     "transpose": "a transpose",
     "axis": "the wrong axis",
+    "output ignored": "the gradient of an output is not used",
     "batch sum": "a sum over the batch",
     "sign": "the wrong sign",
     "wrong step": "the wrong step or index",
     "mask backward": "a mask",
+    "mask forward": "a mask",
+    "buffer": "changed in place, and read again later",
+    "cache": "something else than the backward takes it for",
     "exchanged": "two things exchanged",
     "derivative": "a local derivative",
     "factor": "a factor",
@@ -79,11 +84,24 @@ def of_arrays(found, right, flags=()):
         if np.isclose(ratios[0], -1, rtol=CLOSE):
             return [Kind("sign", "every element has the other sign")]
         return [Kind("factor", f"every element is {ratios[0]:.5g} times the right one")]
+    if by_rows(found, right, size):
+        return [Kind("scale in time", "each along axis 0 has a factor of its own: divided by "
+                     "another number, of steps or words, or not divided")]
     if found.ndim == 2 and found.shape[0] == found.shape[1] and same(found.T, right):
         return [Kind("transpose", "right after a transpose: the factors of a matrix product are "
                      "exchanged")]
     return masked(found, right, size, flags) or exchanged(found, right, same) or along(
         found, right, size)
+
+
+def by_rows(found, right, size):
+    """Whether along axis 0 each is the right one times a number of its own, not all the same."""
+    if found.ndim < 2:
+        return False
+    found, right = (one.reshape(len(one), -1) for one in (found, right))
+    ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
+    fits = np.abs(found - ratios[:, None] * right).max(initial=0) <= CLOSE * size
+    return right.shape[1] > 1 and bool(fits and (ratios > CLOSE).all())
 
 
 def exchanged(found, right, same):

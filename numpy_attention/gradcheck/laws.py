@@ -6,7 +6,7 @@
     each cache is its own   a forward on other inputs changes nothing for the backward of the first
     linear                  backward(a u + b v) = a backward(u) + b backward(v)   `linear`
     nothing unwritten       what np.empty gave is filled before it is read        `unwritten`
-    masked words            have weight 0 and change nothing                      `hidden`
+    masked words            have weight 0, change nothing, and are not counted    `hidden`
     the future              changes nothing, where time runs along an axis        `hidden`
 
 A difference calls backward once, with a twin of zeros and arguments that are its own, and so is
@@ -17,7 +17,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import copied, float_arrays
 from numpy_attention.gradcheck.given import arguments_stay, differentiated_stays, repeatable
-from numpy_attention.gradcheck.hidden import future_unread, masked_unread
+from numpy_attention.gradcheck.hidden import future_unread, masked_unread, padding_uncounted
 from numpy_attention.gradcheck.linear import linear_in_upstream
 from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.passes import (Broken, Unjudged, backward_of, copied_values,
@@ -106,7 +106,7 @@ CONDITIONS = (differentiated_stays, repeatable)
 # of the backward pass: where one is broken, the next ones only say the same again
 OF_BACKWARD = (arguments_stay, all_written, twice_doubles, caches_are_their_own,
                linear_in_upstream)
-OF_FORWARD = (masked_unread, future_unread)
+OF_FORWARD = (masked_unread, padding_uncounted, future_unread)
 
 
 def broken_conditions(check):

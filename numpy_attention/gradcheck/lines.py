@@ -61,6 +61,7 @@ class Comparison:
     def __init__(self, derivatives: Derivatives, values: list[Value], twins: dict[int, str]):
         self.derivatives = derivatives
         self.groups = []
+        self.unjudged: set[Place] = set()
         # {parameter: the values that its gradient had}
         self.of_parameters: dict[str, list[Value]] = {}
         self.carrying = carrying(values, {place.name for place in derivatives.places})
@@ -70,6 +71,7 @@ class Comparison:
                 self.adds(value, twins[id(value.base)])
                 continue
             if not is_arrays(value) or (value.place.function, value.name) not in self.carrying:
+                self.unjudged.update(value.places)
                 continue
             name = gradient_of(value)
             if value.place not in by_place:
@@ -198,6 +200,29 @@ class Comparison:
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))
+
+    def innocent_lines(self):
+        """{(file, line)} of what made right values of what may be wrong, and nothing else."""
+        found, others = set(), set(self.unjudged)
+        for group in self.groups:
+            if self.is_innocent(group):
+                until, behind = self.up_to_right(group)
+                found.update(until)
+                others.update(behind)
+            else:
+                others.update(group.places)
+        return {(place.file, place.line) for place in found} - {
+            (place.file, place.line) for place in others}
+
+    def up_to_right(self, group):
+        """→ the statements after which values of an innocent group were right, those behind."""
+        until, behind = [], []
+        for fit, value, n in zip(group.fits, group.values, group.times):
+            ends = [self.derivatives.fits(one, group.number, n) for one in value.values]
+            last = len(ends) - ends[::-1].index(True) if fit and True in ends else len(ends)
+            until += value.places[:last]
+            behind += value.places[last:]
+        return until, behind
 
     def times(self, group):
         """The times at which the X of a group's executions was made; None: that is not known.

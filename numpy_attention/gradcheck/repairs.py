@@ -4,17 +4,22 @@ import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from numpy_attention.gradcheck.backwards import Backward, Kept
 from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
+from numpy_attention.gradcheck.forwards import Forward, Naming
 from numpy_attention.gradcheck.rewriting import PACKAGE, Rewritten
 
 # the kinds of edits, those first that say most, and are least likely to be right by chance
-KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "transpose", "axis",
-         "batch sum", "sign", "wrong step", "mask backward", "exchanged", "derivative", "factor",
-         "jacobian", "missing term", "wrong variable", "double", "extra term")
+KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape", "transpose",
+         "output ignored", "axis", "batch sum", "sign", "wrong step", "mask backward", "exchanged",
+         "derivative", "factor", "double", "extra term", "jacobian", "missing term",
+         "wrong variable")
+
+# kinds of mistakes that can be made with a gradient that is right
+OF_RIGHT = "no return", "assigned", "exchanged"
 
 
 @dataclass
@@ -39,45 +44,45 @@ class Repairs:
     wrong: object
     variables: dict
     edits: list[Edit] = field(default_factory=list)
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    editing: ClassVar[type] = Editing
 
     def __post_init__(self):
         self.kept = {name: array.copy() for name, array in self.variables.items()}
-        names, flags = self.named()
-        written = Written([*self.functions, *self.every])
+        naming = self.named()
+        written = Written(self.functions, self.every)
 
         def editing(function, places):
             qualname = function.__qualname__.replace("<locals>.", "")
-            return Editing(function, places, self.edits, names.get(qualname, {}),
-                           flags.get(qualname, ()), written)
+            return self.editing(function, places, self.edits, naming.names_of(qualname),
+                                naming.masks.get(qualname, {}), written)
 
         self.rewritten = Rewritten(self.functions, editing)
+        self.order = {}
+        for edit in self.edits:
+            self.order.setdefault(edit.place.function, len(self.order))
+        self.refused: dict[tuple, set] = {}         # {what was wrong: edits that do not help}
+        self.before = set(self.wrong(self.gradients_with(-1)))
 
     def named(self):
-        """→ {function: {name of an array: its shapes}}, {function: names of bool arrays}."""
-        rewritten = Rewritten(self.functions, Backward)
-        kept = Kept(rewritten.places)
-        with rewritten.told(kept), quiet():
+        """The arrays that the functions have, as Naming has them."""
+        rewritten = Rewritten([*self.functions, *self.every], Forward)
+        naming = Naming(rewritten.places)
+        with rewritten.told(naming), quiet():
             try:
                 self.gradients()
             except Exception:           # what was made until then is told
                 pass
-        names: dict[str, dict[str, set]] = {}
-        flags: dict[str, dict[str, None]] = {}
-        for value in kept.values:
-            if "." in value.name or not isinstance(value.held, np.ndarray):
-                continue
-            function = value.place.function
-            if value.held.dtype == bool:
-                flags.setdefault(function, {})[value.name] = None
-            elif value.held.dtype.kind == "f" and value.place.kind != "return":
-                shapes = names.setdefault(function, {}).setdefault(value.name, set())
-                shapes.add(value.held.shape)
-        return names, flags
+        self.mend()
+        return naming
 
     def all_right(self, number, wrong):
-        """Whether with one edit the gradients of the names in `wrong` become right."""
+        """Whether with one edit the gradients of the names in `wrong` become right, none wrong."""
         gradients = self.gradients_with(number)
-        return bool(gradients) and not set(self.wrong(gradients)) & set(wrong)
+        if not gradients:
+            return False
+        still = set(self.wrong(gradients))
+        return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, number):
         """The gradients with an edit; {}: they cannot be had."""
@@ -86,9 +91,12 @@ class Repairs:
                 gradients = self.gradients()
             except Exception:           # an edit may do whatever it may
                 gradients = {}
+        self.mend()
+        return gradients
+
+    def mend(self):
         for name, array in self.variables.items():
             np.copyto(array, self.kept[name])
-        return gradients
 
     def reach(self):
         """{(file, line): the gradients that its statement has a part in}, where that is known."""
@@ -116,7 +124,7 @@ class Repairs:
         first, then = [], []
         for k, edit in enumerate(self.edits):
             line = line_of(edit)
-            if line in innocent and edit.kind != "no return":
+            if line in innocent and edit.kind not in OF_RIGHT:
                 continue
             if line not in reach or reach[line] == set(wrong):
                 first.append(k)
@@ -125,16 +133,24 @@ class Repairs:
         return [*self.sorted(first), *self.sorted(then)]
 
     def sorted(self, numbers):
-        return sorted((k for k in numbers if self.edits[k].kind != NUDGE),
-                      key=lambda k: KINDS.index(self.edits[k].kind))
+        return sorted((k for k in numbers if self.edits[k].kind in self.kinds),
+                      key=self.likelihood)
+
+    def likelihood(self, number):
+        """Its place in `kinds`; of one kind, what adds to a statement comes last, and what calls
+        comes after what is called."""
+        edit = self.edits[number]
+        return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, numbers, wrong, until):
         """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
+        refused = self.refused.setdefault(tuple(wrong), set())
         for k in numbers:
             if time.thread_time() > until:
                 return None
-            if self.all_right(k, wrong):
+            if k not in refused and self.all_right(k, wrong):
                 return self.edits[k]
+            refused.add(k)
         return None
 
 

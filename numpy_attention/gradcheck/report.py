@@ -9,9 +9,10 @@ import numpy as np
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
+from numpy_attention.gradcheck.laws import OF_FORWARD, judged
 from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.repairs import quiet
-from numpy_attention.gradcheck.search import Search
+from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 
 MOST_SAID = 2           # kinds of mistake, of each finding
 MOST_NAMES = 12         # of gradients, in one line
@@ -79,7 +80,7 @@ class Report:
             self.findings[0].follows == self.wrong)
 
     def __repr__(self):
-        if self.wrong or self.laws:
+        if self.wrong or self.laws or self.stops:
             return "\n".join(lines_of(self))
         width = max(map(len, self.errors))
         lines = [f"{self.title}: {len(self.errors)} gradients, "
@@ -124,6 +125,28 @@ def told(report, check):
     return report
 
 
+def told_of_forward(report, check):
+    """A law of the forward is broken and no gradient wrong: the line, where it is not known."""
+    laws = [law for law in OF_FORWARD if judged(law, check)]
+    if any(one.place for one in report.laws) or not laws:
+        return
+    finding = of_unlawful(check, laws)
+    if finding is not None:
+        report.findings.append(finding)
+        report.kinds.append(kinds_of(finding, None, (), {}, {}))
+
+
+def of_stop(text, check):
+    """The GradientError of a forward that stops, or gives what is not finite: why, and a line that
+    may have been meant otherwise, where there is one."""
+    report = Report(check.title, stops=text)
+    finding = of_stopped(check)
+    if finding is not None:
+        report.findings.append(finding)
+        report.kinds.append(kinds_of(finding, None, (), {}, {}))
+    return GradientError(report)
+
+
 # ---- the words -----------------------------------------------------------------------------------
 
 
@@ -159,6 +182,9 @@ def of_finding(finding, kinds, report):
     place = finding.place
     yield f"first wrong: line {place.line} of {Path(place.file).name}, {place.function}"
     yield f"    {line_of(place)}"
+    if finding.is_forward:
+        yield ("  the backward is right for a forward that is changed in this line"
+               if report.wrong else "  right when it is changed in this line")
     if finding.of is not None:
         what = finding.of.name or finding.of.text
         yield (f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}; what it is "
@@ -171,8 +197,10 @@ def of_finding(finding, kinds, report):
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
         yield f"  {element_of(finding.found, finding.right)}"
-    else:
+    elif finding.follows:
         yield from elements_of(report, finding.follows[0])
+    if not report.wrong:
+        return
     if len(finding.follows) == len(report.wrong):
         yield "  all that is wrong follows from it"
     else:

@@ -106,21 +106,23 @@ def tree_of(function):
         raise Declined(f"{function.__qualname__} is no function of its own")
     ast.increment_lineno(tree, first - 1)
     node.decorator_list = []
+    if any(map(is_private, ast.walk(node))):
+        raise Declined(f"{function.__qualname__} uses a name that its class makes private")
     return node
 
 
 def compiled(function, node):
     """The code of a changed tree, for the same names and closure. Declined: it does not fit."""
     free = function.__code__.co_freevars
-    private = [one for one in ast.walk(node) if is_private(one)]
-    if private:
-        raise Declined(f"{function.__qualname__} uses a name that its class makes private")
     arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
     outer = ast.FunctionDef("outer", arguments, [node], [])
     if sys.version_info >= (3, 12):
         outer.type_params = []
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    code = compile(module, function.__code__.co_filename, "exec")
+    try:
+        code = compile(module, function.__code__.co_filename, "exec")
+    except (SyntaxError, ValueError, RecursionError) as why:
+        raise Declined(f"{function.__qualname__} cannot be compiled anew: {why}") from None
     for name in ("outer", node.name):
         code = next(one for one in code.co_consts if getattr(one, "co_name", None) == name)
     if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (

@@ -8,6 +8,8 @@ import numpy as np
 from numpy_attention.gradcheck.backwards import Backward, Kept
 from numpy_attention.gradcheck.derivatives import Derivatives
 from numpy_attention.gradcheck.finding import Finding
+from numpy_attention.gradcheck.forward_edits import ForwardRepairs
+from numpy_attention.gradcheck.laws import OF_FORWARD, judged
 from numpy_attention.gradcheck.lines import Comparison
 from numpy_attention.gradcheck.parameters import of_parameter
 from numpy_attention.gradcheck.repairs import Copying, Repairs, editable, quiet
@@ -16,6 +18,7 @@ from numpy_attention.gradcheck.trials import Trials
 from numpy_attention.gradcheck.uses import Uses
 
 SECONDS_OF_EDITS = 2.5  # of this thread's time
+SECONDS_OF_FORWARDS = 1.5
 MOST_FINDINGS = 3
 MOST_ELEMENTS = 300      # of a value that is differentiated to be shown
 
@@ -31,6 +34,8 @@ class Search:
         self.wrong = wrong
         self.wrong_elements = wrong_elements
         forward, _ = called(check.loss)
+        self.forward = editable(forward)
+        self.laws = [law for law in OF_FORWARD if judged(law, check)]
         functions, _ = called(lambda: self.gradients())
         self.derivatives = Derivatives(check.loss, forward)
         self.rewritten = Rewritten(functions, Backward)
@@ -66,8 +71,9 @@ class Search:
             wrong = self.wrong(gradients)
             if not wrong:
                 break
-            one = (self.repaired(compared, wrong) if not found else None) or self.first(
-                compared, wrong, acquitted)
+            one = self.proven(compared, wrong) if not found else None
+            if one is None and gradients:       # of a backward that stops, nothing is known
+                one = self.first(compared, wrong, acquitted)
             if one is None:
                 break
             if one.edit is None and one.copied is None:
@@ -79,14 +85,27 @@ class Search:
             acquitted.update(one.others)
         return found
 
+    def proven(self, compared, wrong):
+        """The Finding of an edit of the backward or the forward with which all is right.
+
+        What is changed in place comes first, and the forward where it breaks a law.
+        """
+        start = time.thread_time()
+        meant = OfForward(self.check, self.forward, wrong, self.laws)
+        found = self.overwritten(wrong) or meant.first("buffer")
+        if found is None and self.laws:
+            found = meant.first()
+        found = found or self.repaired(compared, wrong) or meant.first()
+        self.derivatives.until += time.thread_time() - start
+        return found
+
     def repaired(self, compared, wrong):
         """The Finding of a statement with an edit of which every gradient is right.
 
         Those that are accused are tried first, then all that can have to do with what is wrong.
         """
         until = time.thread_time() + SECONDS_OF_EDITS
-        innocent = {(place.file, place.line) for group in compared.groups
-                    if compared.is_innocent(group) for place in group.places}
+        innocent = compared.innocent_lines()
         reach = self.repairs.reach()
         for group in compared.in_order():
             places = [place for place in group.places
@@ -96,9 +115,7 @@ class Search:
                 return self.of_edit(edit, wrong, compared, group)
         edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong, reach), wrong,
                                   until)
-        if edit is not None:
-            return self.of_edit(edit, wrong)
-        return self.overwritten(wrong)
+        return edit and self.of_edit(edit, wrong)
 
     def of_edit(self, edit, wrong, compared=None, group=None):
         """The Finding of an edit; of a group, with what its value should have been."""
@@ -177,3 +194,37 @@ class Search:
             return None
         place = self.derivatives.places[uses[0][0]]
         return Finding(place, f"the gradient of {name}", follows=[name], found=np.zeros_like(array))
+
+
+class OfForward:
+    """The edits of a forward, each tried once: is the backward the right one then?"""
+
+    def __init__(self, check, functions, wrong=(), laws=()):
+        self.repairs = ForwardRepairs(check, functions, laws)
+        self.wrong = wrong
+
+    def first(self, *kinds):
+        """The Finding of an edit, of some kinds or of all; None: there is none."""
+        until = time.thread_time() + SECONDS_OF_FORWARDS
+        edit = self.repairs.best(kinds or self.repairs.kinds, until)
+        return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
+                                is_forward=True)
+
+
+def of_unlawful(check, laws):
+    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None."""
+    with quiet():
+        return OfForward(check, editable(called(check.loss)[0]), laws=laws).first()
+
+
+def of_stopped(check):
+    """The Finding of an edit with which a forward that stops does not, and all is right; or None.
+    """
+    def run():
+        try:
+            check.forward(*check.inputs)
+        except Exception:               # it stops
+            pass
+
+    with quiet():
+        return OfForward(check, editable(called(run)[0])).first()

@@ -47,7 +47,7 @@ def of_operator(node):
 def of_call(node):
     """(kind, expression) instead of a call: other axes, arguments, kinds of arrays."""
     name = path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
-    if name in REDUCTIONS:
+    if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
         yield from of_reduction(node, name)
     elif name == "where" and len(node.args) == 3:
         test, one, other = (ast.unparse(part) for part in node.args)
@@ -65,7 +65,9 @@ def of_call(node):
     elif name == "outer":
         one, other = (ast.unparse(part).removesuffix("[0]") for part in node.args)
         yield "batch sum", parsed(f"({one}).T @ ({other})")
-    if name == "range":
+    elif name in ("dot", "matmul") and len(node.args) == 2:
+        yield "shape", ast.BinOp(node.args[0], ast.MatMult(), node.args[1])
+    if name in ("range", "slice", "tril", "triu"):
         yield from (("wrong step", other) for other in moved(node))
     if name in ("zeros", "empty", "zeros_like") and len(node.args) == 2:
         other = copy.deepcopy(node)
@@ -82,9 +84,34 @@ def of_call(node):
             yield "exchanged", other
 
 
+def of_sequence(node):
+    """(kind, expression): what is zipped or stacked, the other way round, or exchanged."""
+    name = path_of(node.func).rpartition(".")[2]
+    if name not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
+        return
+    for i, one in enumerate(node.args):
+        if isinstance(one, ast.Name):
+            yield "wrong step", reversed_in(node, [i])
+        if isinstance(one, (ast.List, ast.Tuple)):
+            for elements in swapped(one):
+                other = copy.deepcopy(node)
+                other.args[i] = elements
+                yield "exchanged", other
+    named = [i for i, one in enumerate(node.args) if isinstance(one, ast.Name)]
+    if len(named) > 1:
+        yield "wrong step", reversed_in(node, named)
+
+
+def reversed_in(node, numbers):
+    other = copy.deepcopy(node)
+    for i in numbers:
+        other.args[i] = parsed(f"{ast.unparse(node.args[i])}[::-1]")
+    return other
+
+
 def of_reduction(node, name):
     """Another axis of a sum, a mean for a sum."""
-    is_function = isinstance(node.func, ast.Attribute) and path_of(node.func.value) == "np"
+    is_function = path_of(node.func.value) == "np"
     at = 1 if is_function else 0
     for axis in AXES:
         other = copy.deepcopy(node)
@@ -96,7 +123,7 @@ def of_reduction(node, name):
         if ast.unparse(other) != ast.unparse(node):
             yield "axis", other
     for method in REDUCTIONS:
-        if method != name and isinstance(node.func, ast.Attribute):
+        if method != name:
             other = copy.deepcopy(node)
             other.func.attr = method
             yield "factor", other
@@ -135,13 +162,13 @@ def subscript(value, at):
     return ast.Subscript(copy.deepcopy(value), copy.deepcopy(at), ast.Load())
 
 
-def swapped(node):
-    """A tuple with two of its elements exchanged, for any two."""
+def swapped(node, context=ast.Load):
+    """A tuple, or a list, with two of its elements exchanged, for any two."""
     for i in range(len(node.elts)):
         for k in range(i):
             elements = copy.deepcopy(node.elts)
             elements[i], elements[k] = elements[k], elements[i]
-            yield ast.Tuple(elements, ast.Load())
+            yield type(node)(elements, context())
 
 
 def parsed(text):

@@ -14,10 +14,10 @@ def plain(dy, x, W):
     return dx, dW
 
 
-def edits_of(function, names=None, flags=()):
+def edits_of(function, names=None, masks=None):
     edits: list[Edit] = []
-    Rewritten([function], lambda one, places: Editing(one, places, edits, names or {}, flags,
-                                                      Written([one])))
+    Rewritten([function], lambda one, places: Editing(one, places, edits, names or {},
+                                                      masks or {}, Written([one])))
     return edits
 
 
@@ -49,8 +49,17 @@ def test_names_of_the_same_shape_are_offered_for_one_another():
 
 
 def test_a_mask_is_offered_where_there_is_one():
-    assert "keep[:, None] * (dy @ W)" in news(edits_of(plain, flags=["keep"]), "mask backward")
+    edits = edits_of(plain, {"dx": {(2, 3)}}, {"keep": {(2,)}})
+    assert "keep[:, None] * (dy @ W)" in news(edits, "mask backward")
+    assert "~keep[:, None] * (dy @ W)" in news(edits, "mask backward")
     assert not news(edits_of(plain), "mask backward")
+
+
+def test_a_mask_is_laid_only_over_what_it_fits():
+    offered = news(edits_of(plain, {"dx": {(4, 3)}, "dW": {(9, 9)}}, {"keep": {(4, 3)}}),
+                   "mask backward")
+    assert "keep * (dy @ W)" in offered and "keep[:, None] * (dy @ W)" not in offered
+    assert "keep * (dy.T @ x)" not in offered
 
 
 def numbers(a, b):

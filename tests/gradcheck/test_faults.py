@@ -1,5 +1,6 @@
 """What cannot be checked is told in one line, and a number that is no parameter is warned of."""
 
+import inspect
 import warnings
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -225,19 +226,21 @@ class Around(Module):
     (0.0, "float")])
 def test_numbers_that_the_forward_uses(rng, number, kind):
     layer = Sharp(rng.standard_normal(2), number)
+    line = inspect.getsourcelines(Sharp)[1] + [one.strip() for one in inspect.getsource(
+        Sharp).splitlines()].index("number: object = 1.0")
     with pytest.warns(NotAParameter) as told:
         gradcheck(layer, rng.standard_normal(2), rng=rng)
     assert len(told) == 1 and told[0].filename == __file__
     assert str(told[0].message) == (
-        f"number is a {kind}, and forward computes with it: it is no parameter, so it is neither "
-        "checked nor trained. Make it an array, of shape (1,) for one number, or say "
+        f"number (line {line}) is a {kind}, and forward computes with it: it is no parameter, so "
+        "it is neither checked nor trained. Make it an array, of shape (1,) for one number, or say "
         'field(metadata={"fixed": True})')
     assert layer.number == number and type(layer.number) is type(number)
 
 
 def test_numbers_of_a_part(rng):
     layer = Around(Sharp(rng.standard_normal(2), 0.7))
-    with pytest.warns(NotAParameter, match="^inner.number is a float"):
+    with pytest.warns(NotAParameter, match=r"^inner.number \(line \d+\) is a float"):
         gradcheck(layer, rng.standard_normal(2), rng=rng)
 
 

@@ -105,8 +105,8 @@ def test_two_mistakes_are_two_findings():
 
 
 def plant_source(source):
-    from mistakes.planting import _run
-    return _run(source, "two_mistakes", None)
+    from mistakes.planting import run
+    return run(source, "two_mistakes", None)
 
 
 def test_the_same_report_twice():

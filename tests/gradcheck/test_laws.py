@@ -7,7 +7,7 @@ import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck, protocol, randomize
 from numpy_attention.gradcheck.check import Check
-from numpy_attention.gradcheck.hidden import claims, masks_of
+from numpy_attention.gradcheck.hidden import at_mask, claims, masks_of
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.passes import differing, names_of
 from numpy_attention.module import Array, Module
@@ -408,6 +408,44 @@ def test_words_that_are_not_hidden(rng, kind):
     assert law.kind == "mask forward"
     assert "is the weight of a word that the mask hides" in message
     assert "output[0], output[1] changes with what the mask hides of input[1]" in message
+
+
+class Counting(Dot):
+    """The mean of all words in place of Σ: those that are hidden are counted."""
+
+    def forward(self, q, values, mask):
+        c, alpha, cache = super().forward(q, values, mask)
+        return c / mask.shape[1], alpha, cache
+
+    def backward(self, dc, dalpha, cache, grad):
+        return super().backward(dc / cache[-1].shape[1], dalpha, cache, grad)
+
+
+PADDED = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]], bool)
+
+
+def test_words_that_are_hidden_and_counted(rng):
+    law, message = one(rng, *asked(rng, Counting), PADDED)
+    assert law.kind == "mask forward"
+    assert "output[0] changes with one more hidden position at the end" in message
+    assert "neither read nor counted" in message
+
+
+@pytest.mark.parametrize("kind, mask", [(Dot, PADDED), (Counting, MASK),
+                                        (HiddenByTrue, ~PADDED), (Counting, PADDED | True)])
+def test_words_of_which_it_cannot_be_told_that_they_are_counted(rng, kind, mask):
+    """At the end alone one more can be hidden, and only where the mask is known to hide."""
+    assert gradcheck(*asked(rng, kind), mask, rng=rng).right
+
+
+def test_weights_of_several_heads_for_questions_that_are_hidden(rng):
+    array = np.arange(2 * 3 * 4 * 4.0).reshape(2, 3, 4, 4)
+    mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], bool)
+    seen = at_mask(array, mask)
+    assert seen.shape == (5, 3, 4)
+    np.testing.assert_array_equal(seen[3], array[1, :, 0])
+    np.testing.assert_array_equal(at_mask(array[:, 0], mask), array[:, 0][mask.nonzero()])
+    np.testing.assert_array_equal(at_mask(array[:, :, :, :3], mask), array[:, :, :, :3])
 
 
 def test_the_line_where_the_mask_is_missing(rng):

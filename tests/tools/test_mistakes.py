@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 import traceback
+from collections import Counter
 from pathlib import Path
 
 import laws
 import numpy as np
 import pytest
 from mistakes import exam, planting
+from mistakes.fresh import FRESH
 from mistakes.kept_out import KEPT_OUT
 from mistakes.known import KNOWN
 from mistakes.planting import FILES, KINDS, Mistake, plant, right
@@ -18,7 +20,8 @@ from mistakes.planting import FILES, KINDS, Mistake, plant, right
 from numpy_attention.checks.case import Case
 from numpy_attention.gradcheck import gradcheck
 
-MISTAKES = KNOWN + KEPT_OUT
+MISTAKES = KNOWN + KEPT_OUT + FRESH
+FRESH_FILES = {"coverage", "transformer", "local", "bidirectional", "model"}
 EXAM = Path(exam.__file__)
 
 # {file: (number of an input, places in it, outputs that do not depend on these places)}
@@ -29,6 +32,11 @@ PADDING = {
     "dot": (1, np.s_[0, 4:], np.s_[:]),
     "scaled_dot": (0, np.s_[1, 3:], np.s_[:, :3]),
     "decoder": (0, np.s_[1, 2:], np.s_[:]),
+    "coverage": (1, np.s_[1, 3:], np.s_[:]),
+    "transformer": (0, np.s_[1, 3:], np.s_[:, :3]),
+    "local": (1, np.s_[1, 4:], np.s_[:]),
+    "bidirectional": (0, np.s_[3:, 1], np.s_[:]),
+    "model": (3, np.s_[2:, 1], np.s_[...]),
 }
 LATER = {
     "gru": (0, np.s_[2:], np.s_[:2]),
@@ -38,6 +46,10 @@ LATER = {
     "scaled_dot": (0, np.s_[:, 2:], np.s_[:, :2]),
     "key_value": (0, np.s_[2:], np.s_[:2]),
     "decoder": (1, np.s_[2:], np.s_[:2]),
+    "coverage": (0, np.s_[2:], np.s_[:2]),
+    "transformer": (0, np.s_[:, 2:], np.s_[:, :2]),
+    "local": (0, np.s_[:, 2:], np.s_[:, :2]),
+    "bidirectional": (0, np.s_[2:], np.s_[:2, :, :4]),
 }
 
 
@@ -129,10 +141,16 @@ def test_every_mistake_has_a_name_of_its_own_a_file_and_known_kinds():
         assert mistake.kinds and set(mistake.kinds) <= set(KINDS), mistake.name
 
 
-def test_both_halves_are_of_every_file_and_no_kind_is_without_a_mistake():
+def test_both_halves_are_of_every_file_that_is_not_fresh_and_no_kind_is_without_a_mistake():
     for half in (KNOWN, KEPT_OUT):
-        assert {mistake.file for mistake in half} == set(FILES)
+        assert {mistake.file for mistake in half} == set(FILES) - FRESH_FILES
     assert {kind for mistake in MISTAKES for kind in mistake.kinds} == set(KINDS)
+
+
+def test_the_fresh_mistakes_are_of_files_that_neither_half_has_many_of_each():
+    number = Counter(mistake.file for mistake in FRESH)
+    assert set(number) == FRESH_FILES <= set(FILES)
+    assert min(number.values()) >= 14
 
 
 def test_every_mistake_stands_once_in_its_file_and_has_right_lines():
@@ -267,21 +285,24 @@ def test_a_table_of_counts():
 
 
 def test_the_script_prints_the_chosen_files(monkeypatch, capsys):
+    new = Mistake("gru: new", SIGN.old, "dz = dnew * h", ("missing term",))
     answers = {SIGN: exam.Answer(True, tuple(SIGN.lines()), "sign", seconds=1.0),
-               LOST: exam.Answer(False, seconds=3.0)}
+               LOST: exam.Answer(False, seconds=3.0), new: exam.Answer(True, seconds=4.0)}
     other = Mistake("lstm: other", "", "", ("axis",))
     monkeypatch.setattr(exam, "KNOWN", (SIGN, other))
     monkeypatch.setattr(exam, "KEPT_OUT", (LOST,))
+    monkeypatch.setattr(exam, "FRESH", (new,))
     monkeypatch.setattr(exam, "judge", answers.__getitem__)
     exam.main(["gru"])
     out = capsys.readouterr().out
     assert out.splitlines()[0].split() == "gru: sign sign caught right right sign".split()
     assert out.splitlines()[1].split() == "gru: lost missing term passes none none".split()
-    assert "kept out" in out and "lstm" not in out
-    assert out.endswith("seconds: median 3.0, longest 3.0\n")
+    assert out.splitlines()[2].split() == "gru: new missing term caught none none".split()
+    assert "kept out" in out and "fresh" in out and "lstm" not in out
+    assert out.endswith("seconds: median 3.0, longest 4.0\n")
     exam.main(["--known", "gru"])
     out = capsys.readouterr().out
-    assert "kept out" not in out and "gru: lost" not in out
+    assert "kept out" not in out and "gru: lost" not in out and "gru: new" not in out
     exam.main(["--markdown", "gru"])
     assert "| gru: sign | sign | yes | right | right | sign |" in capsys.readouterr().out
     exam.main(["--counts", "gru"])

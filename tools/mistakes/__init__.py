@@ -3,6 +3,7 @@
     right/          mechanisms as a learner writes them, each correct, with a case(rng)
     known.py        mistakes in them by which a tool that diagnoses may be tuned
     kept_out.py     mistakes by which it is judged
+    fresh.py        mistakes in further mechanisms, written without the tool
     planting.py     Mistake, and plant(mistake) → module
-    today.py        what the gradient check says of each
+    exam.py         what the gradient check says first of each
 """

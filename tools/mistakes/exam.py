@@ -6,13 +6,14 @@
 
 A line is right where it is one that the mistake changed, or beside the gap where one was taken
 out, or where the report says of which line of the forward nothing comes back. A kind is right where
-it is one that the mistake goes by in known.py and kept_out.py.
+it is one that the mistake goes by in known.py, kept_out.py and fresh.py.
 """
 
 import argparse
 import re
 import sys
 import time
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from mistakes.fresh import FRESH  # noqa: E402
 from mistakes.kept_out import KEPT_OUT  # noqa: E402
 from mistakes.known import KNOWN  # noqa: E402
 from mistakes.planting import FILES, plant  # noqa: E402
 
 from numpy_attention.gradcheck import GradientError, gradcheck  # noqa: E402
+from numpy_attention.gradcheck.faults import NotAParameter  # noqa: E402
+
+# {file: the axis of time} of what reads its own past, as who writes it would tell the check
+CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
 
 
 @dataclass
@@ -55,15 +61,18 @@ def judge(mistake):
     start = time.perf_counter()
     try:
         target, inputs, forward, backward = plant(mistake).case(np.random.default_rng(0))
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", NotAParameter)
             gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
-                      backward=backward)
+                      backward=backward, causal=CAUSAL.get(mistake.file))
     except GradientError as error:
         answer = said(error)
     except Exception as error:                  # whatever a learner's code may come to
-        answer = Answer(True, numbers(str(error)), "", f"{type(error).__name__}: {error}")
+        kind = "not a parameter" if "a parameter must be" in str(error) else ""
+        answer = Answer(True, numbers(str(error)), kind, f"{type(error).__name__}: {error}")
     else:
-        answer = Answer(False)
+        text = "".join(str(one.message) for one in warned if one.category is NotAParameter)
+        answer = Answer(bool(text), numbers(text), "not a parameter" if text else "", text)
     answer.seconds = time.perf_counter() - start
     return answer
 
@@ -134,7 +143,9 @@ def main(arguments=None):
     for file in options.files:
         if file not in FILES:
             parser.error(f"no file {file!r}: expected {', '.join(FILES)}")
-    halves = {"known": KNOWN} if options.known else {"known": KNOWN, "kept out": KEPT_OUT}
+    halves = {"known": KNOWN}
+    if not options.known:
+        halves |= {"kept out": KEPT_OUT, "fresh": FRESH}
     chosen = [(half, mistake) for half, mistakes in halves.items() for mistake in mistakes
               if not options.files or mistake.file in options.files]
     judged = []

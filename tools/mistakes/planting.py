@@ -84,17 +84,10 @@ class Mistake:
 
     def lines(self):
         """The numbers, from 1, of the lines that are right answers in the changed file."""
-        right = self.right_source.splitlines()
-        wrong = self.source.splitlines()
-        same = difflib.SequenceMatcher(None, right, wrong, autojunk=False).get_matching_blocks()
-        found = set(range(1, len(wrong) + 1))
-        for block in same:
-            found.difference_update(range(block.b + 1, block.b + block.size + 1))
-        for block, after in zip(same, same[1:-1]):
-            if block.b + block.size == after.b:
-                found.update((after.b, after.b + 1))
+        wrong = self.source
         texts = (*self.line, self.missing_of) if self.missing_of else self.line
-        return found.union(self._line_with(text, wrong) for text in texts)
+        return changed_lines(self.right_source, wrong).union(
+            self._line_with(text, wrong.splitlines()) for text in texts)
 
     def _line_with(self, text, lines):
         found = [number for number, line in enumerate(lines, 1) if text in line]
@@ -104,20 +97,34 @@ class Mistake:
         return found[0]
 
 
+def changed_lines(right, wrong):
+    """The numbers, from 1, of the lines of `wrong` that differ; those beside a gap."""
+    right, wrong = right.splitlines(), wrong.splitlines()
+    same = difflib.SequenceMatcher(None, right, wrong, autojunk=False).get_matching_blocks()
+    found = set(range(1, len(wrong) + 1))
+    for block in same:
+        found.difference_update(range(block.b + 1, block.b + block.size + 1))
+    for block, after in zip(same, same[1:-1]):
+        if block.b + block.size == after.b:
+            found.update((after.b, after.b + 1))
+    return found
+
+
 def plant(mistake, folder=None):
     """→ the module with the mistake, run from a file of its own in a folder, a temporary one.
 
     So tracebacks show its lines and `inspect.getsource` finds them.
     """
-    return _run(mistake.source, _slug(mistake.name), folder)
+    return run(mistake.source, _slug(mistake.name), folder)
 
 
 def right(file, folder=None):
     """→ the module of a right file, copied and run in the same way."""
-    return _run((RIGHT / f"{file}.py").read_text(encoding="utf-8"), f"right_{file}", folder)
+    return run((RIGHT / f"{file}.py").read_text(encoding="utf-8"), f"right_{file}", folder)
 
 
-def _run(source, name, folder):
+def run(source, name, folder=None):
+    """→ the module of a text, run from a file of its own in a folder, a temporary one."""
     path = Path(folder or _temporary()) / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     module = ModuleType(name)

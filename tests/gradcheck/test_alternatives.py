@@ -1,0 +1,176 @@
+"""What is offered instead of a statement or an expression, by kind of mistake."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import numpy_attention
+from numpy_attention.gradcheck.alternatives import Written, fits, lies_over, part_of
+from numpy_attention.gradcheck.edits import Editing
+from numpy_attention.gradcheck.forward_edits import EditingForward
+from numpy_attention.gradcheck.repairs import KINDS
+from numpy_attention.gradcheck.rewriting import Rewritten
+
+
+def given(dys, dstate, other, out):
+    return out
+
+
+def plain(self, dys, dstate, x, z, mask, memory, step, steps, grad):
+    dh = np.zeros_like(dstate)
+    dz = dys * x * x
+    dmemory = dys + memory
+    dmemory = dmemory + dz
+    dk, dv = given(dz, 0, x, dys)
+    db, dc = dz, dmemory
+    given(dz, dh, x, dys)
+    for dy, one in zip(dys, steps):
+        dh = given(dy, one, x, dz.copy())
+        grad.W += dh * x
+    dw = (dz * x) - np.where(mask, dz, 0)
+    dw[mask] = 0
+    dw[:, 0] += dz[:, -1]
+    dz += (dw + dh)[:, None]
+    dq = dz.mean(1)
+    dp = np.hstack([dz, dw])
+    dx = np.stack(dp)
+    db = dys[::-1]
+    dc = (dw + dh) * z
+    dc = dh + dw * z
+    dc = dw * z + dh
+    da = step["c"] * mask[:, None]
+    da, dx = (dz * x for dz in (dz, dw))
+    return dx, (dz, dh), db, (dq, dc, da)
+
+
+FULL = (2, 3)
+NAMES = {name: {FULL} for name in ("dys", "dstate", "x", "dh", "dz", "dw", "memory", "dmemory",
+                                   "dk", "self.W", "dx", "dc", "do")}
+NAMES |= {"z": {(3,)}, "self.U": {(4, 3)}, "self.V": {(3, 3)}}
+
+
+@pytest.fixture(scope="module")
+def offered():
+    edits = []
+    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {"mask": {FULL}},
+                                                   Written([one], [given])))
+    return {(edit.kind, edit.old, edit.new) for edit in edits}
+
+
+@pytest.mark.parametrize("kind, old, new", [
+    # statements
+    ("assigned", "dmemory = dmemory + dz", "dmemory += dz"),
+    ("exchanged", "db, dc = (dz, dmemory)", "db, dc = (dmemory, dz)"),
+    ("exchanged", "dk, dv = given(dz, 0, x, dys)", "dv, dk = given(dz, 0, x, dys)"),
+    ("missing term", "given(dz, dh, x, dys)", "dx += given(dz, dh, x, dys)"),
+    ("double", "grad.W += dh * x", "grad.W += dh * x"),
+    ("axis", "dw[:, 0] += dz[:, -1]", "dw[:, -1] += dz[:, -1]"),
+    ("axis", "dz += (dw + dh)[:, None]", "dz[:, 0] += dw + dh"),
+    ("mask backward", "dw[mask] = 0", "dw[~mask] = 0"),
+    # what is handed over
+    ("output ignored", "np.zeros_like(dstate)", "dstate.copy()"),
+    ("missing term", "np.zeros_like(dstate)", "dys.copy()"),
+    ("missing term", "given(dz, 0, x, dys)", "given(dz, dh, x, dys)"),
+    ("missing term", "given(dz, dh, x, dys)", "given(dz + dw, dh, x, dys)"),
+    ("assigned", "dz.copy()", "dz"),
+    # order
+    ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps[::-1])"),
+    ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps)"),
+    ("wrong step", "np.stack(dp)", "np.stack(dp[::-1])"),
+    ("wrong step", "dys[::-1]", "dys"),
+    ("exchanged", "np.hstack([dz, dw])", "np.hstack([dw, dz])"),
+    ("exchanged", "(dz, dh)", "(dh, dz)"),
+    ("wrong variable", "(dz * x for dz in (dz, dw))", "(dh * x for dz in (dh, dw))"),
+    # expressions
+    ("wrong variable", "dys * x * x", "dys * memory * memory"),
+    ("wrong variable", "x", "step['c']"),
+    ("wrong variable", "x", "memory"),
+    ("derivative", "x", "np.exp(x)"),
+    ("jacobian", "dz.mean(1)", "(x * dz).sum(1)"),
+    ("jacobian", "dz * x", "(dz * x).sum(1, keepdims=True)"),
+    ("jacobian", "dz * x - np.where(mask, dz, 0)",
+     "dz * x - np.where(mask, dz, 0) - (dz * x - np.where(mask, dz, 0)).mean(1, keepdims=True)"),
+    ("axis", "dz[:, -1]", "dz.sum(1)"),
+    ("factor", "dys * x * x", "dys * x * x * z"),
+    ("factor", "dys * x * x", "dys * x * x / z"),
+    ("missing term", "dys * x * x", "dys * x * x + do @ self.V.T"),
+    ("mask backward", "np.where(mask, dz, 0)", "np.where(~mask, dz, 0)"),
+    ("mask backward", "step['c'] * mask[:, None]", "step['c'] * ~mask[:, None]"),
+    ("double", "dh + dw * z", "dh"), ("double", "dw * z + dh", "dh"),
+    ("extra term", "dh + dw * z", "dw * z"),
+    ("extra term", "dys + memory", "dys"),
+])
+def test_what_is_offered(offered, kind, old, new):
+    assert (kind, old, new) in offered
+
+
+@pytest.mark.parametrize("kind, old, new", [
+    ("missing term", "given(dz, 0, x, dys)", "given(dz, 0, x + dw, dys)"),      # x is no gradient
+    ("missing term", "dys * x * x", "dys * x * x + do @ self.U.T"),             # of other sizes
+    ("factor", "dys * x * x", "dys * x * x * memory"),                          # of as many axes
+    ("jacobian", "dz.mean(1)", "(z * dz).sum(1)"),                              # of other sizes
+    ("derivative", "dz", "np.exp(dz)"),
+])
+def test_what_is_not_offered(offered, kind, old, new):
+    assert (kind, old, new) not in offered
+
+
+def test_every_kind_that_is_offered_has_its_place(offered):
+    assert {kind for kind, _, _ in offered} <= {*KINDS, "nudge"}
+
+
+def test_what_a_function_at_hand_returns_is_exchanged_there_alone():
+    edits = []
+    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {},
+                                                   Written([one, given])))
+    assert not any(edit.new.startswith("dv, dk") for edit in edits)
+
+
+@pytest.mark.parametrize("index, part", [
+    ("t", (3, 4)), ("0", (3, 4)), (":, 0", (2, 4)), (":, :, 1", (2, 3)), ("1:", None),
+    ("0, 1, 2, 3", None),
+])
+def test_the_shape_of_a_part(index, part):
+    assert part_of((2, 3, 4), ast.parse(f"x[{index}]", mode="eval").body.slice) == part
+
+
+def test_what_lies_over_an_array():
+    assert lies_over((3,), (2, 3)) and not lies_over((2,), (2, 3))
+    assert not lies_over((2, 3), (2, 3)) and not lies_over((), (2, 3))
+    assert not lies_over((4, 3), (1, 2, 3))
+    assert fits((2,), "[:, None]", (2, 3)) and not fits((2,), "", (2, 3))
+    assert not fits((2,), "[:, :, None]", (2, 3)) and not fits((3, 2), "[t]", (1,))
+
+
+# ---- of whatever is written ---------------------------------------------------------------------
+
+
+def functions_of(module):
+    parts = [module, *(one for one in vars(module).values() if inspect.isclass(one))]
+    return [one for part in parts for one in vars(part).values()
+            if inspect.isfunction(one) and one.__module__ == module.__name__]
+
+
+@pytest.mark.parametrize("kind", [Editing, EditingForward])
+@pytest.mark.parametrize("room", ["attention", "cells", "decoding", "layers", "models"])
+def test_every_function_of_the_package_can_be_edited(room, kind):
+    """Whatever their statements are, their code with all edits compiles, and gives each a place."""
+    rewritten = []
+    for info in pkgutil.iter_modules([str(Path(numpy_attention.__file__).parent / room)]):
+        module = importlib.import_module(f"numpy_attention.{room}.{info.name}")
+        for function in functions_of(module)[:6]:
+            names = {name: {FULL} for name in function.__code__.co_varnames}
+            edits = []
+
+            def editing(one, places):
+                return kind(one, places, edits, names, {"mask": {(2,)}}, Written([one]))
+
+            made = Rewritten([function], editing)
+            rewritten += [] if made.declined else [function]
+            assert made.declined or all(edit.place.line for edit in edits)
+    assert len(rewritten) > 5

@@ -1,0 +1,184 @@
+"""A gradient that is wrong because the forward is: its line, and what kind of mistake it is."""
+
+import numpy as np
+import pytest
+
+from mistakes import exam
+from mistakes.kept_out import KEPT_OUT
+from mistakes.known import KNOWN
+
+from numpy_attention.gradcheck import gradcheck
+from numpy_attention.gradcheck.alternatives import Written
+from numpy_attention.gradcheck.check import Check
+from numpy_attention.gradcheck.forward_edits import EditingForward, ForwardRepairs, norm
+from numpy_attention.gradcheck.rewriting import Rewritten
+
+
+def softmax(e):
+    p = np.exp(e - e.max(1, keepdims=True))
+    return p / p.sum(1, keepdims=True)
+
+
+def backward(dc, cache, _):
+    x, e, p = cache
+    dp = dc[:, None] * x
+    de = p * (dp - (p * dp).sum(1, keepdims=True))
+    return 2 * e * de + p * dc[:, None]
+
+
+def right(x):
+    e = x
+    p = softmax(e**2)
+    return (p * x).sum(1), (x, e, p)
+
+
+def wrong_axis(x):
+    e = x
+    q = np.exp(e**2)
+    p = q / q.sum(0, keepdims=True)
+    return (p * x).sum(1), (x, e, p)
+
+
+def test_right_passes_are_right():
+    x = np.random.default_rng(0).standard_normal((3, 4))
+    gradcheck(None, x, rng=np.random.default_rng(1), forward=right, backward=backward)
+
+
+@pytest.mark.parametrize("name, words", [
+    ("gru: mask forgotten in the forward", "the backward is right for a forward that is changed"),
+    ("dot: masked scores of 0", "the backward is right for a forward that is changed"),
+    ("key_value: value of the next step", "the wrong step or index: `v[past.start + 1:t + 1]`"),
+    ("key_value: a step reads itself", "right when it is changed in this line"),
+    ("scaled_dot: queries masked for keys", "the outputs are not finite, so no difference"),
+    ("scaled_dot: np.dot in three dimensions", "another product: `np.dot("),
+    ("scaled_dot: every key is visible", "it reads the future"),
+    ("scaled_dot: one key too many is visible", "np.tril(np.ones((T, T), bool), 1)"),
+])
+def test_the_line_of_a_forward_is_named(name, words):
+    mistake = next(one for one in KNOWN + KEPT_OUT if one.name == name)
+    answer = exam.judge(mistake)
+    assert answer.line_of(mistake) == answer.kind_of(mistake) == "right", answer.message
+    assert words in answer.message
+    assert len(answer.message.splitlines()) < 15
+
+
+# ---- what is offered ----------------------------------------------------------------------------
+
+
+def offered_for(function, names, masks):
+    edits = []
+    Rewritten([function], lambda one, places: EditingForward(one, places, edits, names, masks,
+                                                             Written([one])))
+    return {(edit.kind, edit.old, edit.new) for edit in edits}
+
+
+def plain(x, h, mask, out):
+    e = x + h
+    e[~mask] = -1e9
+    seen = np.ones((3, 4), bool)
+    p = np.where(mask, e, 0)
+    h *= p
+    y = np.tanh(p, out=out)
+    steps = []
+    steps.append(y)
+    z = e[:, 0] * mask[:, 0]
+    return y.sum(1), dict(p=p, z=z, seen=seen)
+
+
+NAMES = {name: {(3, 4)} for name in ("x", "h", "e", "p", "y")}
+
+
+@pytest.fixture(scope="module")
+def offered():
+    return offered_for(plain, NAMES, {"mask": {(3, 4)}})
+
+
+@pytest.mark.parametrize("one", [
+    ("mask forward", "x + h", "np.where(mask, x + h, -np.inf)"),
+    ("mask forward", "x + h", "np.where(mask, x + h, h)"),
+    ("mask forward", "x + h", "mask * (x + h)"),
+    ("mask forward", "e[~mask] = -1000000000.0", "e[~mask] = -np.inf"),
+    ("mask forward", "e[~mask] = -1000000000.0", "e[mask] = -1000000000.0"),
+    ("mask forward", "np.where(mask, e, 0)", "np.where(mask, e, -np.inf)"),
+    ("mask forward", "np.where(mask, e, 0)", "np.where(mask, e, h)"),
+    ("mask forward", "np.where(mask, e, 0)", "np.where(~mask, e, 0)"),
+    ("mask forward", "np.ones((3, 4), bool)", "np.tril(np.ones((3, 4), bool))"),
+    ("mask forward", "mask[:, 0]", "mask[:, None]"),
+    ("buffer", "h *= p", "h = h * p"),
+    ("buffer", "np.tanh(p, out=out)", "np.tanh(p)"),
+    ("sign", "x + h", "x - h"),
+    ("axis", "y.sum(1)", "y.sum(0)"),
+    ("cache", "p", "e"),
+])
+def test_a_forward_is_offered(offered, one):
+    assert one in offered
+
+
+@pytest.mark.parametrize("one", [
+    ("extra term", "x + h", "x"),                   # then a backward that forgets h were right
+    ("factor", "e[:, 0] * mask[:, 0]", "e[:, 0]"),
+    ("axis", "y.sum(1)", "y"),
+    ("mask forward", "np.where(mask, e, 0)", "e"),
+    ("mask forward", "np.where(mask, e, 0)", "np.where(mask, e, e)"),
+    ("exchanged", "steps.append(y)", "steps.insert(0, y)"),
+    ("mask forward", "-1000000000.0", "np.where(mask, -1000000000.0, -np.inf)"),
+])
+def test_a_forward_is_not_offered(offered, one):
+    assert one not in offered
+
+
+def test_every_kind_has_its_place(offered):
+    assert {kind for kind, _, _ in offered} <= {*ForwardRepairs.kinds, "nudge"}
+
+
+# ---- tried --------------------------------------------------------------------------------------
+
+
+def repairs_of(forward, laws=()):
+    x = np.random.default_rng(0).standard_normal((3, 4))
+    check = Check(None, [x], forward, backward, "softmax")
+    check.draw(np.random.default_rng(1))
+    return ForwardRepairs(check, [forward], laws)
+
+
+def test_an_edit_is_right_where_the_backward_agrees_with_it():
+    repairs = repairs_of(wrong_axis)
+    good = [k for k, edit in enumerate(repairs.edits) if edit.new == "q.sum(1, keepdims=True)"]
+    assert repairs.tried(good[0]) == (True, True)
+    assert repairs.tried(-1) == (False, False)
+
+
+def test_an_edit_must_keep_the_laws_that_were_broken():
+    repairs = repairs_of(wrong_axis, [lambda check: ["broken"]])
+    good = [k for k, edit in enumerate(repairs.edits) if edit.new == "q.sum(1, keepdims=True)"]
+    assert repairs.tried(good[0]) == (True, False)
+    assert repairs.best(repairs.kinds, np.inf) is repairs.edits[good[0]]
+
+
+def test_no_edit_is_tried_when_the_time_is_over_and_only_of_the_kinds():
+    repairs = repairs_of(wrong_axis)
+    assert repairs.best(repairs.kinds, -np.inf) is None
+    assert repairs.best(("shape",), np.inf) is None
+    assert repairs.best(("axis",), np.inf).kind == "axis"
+
+
+def test_an_edit_that_leaves_no_gradient_is_none():
+    """Of a constant, every gradient of 0 is right."""
+    repairs = repairs_of(right)
+    repairs.size *= 1000
+    assert not repairs.tried(-1)[0]
+    repairs.size /= 1000
+    assert repairs.tried(-1) == (True, True)
+
+
+def test_inputs_are_as_before():
+    repairs = repairs_of(wrong_axis)
+    before = {name: array.copy() for name, array in repairs.variables.items()}
+    for k in range(len(repairs.edits)):
+        repairs.tried(k)
+    for name, array in before.items():
+        np.testing.assert_array_equal(repairs.variables[name], array)
+
+
+def test_directions_have_length_1():
+    assert all(np.isclose(norm(one), 1) for one in repairs_of(right).directions)

@@ -1,0 +1,143 @@
+"""The plain forms of the lessons, each as a file of its own with the cases that check it.
+
+A case is what `gradcheck` takes: target, inputs, forward, backward. The sizes all differ.
+"""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "lessons"
+
+# the two passes of a lesson's whole translator: its backward adds to a twin, whatever dL is
+TRANSLATORS = '''
+def both(source, target, model):
+    def loss():
+        L, cache = forward(source, target, model)
+        return np.array(L), cache
+
+    def back(dL, cache, grad):
+        backward(cache, model, one := model.zeros_like())
+        grad.vector[...] += dL * one.vector
+        return ()
+    return model, (), loss, back
+'''
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """names: of the functions and classes that are taken from it; cases: a text that defines
+    cases(rng), which yields them."""
+
+    file: str
+    names: tuple[str, ...]
+    cases: str
+
+    @property
+    def source(self):
+        """Its plain form and the cases, with the imports that they need."""
+        text = (FOLDER / f"{self.file}.py").read_text(encoding="utf-8")
+        body = ast.parse(text).body
+        taken = [node for node in body if getattr(node, "name", None) in self.names]
+        cases = ast.parse(self.cases).body
+        used = {one.id for node in taken + cases for one in ast.walk(node)
+                if isinstance(one, ast.Name)}
+        imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))
+                   and used & {one.asname or one.name for one in node.names}]
+        return "\n".join(map(ast.unparse, imports + taken + cases))
+
+
+LESSONS = [
+    Lesson("01_gradients_by_hand", ("Bigram", "onehot"), '''
+def cases(rng):
+    model = randomize(Bigram(np.empty((5, 3)), np.empty((5, 3)), np.empty(5)), rng)
+    yield model, rng.integers(5, size=(2, 7)), model.forward, model.backward
+'''),
+    Lesson("02_recurrent_network", ("PlainRNN",), '''
+def cases(rng):
+    cell = randomize(PlainRNN(np.empty((2, 5)), np.empty((5, 5)), np.empty(5)), rng)
+    xs, first = rng.standard_normal((6, 3, 2)), rng.standard_normal((3, 5))
+    yield cell, (xs, first), cell.forward, cell.backward
+'''),
+    Lesson("03_lstm", ("PlainLSTM", "sigmoid"), '''
+def cases(rng):
+    cell = randomize(PlainLSTM(np.empty((2, 20)), np.empty((5, 20)), np.empty(20)), rng)
+    xs, state = rng.standard_normal((4, 3, 2)), tuple(rng.standard_normal((2, 3, 5)))
+    yield cell, (xs, state), cell.forward, cell.backward
+'''),
+    Lesson("04_gru", ("PlainGRU", "sigmoid"), '''
+def cases(rng):
+    xs, first = rng.standard_normal((4, 3, 2)), rng.standard_normal((3, 5))
+    mask = np.arange(4)[:, None] < np.array([4, 2, 3])
+    for reset, b_n in (("after", np.empty(5)), ("before", None)):
+        for update in ("old", "new"):
+            cell = PlainGRU(np.empty((2, 15)), np.empty((5, 15)), np.empty(15), b_n, reset, update)
+            yield randomize(cell, rng), (xs, first, mask), cell.forward, cell.backward
+'''),
+    Lesson("05_attentive_language_model", ("PlainReader",), '''
+def cases(rng):
+    h, mask = rng.standard_normal((6, 3, 4)), np.arange(6)[:, None] < np.array([6, 3, 5])
+    shapes = (4, 5), (4, 5), (5,), (4, 7), (4, 7), (7,)
+    W_s, W_q, *rest = (rng.standard_normal(shape) for shape in shapes)
+    for query in (W_q, None):
+        reader = PlainReader(W_s, query, *rest)
+        yield reader, (h, mask), reader.forward, reader.backward
+'''),
+    Lesson("06_key_value_predict", ("PlainReader", "PlainNGram"), '''
+def cases(rng):
+    shapes = (4, 4), (4, 4), (4,), (4, 5), (4, 5)
+    readers = [PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
+               for roles in (1, 2, 3)]
+    for one, size in zip([*readers, PlainNGram(rng.standard_normal((12, 5)))], (4, 8, 12, 12)):
+        yield one, (rng.standard_normal((9, size)),), one.forward, one.backward
+'''),
+    Lesson("07_encoder_decoder", ("sigmoid", "gru", "forward", "gru_backward", "backward"),
+           TRANSLATORS + '''
+def cases(rng):
+    model = EncoderDecoder.create(
+        rng, 8, 9, embedding=3, hidden=4, maxout=2, dtype=np.float64, readout="current",
+        reset="after", update="old", init="modern")
+    yield both([4, 6, 5, 6, EOS], [5, 8, 7, 5, 4, EOS], randomize(model, rng, 0.8))
+'''),
+    Lesson("08_additive_attention", ("PlainAttention",), '''
+def cases(rng):
+    attention = PlainAttention(*(rng.standard_normal(shape) for shape in ((3, 6), (4, 6), (6,))))
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
+    inputs = rng.standard_normal((7, 2, 3)), rng.standard_normal((2, 5, 4))
+    yield attention, inputs, *protocol(attention, mask)
+'''),
+    Lesson("09_luong_attention", (
+        "softmax", "score", "score_backward", "look", "look_backward", "forward", "backward",
+        "cell_backward"), TRANSLATORS + '''
+def cases(rng):
+    for score, window, feeding in (
+            ("dot", "global", True), ("general", "global", False), ("concat", "global", True),
+            ("location", "global", True), ("dot", "local-m", True), ("general", "local-p", True)):
+        model = LuongTranslator.create(
+            rng, 8, 9, embedding=3, hidden=4, layers=1, cell="rnn", width=2, attention=score,
+            window=window, input_feeding=feeding, alignment=5, dtype=np.float64)
+        yield both([4, 6, 5, 6, 7, EOS], [5, 8, 7, 5, 4, 6, EOS], randomize(model, rng, 0.7))
+'''),
+    Lesson("10_scaled_dot_product", (
+        "softmax", "attention", "attention_backward", "PlainMultiHead"), '''
+def cases(rng):
+    visible = rng.random((2, 4, 5)) < 0.7
+    visible[:, :, 0] = True
+    q, k, v = (rng.standard_normal(shape) for shape in ((2, 4, 6), (2, 5, 6), (2, 5, 7)))
+    yield (None, (q, k, v), lambda q, k, v: attention(q, k, v, visible, 6**-0.5),
+           lambda dy, dweights, cache, grad: attention_backward(dy, dweights, cache))
+    shapes = (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
+    layer = PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
+    yield (layer, (rng.standard_normal((2, 4, 3)), v), lambda X, M: layer.forward(X, M, visible),
+           layer.backward)
+'''),
+    Lesson("12_transformer", ("PlainNorm", "PlainBlock"), '''
+def cases(rng):
+    x = rng.standard_normal((2, 5, 4))
+    for pre_norm in (False, True):
+        norm = PlainNorm(*rng.standard_normal((2, 4)))
+        f = randomize(FeedForward.create(rng, 4, 6, dtype=np.float64), rng)
+        block = PlainBlock(norm, f, pre_norm)
+        yield block, (x,), block.forward, block.backward
+'''),
+]
