@@ -28,17 +28,20 @@ CUTS = {
 class Written:
     """What stands in some functions, and others: slices; names of indices; entries: step["c"].
 
-    names: of the functions.
+    names: of the functions. is_softmax: whether there is what may be one.
     """
 
     def __init__(self, functions, others=()):
         self.names = {one.__name__ for one in functions}
+        self.is_softmax = False
         slices, indices, entries = {}, {}, {}
         for function in [*functions, *others]:
             try:
                 tree = tree_of(function)
             except Declined:
                 continue
+            text = ast.unparse(tree)
+            self.is_softmax |= "softmax" in text or "exp(" in text and "max(" in text
             for one in ast.walk(tree):
                 if isinstance(one, ast.Subscript):
                     slices[ast.dump(one.slice)] = one.slice
@@ -273,6 +276,8 @@ class Alternatives(Rewriter):
             yield from self.of_name(node, path_of(node))
         if isinstance(node, ast.Attribute) and node.attr == "T":
             yield "transpose", node.value
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            yield from (("factor", parsed(f"{name}.shape")) for name in self.names)
         if isinstance(node, ast.Subscript):
             yield from self.of_subscript(node)
         if isinstance(node, ast.Call):

@@ -195,8 +195,7 @@ class Check:
             told(report, self)
         report.laws = [one for one in broken_laws(self)
                        if one.kind in ALONE or not report.is_explained]
-        if report.laws and not report.wrong:
-            told_of_forward(report, self)
+        told_of_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)
         return report

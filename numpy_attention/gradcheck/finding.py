@@ -90,7 +90,10 @@ def of_wrong(found, right, earlier, uses, values, flags):
     kinds = of_arrays(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):
         return kinds
-    used = next(filter(None, (through_uses(uses, one) for one in (found, *earlier))), [])
+    used, later = [], []
+    for one, after in zip((found, *earlier), (None, found, *earlier)):
+        later += [] if after is None else [after - one]
+        used = used or through_uses(uses, one, later)
     return used + ([] if used else local_derivative(found, right, values)) + kinds
 
 

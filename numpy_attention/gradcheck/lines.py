@@ -24,7 +24,8 @@ class Group:
     "unknown", where the forward has nothing of the same value; "given", by the caller. number: of
     the Place in the forward that it is, or should be, the gradient of. fits: for each execution,
     whether it is right; times: which time X was made then. other: the same, of another X that fits
-    better than the one of its name; renamed: whether that is the one that is meant.
+    better than the one of its name; renamed: whether that is the one that is meant. is_named:
+    whether the forward has an X of its name.
     """
 
     values: list[Value]
@@ -35,6 +36,7 @@ class Group:
     times: list[int] = field(default_factory=list)
     other: tuple | None = None
     renamed: bool = False
+    is_named: bool = False
 
     @property
     def begins(self):
@@ -99,6 +101,7 @@ class Comparison:
             group.fits = [True] * len(group.values)
             return
         own, others = self.candidates(group)
+        group.is_named = bool(own)
         for number in [*own, *others]:
             fits, times = self.fits(group, number)
             place = self.derivatives.places[number]
@@ -196,7 +199,7 @@ class Comparison:
 
     def is_innocent(self, group):
         """Whether what is wrong of a group is made of what is wrong, and something is right."""
-        judged = group.state in ("right", "wrong") and not group.renamed
+        judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))

@@ -1,7 +1,7 @@
 """What a gradient check says: which gradients are right, which are wrong, where and how."""
 
 import linecache
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -126,11 +126,14 @@ def told(report, check):
 
 
 def told_of_forward(report, check):
-    """A law of the forward is broken and no gradient wrong: the line, where it is not known."""
-    laws = [law for law in OF_FORWARD if judged(law, check)]
-    if any(one.place for one in report.laws) or not laws:
+    """The line of a law of the forward that is broken: of an edit that mends it, if there is one.
+    """
+    if report.laws and any(one.is_forward for one in report.findings):
+        report.laws = [replace(one, place=None) for one in report.laws]
+    if report.wrong or not report.laws or any(one.place for one in report.laws):
         return
-    finding = of_unlawful(check, laws)
+    laws = [law for law in OF_FORWARD if judged(law, check)]
+    finding = of_unlawful(check, laws) if laws else None
     if finding is not None:
         report.findings.append(finding)
         report.kinds.append(kinds_of(finding, None, (), {}, {}))

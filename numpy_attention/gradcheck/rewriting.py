@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FunctionType
 
 LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
+INNER = "__inner__"
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
 # what checks, copies and walks, and makes no number
@@ -115,6 +116,7 @@ def compiled(function, node):
     """The code of a changed tree, for the same names and closure. Declined: it does not fit."""
     free = function.__code__.co_freevars
     arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
+    name, node.name = node.name, INNER          # or what it reads by its own name were outer's
     outer = ast.FunctionDef("outer", arguments, [node], [])
     if sys.version_info >= (3, 12):
         outer.type_params = []
@@ -123,12 +125,12 @@ def compiled(function, node):
         code = compile(module, function.__code__.co_filename, "exec")
     except (SyntaxError, ValueError, RecursionError) as why:
         raise Declined(f"{function.__qualname__} cannot be compiled anew: {why}") from None
-    for name in ("outer", node.name):
-        code = next(one for one in code.co_consts if getattr(one, "co_name", None) == name)
+    for each in ("outer", INNER):
+        code = next(one for one in code.co_consts if getattr(one, "co_name", None) == each)
     if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (
             function.__code__.co_varnames[:function.__code__.co_argcount]):
         raise Declined(f"{function.__qualname__} cannot be compiled anew")
-    return code
+    return code.replace(co_name=name)
 
 
 def is_private(node):

@@ -63,8 +63,11 @@ class Uses:
         with self.derivatives.rewritten.told(listener):
             return self.derivatives.run()
 
-    def coefficients(self, value):
-        """→ (parts, how often each is in a value); None where it is no sum of them."""
+    def coefficients(self, value, later=()):
+        """→ (parts, how often each is in a value); None where it is no sum of them.
+
+        later: what was added to the value then; a part that one of these is has come once.
+        """
         if not isinstance(value, np.ndarray) or value.shape != self.shape:
             return None
         parts, found, directions = self.parts()
@@ -76,6 +79,9 @@ class Uses:
         size = max(np.abs(given).max(), np.abs(found).max())
         if not np.isfinite(given).all() or np.abs(rest).max() > CLOSE * size:
             return None
+        for one in later:
+            brought = np.array([np.sum(one * each) for each in directions])
+            often[np.abs(found - brought).max(1) <= CLOSE * size] = 1
         return parts, often
 
 
@@ -156,9 +162,12 @@ class MovingUse(Moving):
         return value
 
 
-def through_uses(uses, value):
-    """What a wrong gradient has of each use, as Kinds: missing, doubled, of the wrong sign."""
-    known = uses.coefficients(value)
+def through_uses(uses, value, later=()):
+    """What a wrong gradient has of each use, as Kinds: missing, doubled, of the wrong sign.
+
+    later: what was added to it afterwards.
+    """
+    known = uses.coefficients(value, later)
     if known is None:
         return []
     parts, often = known
