@@ -35,17 +35,18 @@ def masked_unread(check):
 def padding_uncounted(check):
     """One more hidden position at the end, of all that the mask lies over, changes nothing.
 
-    What is put there is 0: of a float, or an id. Where nothing can be read, anything may be.
+    What is put there is 0: of a float, or an id. Where nothing can be read, anything may be. Where
+    what is hidden comes last along both axes, nobody can tell which one is that of the positions.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # told already, or True hides
             continue
-        for axis in (0, 1):
-            wrong = counted(check, mask, axis) if is_padded(mask, axis) else []
-            if wrong:
-                return [Broken("mask forward", f"{listed(wrong)} changes with one more hidden "
-                               "position at the end"
-                               "\n  what the mask hides is neither read nor counted")]
+        axes = [axis for axis in (0, 1) if is_padded(mask, axis)]
+        wrong = counted(check, mask, axes[0]) if len(axes) == 1 else []
+        if wrong:
+            return [Broken("mask forward", f"{listed(wrong)} changes with one more hidden position "
+                           "at the end"
+                           "\n  what the mask hides is neither read nor counted")]
     return []
 
 
