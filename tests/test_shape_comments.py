@@ -23,6 +23,7 @@ from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
+from numpy_attention.gradcheck import rewriting
 from numpy_attention.kernels import softmax
 
 PACKAGE = Path(numpy_attention.__file__).parent
@@ -121,7 +122,9 @@ def derive(path, watch, folder):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_no_shape_that_a_lesson_derives_with_is_a_lie(path, tmp_path):
+def test_no_shape_that_a_lesson_derives_with_is_a_lie(path, tmp_path, monkeypatch):
+    # A lesson's gradient check changes functions as the file has them, not as they are watched.
+    monkeypatch.setattr(rewriting, "is_made_of", lambda code: True)
     watch = Watch()
     with watch.running():
         derive(path, watch, tmp_path)
