@@ -1,4 +1,4 @@
-"""Pictures: what attention looks at and how far back, how training went, BLEU by length.
+"""Pictures: what attention looks at and how far back, how training went, BLEU by length; diagrams.
 
 Every function draws into the Axes it is given, or into a new figure, and returns the Axes; `save`
 writes it to a file. Nothing needs a display. A new figure belongs to pyplot where pyplot is
@@ -11,13 +11,14 @@ from numpy_attention.plotting.bands import bands, excess_loss
 from numpy_attention.plotting.base import COLOURS, FALLBACK_FONTS, MARKERS, save
 from numpy_attention.plotting.costs import costs
 from numpy_attention.plotting.curves import bleu_by_length_plot, learning_curves
+from numpy_attention.plotting.diagram import Arrow, Box, diagram
 from numpy_attention.plotting.distance import attention_span, gradient_flow
 from numpy_attention.plotting.grid import heatmap_grid
 from numpy_attention.plotting.heatmap import attention_heatmap
 from numpy_attention.plotting.history import history_heatmap
 
 __all__ = [
-    "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span", "bands",
-    "bleu_by_length_plot", "costs", "excess_loss", "gradient_flow", "heatmap_grid",
-    "history_heatmap", "learning_curves", "save",
+    "Arrow", "Box", "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
+    "bands", "bleu_by_length_plot", "costs", "diagram", "excess_loss", "gradient_flow",
+    "heatmap_grid", "history_heatmap", "learning_curves", "save",
 ]

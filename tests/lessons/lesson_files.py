@@ -1,16 +1,53 @@
-"""The lessons as text, and as cells."""
+"""The lessons as text, as cells, and as what their derivations define."""
 
 import re
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 FILES = sorted(LESSONS.glob("[0-9][0-9]_*.py"))
 TEXTS = {file.name: file.read_text(encoding="utf-8") for file in FILES}
+MARKER = re.compile(r'# %%( \[markdown\])?(?: tags=\["(plain|training)"\])?')
+
+
+class Cell(NamedTuple):
+    is_text: bool
+    tag: str        # "plain": the whole plain form; "training": not for who imports; or ""
+    body: str
+
+
+def tagged(name):
+    """The Cells of a percent-cell script."""
+    parts = re.split(r"^(# %%.*)$", TEXTS[name], flags=re.MULTILINE)
+    assert parts[0] == "", "something stands before the first cell"
+    markers = [MARKER.fullmatch(marker) for marker in parts[1::2]]
+    assert all(markers), [marker for marker in parts[1::2] if not MARKER.fullmatch(marker)]
+    return [Cell(bool(marker[1]), marker[2] or "", body)
+            for marker, body in zip(markers, parts[2::2])]
 
 
 def cells(name):
     """[(whether it is text, body)] of a percent-cell script."""
-    parts = re.split(r"^(# %%.*)$", TEXTS[name], flags=re.MULTILINE)
-    assert parts[0] == "", "something stands before the first cell"
-    assert set(parts[1::2]) == {"# %%", "# %% [markdown]"}
-    return [(marker.endswith("[markdown]"), body) for marker, body in zip(parts[1::2], parts[2::2])]
+    return [(cell.is_text, cell.body) for cell in tagged(name)]
+
+
+def derivation(name, folder):
+    """What the code before the first cell of training, or before `## Check`, defines.
+
+    Its pictures go to the folder.
+    """
+    if str(LESSONS) not in sys.path:
+        sys.path.append(str(LESSONS))
+    import course
+    kept, course.OUTPUTS = course.OUTPUTS, folder
+    names = {"__file__": str(folder / name), "__name__": "lesson"}
+    try:
+        for cell in tagged(name):
+            if cell.tag == "training" or cell.is_text and "# ## Check\n" in cell.body:
+                return names
+            if not cell.is_text:
+                exec(compile(cell.body, name, "exec"), names)
+    finally:
+        course.OUTPUTS = kept
+    return names

@@ -4,7 +4,7 @@ import ast
 
 import numpy as np
 import pytest
-from lesson_files import TEXTS, cells
+from lesson_files import TEXTS, derivation
 
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.batching import pair_batch
@@ -14,24 +14,13 @@ from numpy_attention.gradcheck import randomize
 from numpy_attention.models.luong import LuongTranslator
 
 
-def derivation(name, folder):
-    """What the code before `## Check` defines; its pictures go to the folder."""
-    names = {"__file__": str(folder / name), "__name__": "lesson"}
-    for is_text, body in cells(name):
-        if is_text and "# ## Check\n" in body:
-            return names
-        if not is_text:
-            exec(compile(body, name, "exec"), names)
-    raise AssertionError("the lesson has no ## Check")
-
-
 @pytest.mark.parametrize("score, window", [
     ("dot", "local-p"),
     ("concat", "local-m"),
     ("location", "global"),
 ])
 def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path):
-    lesson = derivation("09_luong_attention.py", tmp_path)
+    lesson = derivation("07_luong_attention.py", tmp_path)
     source = [7, 4, 5, 5, 2]
     target = [6, 6, 4, 2]
     model = LuongTranslator.create(np.random.default_rng(3), 8, 7, embedding=2, hidden=3, layers=1,
@@ -51,7 +40,7 @@ def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path)
 
 
 def test_lesson_10_derives_what_the_attention_computes(tmp_path):
-    lesson = derivation("10_scaled_dot_product.py", tmp_path)
+    lesson = derivation("08_scaled_dot_product.py", tmp_path)
     rng = np.random.default_rng(5)
     package = randomize(MultiHeadAttention.create(rng, 3, 5, 8, 4, heads=4, dtype=np.float64), rng)
     plain = lesson["PlainMultiHead"](*[array for _, array in package.named_parameters()], 4)
@@ -72,11 +61,11 @@ def test_lesson_10_derives_what_the_attention_computes(tmp_path):
 
 def test_the_plain_beam_of_lesson_11_finds_what_the_library_finds_on_its_table():
     """The two definitions are taken out of the lesson and run without its training."""
-    lesson = ast.parse(TEXTS["11_decoding.py"])
+    lesson = ast.parse(TEXTS["10_decoding.py"])
     taken = [node for node in lesson.body if getattr(node, "name", "") in ("Table", "plain_beam")]
     assert len(taken) == 2
     space = {"np": np, "BOS": BOS, "EOS": EOS, "PAD": PAD}
-    exec(compile(ast.Module(taken, []), "11_decoding.py", "exec"), space)
+    exec(compile(ast.Module(taken, []), "10_decoding.py", "exec"), space)
     table = space["Table"]()
     source = pair_batch([[4]], [[4]]).source
     for beam in (1, 2, 3, 9):

@@ -74,7 +74,7 @@ def cases(rng):
             cell = PlainGRU(np.empty((2, 15)), np.empty((5, 15)), np.empty(15), b_n, reset, update)
             yield randomize(cell, rng), (xs, first, mask), cell.forward, cell.backward
 '''),
-    Lesson("05_attentive_language_model", ("PlainReader",), '''
+    Lesson("11_attentive_language_model", ("PlainReader",), '''
 def cases(rng):
     h, mask = rng.standard_normal((6, 3, 4)), np.arange(6)[:, None] < np.array([6, 3, 5])
     shapes = (4, 5), (4, 5), (5,), (4, 7), (4, 7), (7,)
@@ -83,7 +83,7 @@ def cases(rng):
         reader = PlainReader(W_s, query, *rest)
         yield reader, (h, mask), reader.forward, reader.backward
 '''),
-    Lesson("06_key_value_predict", ("PlainReader", "PlainNGram"), '''
+    Lesson("12_key_value_predict", ("PlainReader", "PlainNGram"), '''
 def cases(rng):
     shapes = (4, 4), (4, 4), (4,), (4, 5), (4, 5)
     readers = [PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
@@ -91,7 +91,7 @@ def cases(rng):
     for one, size in zip([*readers, PlainNGram(rng.standard_normal((12, 5)))], (4, 8, 12, 12)):
         yield one, (rng.standard_normal((9, size)),), one.forward, one.backward
 '''),
-    Lesson("07_encoder_decoder", ("sigmoid", "gru", "forward", "gru_backward", "backward"),
+    Lesson("05_encoder_decoder", ("sigmoid", "gru", "forward", "gru_backward", "backward"),
            TRANSLATORS + '''
 def cases(rng):
     model = EncoderDecoder.create(
@@ -99,14 +99,14 @@ def cases(rng):
         reset="after", update="old", init="modern")
     yield both([4, 6, 5, 6, EOS], [5, 8, 7, 5, 4, EOS], randomize(model, rng, 0.8))
 '''),
-    Lesson("08_additive_attention", ("PlainAttention",), '''
+    Lesson("06_additive_attention", ("PlainAttention",), '''
 def cases(rng):
     attention = PlainAttention(*(rng.standard_normal(shape) for shape in ((3, 6), (4, 6), (6,))))
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
     inputs = rng.standard_normal((7, 2, 3)), rng.standard_normal((2, 5, 4))
     yield attention, inputs, *protocol(attention, mask)
 '''),
-    Lesson("09_luong_attention", (
+    Lesson("07_luong_attention", (
         "softmax", "score", "score_backward", "look", "look_backward", "forward", "backward",
         "cell_backward"), TRANSLATORS + '''
 def cases(rng):
@@ -118,7 +118,7 @@ def cases(rng):
             window=window, input_feeding=feeding, alignment=5, dtype=np.float64)
         yield both([4, 6, 5, 6, 7, EOS], [5, 8, 7, 5, 4, 6, EOS], randomize(model, rng, 0.7))
 '''),
-    Lesson("10_scaled_dot_product", (
+    Lesson("08_scaled_dot_product", (
         "softmax", "attention", "attention_backward", "PlainMultiHead"), '''
 def cases(rng):
     visible = rng.random((2, 4, 5)) < 0.7
@@ -131,7 +131,7 @@ def cases(rng):
     yield (layer, (rng.standard_normal((2, 4, 3)), v), lambda X, M: layer.forward(X, M, visible),
            layer.backward)
 '''),
-    Lesson("12_transformer", ("PlainNorm", "PlainBlock"), '''
+    Lesson("09_transformer", ("PlainNorm", "PlainBlock"), '''
 def cases(rng):
     x = rng.standard_normal((2, 5, 4))
     for pre_norm in (False, True):

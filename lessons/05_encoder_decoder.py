@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Lesson 07: the encoder–decoder and its fixed vector
+# # Lesson 05: the encoder–decoder and its fixed vector
 #
 # Two recurrent networks translate (Cho et al. 2014; Sutskever, Vinyals & Le 2014): the first reads the source sentence
 # and ends in a state, the second starts from that state and writes the target. Whatever the sentence says must pass
@@ -8,10 +8,10 @@
 # 1. write that model for one sentence in plain NumPy, forward and backward, and hold it equal to the library's;
 # 2. find the one line of the backward pass that everything the encoder learns has to go through;
 # 3. train it on a task that is nothing but remembering, and measure how it fails with length, beside a model that has
-#    as many parameters and attention (lesson 08).
+#    as many parameters and attention (lesson 06).
 
 # %%
-print("Lesson 07: the encoder-decoder and its fixed vector", flush=True)
+print("Lesson 05: the encoder-decoder and its fixed vector", flush=True)
 
 from pathlib import Path
 
@@ -212,7 +212,7 @@ else:
 # ## What reaches the first word
 #
 # A sequence whose words are all different has one row of the embedding's gradient for each position: its norm says how
-# strongly the loss speaks to that word. We compare, untrained, 15 words long, the fixed vector and RNNsearch (lesson 08),
+# strongly the loss speaks to that word. We compare, untrained, 15 words long, the fixed vector and RNNsearch (lesson 06),
 # where each target word has a way of its own to each source word (and ←h_1 starts the decoder). Sizes are
 # chosen for equal parameter counts.
 
@@ -239,7 +239,7 @@ for name, norm in norms.items():
 # The task: copy a sequence of 3 to 15 symbols out of 20. There is nothing to understand, only to remember. Both models
 # see the same 20,000 sequences the same number of times, with the same optimizer. Test sequences are new; some of them are
 # longer than any seen in training. BLEU (0 to 100) counts the words, pairs, triples and fours of words that a copy shares
-# with the original (lesson 08); `beam=1` writes the likeliest word each time (lesson 11).
+# with the original (lesson 06); `beam=1` writes the likeliest word each time (lesson 10).
 
 # %%
 EPOCHS, MINUTES = 6, 0.75
@@ -280,7 +280,7 @@ left.grid(alpha=0.3)
 left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
 plotting.bleu_by_length_plot(bleu, right).set_title("copying: BLEU")
 right.axvline((LONGEST - 4) // 2 + 0.5, color="black", linestyle=":", linewidth=1)
-print("saved", plotting.save(figure, OUTPUTS / "07_by_length.png").name)
+print("saved", plotting.save(figure, OUTPUTS / "05_by_length.png").name)
 
 # %% [markdown]
 # ## What the figure shows, and what it does not

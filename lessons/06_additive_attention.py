@@ -1,7 +1,7 @@
 # %% [markdown]
-# # Lesson 08: additive attention
+# # Lesson 06: additive attention
 #
-# Lesson 07 pressed a whole sentence into one vector and saw it fail on long ones. Bahdanau, Cho & Bengio (2015) keep a
+# Lesson 05 pressed a whole sentence into one vector and saw it fail on long ones. Bahdanau, Cho & Bengio (2015) keep a
 # vector for *every* source word, and let the decoder look again at all of them before each word that it writes. Where
 # it looks is computed, differentiable, and learnt from nothing but translations. In this lesson you will
 #
@@ -11,7 +11,7 @@
 # 4. train an English–Spanish translator in about a minute, and see where it looks beside the gold word alignment.
 
 # %%
-print("Lesson 08: additive attention", flush=True)
+print("Lesson 06: additive attention", flush=True)
 
 import os
 from dataclasses import dataclass
@@ -257,7 +257,7 @@ for spread, rate in ((0.1, 4e-3), (1.0, 8e-3)):
 aside = max(range(len(test)), key=lambda n: sum(weights[n][j].argmax() != i for i, j in test[n].sure))
 ax = plotting.attention_heatmap(weights[aside], [*test[aside].source, "</s>"], [*test[aside].target, "</s>"],
                                 gold=test[aside].sure, title="reverse, embeddings N(0, 1)")
-print("saved", plotting.save(ax, OUTPUTS / "08_reverse.png").name)
+print("saved", plotting.save(ax, OUTPUTS / "06_reverse.png").name)
 
 # %% [markdown]
 # Both models reverse; yet one of them now and then looks a place aside. Nothing in the loss asks for the gold cell: all
@@ -282,7 +282,7 @@ for pair in [pair for pair in test if len(pair.sure) > 2][:3]:
 
 # %%
 EPOCHS, MINUTES = 4, 1.25
-run = HERE.parent / "runs" / "lesson-08"
+run = HERE.parent / "runs" / "lesson-06"
 path = run / CHECKPOINT
 path.unlink(missing_ok=True)                            # always from the start; a Trainer could also resume from it
 translator = Translator.create(train, "rnnsearch", {"embedding": 128, "hidden": 128, "dropout": 0.2, **SETTINGS},
@@ -293,7 +293,7 @@ trainer = fit(translator, train, EPOCHS, translator.training.learning_rate, vali
 steps = EPOCHS * len(translator.batches(train))
 if trainer.step < steps:
     print(f"  (the budget of {MINUTES} minutes ended it after {trainer.step:,} of {steps:,} steps: a slow or busy machine)")
-print("saved", plotting.save(plotting.learning_curves(trainer.history), OUTPUTS / "08_learning.png").name, flush=True)
+print("saved", plotting.save(plotting.learning_curves(trainer.history), OUTPUTS / "06_learning.png").name, flush=True)
 
 # %% [markdown]
 # ## What it learnt
@@ -332,7 +332,7 @@ found = translator.translate([test[n].source for n in known])
 shares = [len({*test[n].target} & {*t.target}) / len(test[n].target) for n, t in zip(known, found)]
 n, pair = known[np.argmax(shares)], test[known[np.argmax(shares)]]
 ax = plotting.attention_heatmap(weights[n], [*pair.source, "</s>"], [*pair.target, "</s>"], pair.sure, pair.possible)
-picture = plotting.save(ax, OUTPUTS / "08_attention.png")
+picture = plotting.save(ax, OUTPUTS / "06_attention.png")
 print(f"\nsaved {os.path.relpath(picture)}: {' '.join(pair.source)} → {' '.join(pair.target)}")
 print(f"saved the run in {os.path.relpath(run)}; translate with it:\n\n"
       f'    numpy-attention translate {os.path.relpath(run)} "{" ".join(pair.source)}" --heatmap attention.png\n')

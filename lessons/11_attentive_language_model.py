@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Lesson 05: a language model that looks back
+# # Lesson 11: a language model that looks back
 #
 # A recurrent language model carries all that it knows of a text in one vector, h_t, and writes over it at every word. But
 # h_1 … h_{t−1} were computed, and are thrown away only because nothing asks for them. Salton, Ross & Kelleher (2017)
@@ -8,7 +8,7 @@
 # train it beside an LSTM with the same number of parameters, and look at where it looks.
 
 # %%
-print("Lesson 05: a language model that looks back", flush=True)
+print("Lesson 11: a language model that looks back", flush=True)
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +47,7 @@ OUTPUTS.mkdir(exist_ok=True)
 #     y_t  = tanh(h_t W_x + c_t W_r + b)           the paper's tanh(W_c [h; c] + b), W_c cut into its two halves
 #     p(word t + 1) = softmax(y_t Eᵀ + b')         E: the table of embeddings, used twice (tied weights)
 #
-# **Why there is no loop over t.** A translator (lesson 08) asks a question that depends on what its last look brought,
+# **Why there is no loop over t.** A translator (lesson 06) asks a question that depends on what its last look brought,
 # so it must ask one question after another. Here c_t goes into y_t, and from there to the softmax, *never back into the
 # LSTM*. So when the LSTM has read the text, all states are there: all questions and all that may be found. The questions
 # t are rows of one matrix, the places s its columns, and "only what came before" is a triangle of ones, a **causal mask**
@@ -328,7 +328,7 @@ figure, axes = plt.subplots(1, 2, figsize=(14, 7), layout="constrained")
 for name, ax in zip(("single", "combined"), axes):
     weights = models[name].weights(TextBatch(ids[:-1], ids[1:], np.arange(1)))[0][:, 0]
     plotting.history_heatmap(weights, words[:-1], words[1:], ax=ax, title=name, vmax=0.5)
-print("\nsaved", plotting.save(figure, OUTPUTS / "05_history.png").name)
+print("\nsaved", plotting.save(figure, OUTPUTS / "11_history.png").name)
 
 even, far = create("single"), 20
 even.reader.attention.v[...] = 0                                            # every score 0: equal weights
@@ -343,7 +343,7 @@ assert min(flows["single"][30], flows["combined"][30]) > 2 * flows["LSTM"][30]
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
 plotting.attention_span(spans, ax=left, title="where attention lies")
 plotting.gradient_flow(flows, ax=right, title="what arrives of the last word's loss")
-print("saved", plotting.save(figure, OUTPUTS / "05_span_and_flow.png").name)
+print("saved", plotting.save(figure, OUTPUTS / "11_span_and_flow.png").name)
 
 # %% [markdown]
 # By distance, attention lies almost as equal weights would: it picks words, not places. So early it is worth little, but the

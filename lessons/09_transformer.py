@@ -1,14 +1,14 @@
 # %% [markdown]
-# # Lesson 12: the Transformer
+# # Lesson 09: the Transformer
 #
-# Lesson 10 ended with many small attentions side by side. Vaswani et al. (2017) asked what else a translator needs, and
+# Lesson 08 ended with many small attentions side by side. Vaswani et al. (2017) asked what else a translator needs, and
 # answered: no recurrence. Every word looks at every other in one matrix product, with no loop over time. What recurrence did
 # in passing must now be done by parts of their own. You will derive layer normalisation and residual blocks; tell the model
 # where a word stands; forbid it to see the future, and meet a bug that every gradient check lets pass; smooth labels, warm
 # up, decode with kept keys; train a small Transformer and look at each of its heads.
 
 # %%
-print("Lesson 12: the Transformer", flush=True)
+print("Lesson 09: the Transformer", flush=True)
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,7 +237,7 @@ right.set(xlabel="step t", ylabel="learning rate", title="warm-up, then 1 / √t
 for ax in (middle, right):
     ax.grid(alpha=0.3)
     ax.legend()
-print("saved", plotting.save(figure, OUTPUTS / "12_positions_and_warmup.png").name)
+print("saved", plotting.save(figure, OUTPUTS / "09_positions_and_warmup.png").name)
 
 # %% [markdown]
 # ## Writing word by word
@@ -338,7 +338,7 @@ for line, (name, weights, seen) in zip(axes, lines):
         for i, j in pair.sure if seen is source else ():
             ax.add_patch(Rectangle((i - 0.45, j - 0.45), 0.9, 0.9, fill=False, edgecolor="white", linewidth=1.5))
 figure.colorbar(image, ax=axes, shrink=0.4).set_label("attention weight")
-print("saved", plotting.save(figure, OUTPUTS / "12_heads.png").name, "for:", " ".join(pair.source), "→", " ".join(pair.target))
+print("saved", plotting.save(figure, OUTPUTS / "09_heads.png").name, "for:", " ".join(pair.source), "→", " ".join(pair.target))
 
 # %% [markdown]
 # A row is the word to be predicted; true links are framed; in the third line the mask shows as a triangle. Heads differ,

@@ -1,14 +1,14 @@
 # %% [markdown]
-# # Lesson 10: scaled dot-product attention, and many heads
+# # Lesson 08: scaled dot-product attention, and many heads
 #
-# Luong's scores (lesson 09) asked with the decoder's state and used each annotation twice, to be found and to be said.
+# Luong's scores (lesson 07) asked with the decoder's state and used each annotation twice, to be found and to be said.
 # Vaswani et al. (2017) give each role a projection of its own, queries, keys and values, score by a dot product divided
 # by √d_k, and run several such attentions side by side. You will measure why q · k must be divided, and what exactly
 # vanishes if it is not; derive attention over (Q, K, V) for all queries at once, then many heads; meet a bug that no
 # gradient check can see; and train one small translator with and without the division, and look at its heads.
 
 # %%
-print("Lesson 10: scaled dot-product attention", flush=True)
+print("Lesson 08: scaled dot-product attention", flush=True)
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ OUTPUTS.mkdir(exist_ok=True)
 # Let the d_k components of q and k be independent, with mean 0 and variance 1. Each product q_i k_i has mean
 # E[q_i] E[k_i] = 0 and variance E[q_i²] E[k_i²] = 1. The products are independent, so their variances add up:
 # Var(q · k) = d_k, standard deviation √d_k, and Var(q · k / √d_k) = 1. Scores that far apart saturate a softmax: the largest
-# takes all. And a saturated softmax has no slope: its Jacobian J = diag(α) − α αᵀ (lesson 08) is 0 where α is one-hot. What
+# takes all. And a saturated softmax has no slope: its Jacobian J = diag(α) − α αᵀ (lesson 06) is 0 where α is one-hot. What
 # reaches the query through it is J K (/ √d_k if scaled). We measure all of that: 2,000 random queries, ten keys each.
 
 
@@ -79,7 +79,7 @@ for (scaled, values), colour, marker in zip(medians.items(), plotting.COLOURS, p
     ax.loglog(SIZES, values, color=colour, marker=marker, label="q · k / √d_k" if scaled else "q · k")
 ax.set(xlabel="d_k", ylabel="median ‖J K‖, divided ‖J K‖ / √d_k", title="the gradient that reaches a query")
 ax.legend()
-print("saved", plotting.save(figure, OUTPUTS / "10_gradient.png").name)
+print("saved", plotting.save(figure, OUTPUTS / "08_gradient.png").name)
 
 # %% [markdown]
 # ## Forward
@@ -100,7 +100,7 @@ print("saved", plotting.save(figure, OUTPUTS / "10_gradient.png").name)
 # Given dY, in reverse, one dX for every X:
 #
 #     Y = A V             dV = Aᵀ dY,  dA = dY Vᵀ
-#     A = softmax(E)      dE = A ∘ (dA − rowsum(A ∘ dA))            lesson 08, a row a query
+#     A = softmax(E)      dE = A ∘ (dA − rowsum(A ∘ dA))            lesson 06, a row a query
 #     E = Q Kᵀ / √d       dQ = dE K / √d,  dK = dEᵀ Q / √d
 #     Q = X W_q + b_q     dW_q = Xᵀ dQ,  db_q = Σ_t dQ_t,  dX = dQ W_qᵀ
 #     K = M W_k           dW_k = Mᵀ dK,  dM = dK W_kᵀ
@@ -265,8 +265,8 @@ assert leak(plain) == 0 < 0.01 < leak(scrambled)
 # %% [markdown]
 # ## With and without the division
 #
-# Lesson 09's translator and task: GRU, bidirectional encoder, `grammar-en-fr`; the attention a `MultiHeadAttention` with d
-# numbers in all. The argument above asks for q and k of variance 1, as layer norm (lesson 12) makes them in a Transformer.
+# Lesson 07's translator and task: GRU, bidirectional encoder, `grammar-en-fr`; the attention a `MultiHeadAttention` with d
+# numbers in all. The argument above asks for q and k of variance 1, as layer norm (lesson 09) makes them in a Transformer.
 # Here we rescale W_q and W_k before training, until they measure 1.
 
 # %%

@@ -1,14 +1,14 @@
 # %% [markdown]
-# # Lesson 09: Luong's family of attentions
+# # Lesson 07: Luong's family of attentions
 #
-# Bahdanau's attention (lesson 08) asks *before* the decoder's step, with s_{i−1}, and its answer enters the recurrent
+# Bahdanau's attention (lesson 06) asks *before* the decoder's step, with s_{i−1}, and its answer enters the recurrent
 # cell. Luong, Pham & Manning (2015) turn it round: first the step, then the new state h_t asks, and the answer meets it
 # in one more layer, h̃_t. So the parts can be exchanged: four scores, three windows, and a wire from h̃_t back into the
 # next step, input feeding. You will derive the whole family at once, for one sentence; hold every member equal to the
 # library's; see what a window's edge does, and what input feeding costs; and train three members: all three translate.
 
 # %%
-print("Lesson 09: Luong's family of attentions", flush=True)
+print("Lesson 07: Luong's family of attentions", flush=True)
 
 from itertools import product
 from pathlib import Path
@@ -52,7 +52,7 @@ OUTPUTS.mkdir(exist_ok=True)
 #
 #     score dot      e_j = h · m_j          no parameters: both sides must learn to use the same coordinates
 #           general  e_j = (h W_a) · m_j    a matrix translates the query into the annotations' coordinates
-#           concat   e_j = v_a · tanh([h; m_j] W) = v_a · tanh(h W_a + m_j U_a), W cut in two: lesson 08's additive score
+#           concat   e_j = v_a · tanh([h; m_j] W) = v_a · tanh(h W_a + m_j U_a), W cut in two: lesson 06's additive score
 #           location e_j = (h W_a)_j        a column of W_a for each place: it does not look at the words at all
 #
 #     window global  the whole source
@@ -71,10 +71,10 @@ OUTPUTS.mkdir(exist_ok=True)
 #                                    dp = Σ_s dα_s α_s (s − p) / σ²
 #     p = S sigmoid(z), z = x · v_p  dz = dp · p (1 − p/S)  (sigmoid' = sigmoid (1 − sigmoid)),  dv_p = dz x,  dx = dz v_p
 #     x = tanh(h W_p)                dW_p = hᵀ (dx ∘ (1 − x²)),  dh += (dx ∘ (1 − x²)) W_pᵀ                        (4)
-#     a = softmax(e)                 de = a ∘ (da − a · da)                                               lesson 08
+#     a = softmax(e)                 de = a ∘ (da − a · da)                                               lesson 06
 #     dot                            dh += de M (2),  dM += deᵀ h
 #     general, q = h W_a             dq = de M,  dM += deᵀ q,  dW_a = hᵀ dq,  dh += dq W_aᵀ                        (2)
-#     concat                         lesson 08's, with h for its query                                              (2)
+#     concat                         lesson 06's, with h for its query                                              (2)
 #     location                       dW_a = hᵀ de,  dh += de W_aᵀ                                                  (2)
 #     h = tanh(k), k = y W + … + f F dk = dh ∘ (1 − h²),  dh' = dk Uᵀ (3),  df = dk Fᵀ, the rest as in lesson 02
 #
@@ -338,7 +338,7 @@ print(f"saved {plotting.save(figure, OUTPUTS / '09_attention.png').name}: {' '.j
 # On this task nothing is left for input feeding to gain; on WMT'14 the paper reports 1.3 BLEU for it. The surprise is
 # location: it points hardly better than the diagonal, *past* swapped adjectives, and yet writes them in the right order.
 # Almost always it looks at most one place aside, and that is near enough, since an annotation of a bidirectional encoder
-# holds its neighbours too (lesson 08 measured that). So a heatmap that is wrong does not prove a bad translator, and a
+# holds its neighbours too (lesson 06 measured that). So a heatmap that is wrong does not prove a bad translator, and a
 # good translation does not prove that its heatmap may be read.
 #
 # ## Questions

@@ -1,14 +1,14 @@
 # %% [markdown]
-# # Lesson 06: key, value, predict
+# # Lesson 12: key, value, predict
 #
-# In lesson 05 one vector h_t did everything: it predicted the next word, it was the question to the memory, it was what
+# In lesson 11 one vector h_t did everything: it predicted the next word, it was the question to the memory, it was what
 # later questions were compared with, and it was what they brought back. Daniluk, Rocktäschel, Welbl & Riedel (2017) give
 # each role a vector of its own, and then look where attention falls: on the last few words, hardly further. So they drop
 # attention altogether, let the last three states speak for themselves, and lose next to nothing. You will derive all four
 # models, check them, train them at equal size beside an LSTM, and measure how far back they look.
 
 # %%
-print("Lesson 06: key, value, predict", flush=True)
+print("Lesson 12: key, value, predict", flush=True)
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +54,7 @@ OUTPUTS.mkdir(exist_ok=True)
 #     r_t  = Σ_i α_ti v_i                  the *value* is what is brought back
 #     y_t  = tanh(r_t W_r + p_t W_x)       the *predict* part goes to the softmax, y_t Eᵀ + b'
 #
-# With one role and no window this is `combined` of lesson 05 without its b. The fourth model has no attention. It cuts h
+# With one role and no window this is `combined` of lesson 11 without its b. The fourth model has no attention. It cuts h
 # into N − 1 parts by *when* they speak, not by role (section 2.4, equation 13); here N = 4:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)      parts from before the beginning are 0
@@ -230,7 +230,7 @@ else:
 # %% [markdown]
 # ## Five models of one size
 #
-# 150,000 parameters each, tied weights, b' begun at the logarithm of the words' frequencies (lesson 05). A state with
+# 150,000 parameters each, tied weights, b' begun at the logarithm of the words' frequencies (lesson 11). A state with
 # three roles is three times as long as its parts, and the LSTM's matrices grow with the square of it: `within_budget` pays
 # for roles with smaller parts and embeddings. The whole of `bible-en` is one text here: 64 streams, 20 steps at a time. The
 # LSTM's state is carried on from chunk to chunk, the memory is not, so the first words of a chunk find it short; this holds
@@ -316,7 +316,7 @@ for place, name in enumerate(MODELS):
 right.set_xticks(range(len(MODELS)), MODELS)
 right.set(ylabel="perplexity, held out", title=f"{BUDGET:,} parameters each: two seeds (dots), their mean (bar)")
 right.grid(axis="y", alpha=0.3)
-print("saved", plotting.save(figure, OUTPUTS / "06_span_and_perplexity.png").name)
+print("saved", plotting.save(figure, OUTPUTS / "12_span_and_perplexity.png").name)
 
 # %% [markdown]
 # In the paper attention falls mainly on the previous five. Here, after so few steps, it lies almost as equal weights would

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Lesson 11: decoding
+# # Lesson 10: decoding
 #
 # A trained translator gives, for any words written so far, the probability of each next word. It does not say which
 # *sentence* to write: V words make V^T sentences of T words; the model can score any one of them, but not all. Decoding
@@ -9,7 +9,7 @@
 # them side by side on held-out clauses; and draw one search as a tree.
 
 # %%
-print("Lesson 11: decoding", flush=True)
+print("Lesson 10: decoding", flush=True)
 
 from pathlib import Path
 
@@ -104,7 +104,7 @@ assert plain_beam(house, source, 2)[0][0] == (5, 6, EOS) and house.p[1, 5] * hou
 # %% [markdown]
 # ## A translator to search with
 #
-# RNNsearch (lesson 08) on clauses of the Bible of up to 7 tokens, English to Spanish. Any model of the library would do.
+# RNNsearch (lesson 06) on clauses of the Bible of up to 7 tokens, English to Spanish. Any model of the library would do.
 
 # %%
 EPOCHS, MINUTES = 3, 0.9
@@ -252,7 +252,7 @@ axes[0].set_yticks(range(12), map(translator.target_vocabulary.token, top))
 axes[0].set_ylim(11.6, -0.6)
 axes[-1].legend(loc="lower right")
 figure.suptitle(f"first word of the translation of “{' '.join(test[n].source)}”")
-print("saved", plotting.save(figure, OUTPUTS / "11_sampling.png").name)
+print("saved", plotting.save(figure, OUTPUTS / "10_sampling.png").name)
 
 # %% [markdown]
 # ## Side by side
@@ -336,7 +336,7 @@ for node, y in place.items():
 ax.set(xlim=(-0.3, max(map(len, place)) + 0.5), ylim=(max(place.values()) + 0.7, -0.7),
        title=f"“{' '.join(test[n].source)}”, beam 3: the most probable translation with thick lines")
 ax.axis("off")
-print("\nsaved", plotting.save(figure, OUTPUTS / "11_beam.png").name, "for:", " ".join(test[n].source))
+print("\nsaved", plotting.save(figure, OUTPUTS / "10_beam.png").name, "for:", " ".join(test[n].source))
 for name, (ids, log_p) in zip(("beam 3",) * 3 + ("greedy",), result + [(best[1, 0][n].ids, log_ps[1][n])]):
     print(f"  {name} {' '.join(decode(ids)):<44} log p {log_p:.2f}")
 

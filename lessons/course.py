@@ -1,0 +1,28 @@
+"""What lessons share beside what they teach: where pictures go, and checks that must fail."""
+
+from pathlib import Path
+
+from numpy_attention import plotting
+from numpy_attention.gradcheck import GradientError
+
+OUTPUTS = Path(__file__).resolve().parent / "outputs"
+
+
+def show(picture, name):
+    """Save Axes or a Figure as outputs/NAME.png, and say so."""
+    OUTPUTS.mkdir(exist_ok=True)
+    path = plotting.save(picture, OUTPUTS / f"{name}.png")
+    print(f"saved {path.parent.name}/{path.name}", flush=True)
+
+
+def caught(check, *arguments):
+    """Run a gradient check of something wrong and print its whole report; → the report.
+
+    AssertionError: the check passes.
+    """
+    try:
+        check(*arguments)
+    except GradientError as error:
+        print(error, flush=True)
+        return error
+    raise AssertionError("the planted bug went unnoticed")

@@ -1,0 +1,116 @@
+"""How a lesson is written: small cells, one assignment a line, all that it uses told at its head.
+
+It holds for the lessons that use `course`.
+"""
+
+import ast
+import re
+
+import pytest
+from lesson_files import LESSONS, TEXTS, derivation, tagged
+
+from numpy_attention.gradcheck import GradientError
+
+EDITION = [name for name, text in TEXTS.items() if "\nfrom course import " in text]
+LINES = 15          # of code, in a cell
+PLAIN_LINES = 45    # of the one that holds a whole plain form
+every = pytest.mark.parametrize("name", EDITION)
+
+
+def lines_of_code(body):
+    """The lines of a cell that are neither blank, nor comments, nor docstrings, nor imports."""
+    tree = ast.parse(body)
+    left = set()
+    for node in ast.walk(tree):
+        told = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if told or isinstance(node, (ast.Import, ast.ImportFrom)):
+            left |= set(range(node.lineno, node.end_lineno + 1))
+    lines = enumerate(body.splitlines(), 1)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") and number not in left
+               for number, line in lines)
+
+
+@every
+def test_lines_and_cells_are_short(name):
+    assert max(map(len, TEXTS[name].splitlines())) <= 100
+    for cell in tagged(name):
+        if not cell.is_text:
+            allowed = PLAIN_LINES if cell.tag == "plain" else LINES
+            assert lines_of_code(cell.body) <= allowed, cell.body
+
+
+@every
+def test_one_assignment_a_line(name):
+    for node in ast.walk(ast.parse(TEXTS[name])):
+        if isinstance(node, ast.Assign):
+            parallel = [one for one in node.targets
+                        if isinstance(one, ast.Tuple) and isinstance(node.value, ast.Tuple)]
+            assert not parallel, ast.unparse(node)
+            assert len(node.targets) == 1, ast.unparse(node)
+        assert not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript)
+                    and isinstance(node.value.value, ast.Subscript)), ast.unparse(node)
+    assert not re.search(r"; *\w+ *=", "".join(c.body for c in tagged(name) if not c.is_text))
+
+
+@every
+def test_a_box_at_its_head_tells_all_that_it_uses_from_the_package(name):
+    used = set()
+    for node in ast.walk(ast.parse(TEXTS[name])):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("numpy_attention"):
+            used |= {one.asname or one.name for one in node.names}
+    box = next(cell.body for cell in tagged(name) if cell.is_text and "# | from the" in cell.body)
+    told = re.findall(r"^# \| `(\w+)`", box, re.MULTILINE)
+    assert sorted(told) == sorted(used)
+
+
+@every
+def test_draws_its_architecture(name):
+    assert "plotting.diagram(" in TEXTS[name]
+
+
+@every
+def test_its_derivation_can_be_imported_without_training(name, tmp_path):
+    assert any(cell.tag == "training" for cell in tagged(name)) or name.startswith("00")
+    try:
+        names = derivation(name, tmp_path)
+    except GradientError as error:
+        raise AssertionError(f"{name} does not catch its planted bug") from error
+    assert names
+
+
+# ---- questions and their answers ----------------------------------------------------------------
+
+
+def questions(name):
+    """The numbers of a lesson's questions."""
+    body = tagged(name)[-1].body
+    assert body.startswith("\n# ## Questions")
+    return [int(number) for number in re.findall(r"^# (\d+)\. ", body, re.MULTILINE)]
+
+
+def answers(name):
+    """{number of a question: text of its answer}"""
+    text = (LESSONS / "answers" / name.replace(".py", ".md")).read_text(encoding="utf-8")
+    parts = re.split(r"^## (\d+)\. .*$", text, flags=re.MULTILINE)
+    return {int(number): body for number, body in zip(parts[1::2], parts[2::2])}
+
+
+@every
+def test_every_question_has_its_answer_folded_away(name):
+    assert list(answers(name)) == questions(name) == list(range(1, len(questions(name)) + 1))
+    for body in answers(name).values():
+        opened = body.count("<details><summary>")
+        assert opened == body.count("</details>") == 1
+        told = body.split("</summary>")[1]
+        assert len(told.split()) > 8
+
+
+@every
+def test_the_code_of_the_answers_runs(name, tmp_path):
+    """Blocks marked `python`; `python long` is for who has minutes."""
+    for number, body in answers(name).items():
+        blocks = re.findall(r"^```python\n(.*?)^```", body, re.MULTILINE | re.DOTALL)
+        if blocks:
+            names = derivation(name, tmp_path)
+            for block in blocks:
+                exec(compile(block, f"answer {number} of {name}", "exec"), names)
