@@ -62,7 +62,8 @@ def test_prints_before_it_imports_anything(name):
 @pytest.mark.parametrize("name", DERIVED)
 def test_derives_checks_compares_and_plants_a_bug_that_must_be_caught(name):
     for needed in ("# ## Forward", "# ## Backward", r"gradcheck\(",
-                   r"np\.(testing\.assert_)?allclose\(", r"plotting\.save\(|show\(", r"except \(?GradientError|caught\("):
+                   r"np\.(testing\.assert_)?allclose\(", r"plotting\.save\(|show\(",
+                   r"except \(?GradientError|caught\("):
         assert re.search(needed, TEXTS[name]), f"no {needed}"
 
 
