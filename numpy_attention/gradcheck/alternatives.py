@@ -34,7 +34,8 @@ class Written:
     def __init__(self, functions, others=()):
         self.names = {one.__name__ for one in functions}
         self.is_softmax = False
-        slices, indices, entries = {}, {}, {}
+        slices, indices = {}, {}
+        bases, dicts = {}, []
         for function in [*functions, *others]:
             try:
                 tree = tree_of(function)
@@ -48,10 +49,24 @@ class Written:
                     if isinstance(one.slice, ast.Name):
                         indices[one.slice.id] = None
                     if isinstance(getattr(one.slice, "value", None), str) and path_of(one.value):
-                        entries[ast.unparse(one)] = None
+                        bases.setdefault(path_of(one.value), {})[one.slice.value] = None
+                dicts.append(keys_of(one))
         self.slices = list(slices.values())
         self.indices = list(indices)
-        self.entries = list(entries)
+        for keys in bases.values():
+            for others in dicts:
+                if keys.keys() & others.keys():
+                    keys.update(others)
+        self.entries = [f"{base}[{key!r}]" for base, keys in bases.items() for key in keys]
+
+
+def keys_of(node):
+    """Those of a dict that is written as dict(c=c) or {"c": c}."""
+    if isinstance(node, ast.Call) and path_of(node.func) == "dict":
+        return {one.arg: None for one in node.keywords if one.arg}
+    if isinstance(node, ast.Dict):
+        return {one.value: None for one in node.keys if isinstance(one, ast.Constant)}
+    return {}
 
 
 class Alternatives(Rewriter):
@@ -85,6 +100,7 @@ class Alternatives(Rewriter):
                 yield "repeated ids", ast.parse(text).body
         if isinstance(node, (ast.Assign, ast.AugAssign)):
             yield from self.of_place(node)
+            yield from self.of_gap(node)
             target = getattr(node, "target", None) or node.targets[0]
             for kind, place in self.of_mask(target):
                 made = copy.deepcopy(node)
@@ -100,6 +116,39 @@ class Alternatives(Rewriter):
                 if "." not in name:
                     yield "missing term", [adding(ast.Name(name, ast.Load()), node.value)]
 
+    def of_gap(self, node):
+        """dX += dY @ W.T and dX += dY.T @ A behind the statement that makes dY."""
+        target = getattr(node, "target", None) or node.targets[0]
+        made = path_of(target)
+        if not is_gradient(made) or "." in made:
+            return
+        for shape in [one for one in self.names.get(made, ()) if len(one) > 1]:
+            for name, others in self.names.items():
+                if name == made or name not in self.had_before(node):
+                    continue
+                for other in others:
+                    for value in self.products_of(made, shape, other):
+                        yield "missing term", [copy.deepcopy(node),
+                                               *ast.parse(f"{name} += {value}").body]
+
+    def had_before(self, node):
+        """The gradients by a name that there are before a statement."""
+        stored = {one.id for one in ast.walk(self.tree) if isinstance(one, ast.Name)
+                  and isinstance(one.ctx, ast.Store) and one.lineno < node.lineno}
+        return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
+
+    def products_of(self, name, shape, wanted):
+        """The products with a gradient of some shape that have another one."""
+        if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
+            arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
+                      and (shape[0], wanted[1]) in shapes]
+            for one in [*arrays, *self.written.entries]:
+                yield f"{name}.T @ {one}"
+        if wanted[:-1] == shape[:-1]:
+            for one, shapes in self.names.items():
+                if not is_gradient(one) and (wanted[-1], shape[-1]) in shapes:
+                    yield f"{name} @ {one}.T"
+
     def of_assignment(self, node, target):
         if isinstance(target, (ast.Subscript, ast.Attribute, ast.Name)):
             yield "assigned", [adding(target, node.value)]
@@ -107,7 +156,7 @@ class Alternatives(Rewriter):
                 if ast.unparse(node.value.left) == ast.unparse(target):
                     yield "assigned", [adding(target, node.value.right)]
         elif isinstance(node.value, ast.Tuple):
-            for value in swapped(node.value):
+            for value in [*swapped(node.value), *cut_from_behind(node.value)]:
                 yield "exchanged", [ast.Assign(copy.deepcopy(node.targets), value)]
         elif isinstance(target, ast.Tuple) and not self.calls_known(node.value):
             for other in swapped(target, ast.Store):
@@ -193,6 +242,17 @@ class Alternatives(Rewriter):
                                              for shape in shapes):
                 yield "factor", parsed(f"{text} * {name}")
                 yield "factor", parsed(f"{text} / {name}")
+        for name in sorted(self.numbers() - reads):
+            yield "factor", parsed(f"{text} * {name}")
+            yield "factor", parsed(f"{text} / {name}")
+
+    def numbers(self):
+        """The names of a function that are no arrays, among them its numbers."""
+        made = {one.id for one in ast.walk(self.tree)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        given = {one.arg for one in self.tree.args.args}
+        return {name for name in made | given if name not in self.names
+                and not is_gradient(name)} - {"self", "grad", "cache", "_"}
 
     def with_alike(self, text, alike, reads):
         """A gradient and another of its shape; times a local derivative; less its mean."""
@@ -357,7 +417,16 @@ class Alternatives(Rewriter):
                 yield "missing term", made
 
     def of_twins(self, node):
-        """Another parameter's gradient handed over, to be added to."""
+        """Another parameter's gradient handed over, to be added to; or those of all parameters."""
+        handed = [path_of(one) for one in node.args if path_of(one).startswith("grad.")]
+        ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
+                if isinstance(one, ast.Attribute) and "_" in one.attr}
+        if len(handed) > 1 and len({name.rpartition("_")[2] for name in handed}) == 1:
+            for end in sorted(ends):
+                made = copy.deepcopy(node)
+                made.args = [parsed(f"{path_of(one).rpartition('_')[0]}_{end}")
+                             if path_of(one) in handed else one for one in made.args]
+                yield "exchanged", made
         for i, one in enumerate(node.args):
             if not path_of(one).startswith("grad."):
                 continue
@@ -431,6 +500,19 @@ class Alternatives(Rewriter):
                 yield "exchanged", subscript(node.value, other)
             elif isinstance(other, ast.Constant) and isinstance(other.value, str):
                 yield "wrong variable", subscript(node.value, other)
+
+
+def cut_from_behind(node):
+    """x[:, -n:], x[:, :-n] for x[:, :n], x[:, n:]."""
+    if len(node.elts) != 2 or not all(isinstance(one, ast.Subscript) for one in node.elts):
+        return
+    first, second = (ast.unparse(one) for one in node.elts)
+    slices = [getattr(one.slice, "elts", [one.slice])[-1] for one in node.elts]
+    if not all(isinstance(one, ast.Slice) for one in slices) or slices[0].upper is None:
+        return
+    n = ast.unparse(slices[0].upper)
+    if slices[0].lower is None and first.replace(f":{n}]", f"{n}:]") == second:
+        yield parsed(f"{first.replace(f':{n}]', f'-{n}:]')}, {first.replace(f':{n}]', f':-{n}]')}")
 
 
 def masked(value, masks):

@@ -28,6 +28,22 @@ class Edit:
         return written(self.after)
 
     @property
+    def behind(self):
+        """The statement that is to follow, where the one that is there stays; or None."""
+        body = getattr(self.after, "body", None)
+        stays = isinstance(body, list) and len(body) == 2 and (
+            ast.dump(body[0]) == ast.dump(self.before))
+        return body[1] if stays else None
+
+    @property
+    def is_apart(self):
+        """Whether it leaves what a statement makes: another one follows, or another parameter's
+        gradient is handed over to be added to."""
+        if self.behind is not None:
+            return True
+        return isinstance(self.before, ast.Call) and twins_of(self.before) != twins_of(self.after)
+
+    @property
     def adds(self):
         """Whether it adds to what is there."""
         return self.old in self.new and self.new != f"~{self.old}"
@@ -179,8 +195,17 @@ class Editing(Alternatives):
         return ast.Compare(edit, [ast.Eq()], [ast.Constant(number)])
 
 
+def twins_of(node):
+    """The parameters' gradients that are handed over in a call."""
+    return {path_of(one) for one in getattr(node, "args", ())
+            if path_of(one).startswith("grad.")}
+
+
 def swappable(node, other):
-    """Whether the values of two assignments may be exchanged: both to a part, or both to a name."""
+    """Whether the values of two assignments may be exchanged: both to a part, or both to a name;
+    or of two that add."""
+    if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
+        return type(node.op) is type(other.op)
     targets = [one.targets[0] for one in (node, other)
                if isinstance(one, ast.Assign) and len(one.targets) == 1]
     kinds = {type(one) for one in targets}

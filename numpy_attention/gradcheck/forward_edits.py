@@ -61,7 +61,8 @@ class EditingForward(Editing):
             return
         shapes = self.shapes_of(statement)
         for mask in self.fitting(shapes) if shapes else ():
-            hidden = ["-np.inf"] if self.written.is_softmax else []
+            is_score = self.written.is_softmax and "exp(" not in text
+            hidden = ["-np.inf"] if is_score else []
             for other in [*hidden, *self.alike(statement)]:
                 yield "mask forward", parsed(f"np.where({mask}, {text}, {other})")
             yield "mask forward", parsed(f"{mask} * {text}")

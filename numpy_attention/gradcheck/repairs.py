@@ -119,14 +119,17 @@ class Repairs:
         """The numbers of all edits that may make the gradients of `wrong` right.
 
         Those of statements that have a part in all of these, and in no other, come first; those
-        of lines, {(file, line)}, that are innocent do not come at all. reach: as reach() gives it.
+        of lines, {(file, line)}, that are innocent do not come at all, but for what has to do with
+        other gradients than that of the line. reach: as reach() gives it.
         """
         first, then = [], []
         for k, edit in enumerate(self.edits):
             line = line_of(edit)
-            if line in innocent and edit.kind not in OF_RIGHT:
+            if edit.is_apart:
+                then.append(k)
+            elif line in innocent and edit.kind not in OF_RIGHT:
                 continue
-            if line not in reach or reach[line] == set(wrong):
+            elif line not in reach or reach[line] == set(wrong):
                 first.append(k)
             elif reach[line] >= set(wrong):
                 then.append(k)

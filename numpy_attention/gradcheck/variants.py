@@ -176,4 +176,4 @@ def parsed(text):
 
 
 def written(node):
-    return " ".join(ast.unparse(node).split())
+    return "; ".join(" ".join(line.split()) for line in ast.unparse(node).splitlines())
