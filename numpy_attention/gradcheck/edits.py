@@ -4,7 +4,9 @@ import ast
 import copy
 from dataclasses import dataclass
 
-from numpy_attention.gradcheck.alternatives import NUDGE, Alternatives, Written
+from numpy_attention.gradcheck.of_expressions import OfExpressions
+from numpy_attention.gradcheck.of_statements import OfStatements
+from numpy_attention.gradcheck.of_values import OfValues
 from numpy_attention.gradcheck.rewriting import (LISTENER, Place, is_gradient, path_of,
                                                  targets_of)
 from numpy_attention.gradcheck.variants import written
@@ -37,11 +39,11 @@ class Edit:
 
     @property
     def is_apart(self):
-        """Whether it leaves what a statement makes: another one follows, or another parameter's
-        gradient is handed over to be added to."""
-        if self.behind is not None:
-            return True
-        return isinstance(self.before, ast.Call) and twins_of(self.before) != twins_of(self.after)
+        """Whether it can have to do with other gradients than those its statement has a part in:
+        another one follows, or what is called adds to parameters' gradients itself."""
+        handed = isinstance(self.before, ast.Call) and any(
+            path_of(one).partition(".")[0] == "grad" for one in self.before.args)
+        return handed or self.behind is not None
 
     @property
     def adds(self):
@@ -49,7 +51,7 @@ class Edit:
         return self.old in self.new and self.new != f"~{self.old}"
 
 
-class Editing(Alternatives):
+class Editing(OfStatements, OfValues, OfExpressions):
     """All edits of a function in one code; the listener's `edit` says which of them is made."""
 
     def __init__(self, function, places, edits, names, masks, written):
@@ -195,12 +197,6 @@ class Editing(Alternatives):
         return ast.Compare(edit, [ast.Eq()], [ast.Constant(number)])
 
 
-def twins_of(node):
-    """The parameters' gradients that are handed over in a call."""
-    return {path_of(one) for one in getattr(node, "args", ())
-            if path_of(one).startswith("grad.")}
-
-
 def swappable(node, other):
     """Whether the values of two assignments may be exchanged: both to a part, or both to a name;
     or of two that add."""
@@ -210,6 +206,3 @@ def swappable(node, other):
                if isinstance(one, ast.Assign) and len(one.targets) == 1]
     kinds = {type(one) for one in targets}
     return len(targets) == 2 and kinds in ({ast.Subscript}, {ast.Name})
-
-
-__all__ = ["NUDGE", "Edit", "Editing", "Written"]

@@ -90,7 +90,8 @@ def of_edit(edit):
     """The Kind of mistake that an Edit takes back."""
     if edit.behind is None:
         return Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`")
-    return Kind(edit.kind, f"of {written(edit.behind.target)}, after this line",
+    target = getattr(edit.behind, "target", None) or edit.behind.targets[0]
+    return Kind(edit.kind, f"of {written(target)}, after this line",
                 f"right with `{written(edit.behind)}` after it")
 
 

@@ -10,10 +10,11 @@ import time
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import dot, outputs_of, random_like
-from numpy_attention.gradcheck.alternatives import CUTS, NUDGE
+from numpy_attention.gradcheck.alternatives import NUDGE
+from numpy_attention.gradcheck.at_hand import CUTS
 from numpy_attention.gradcheck.edits import Editing
 from numpy_attention.gradcheck.repairs import Chosen, Repairs, quiet
-from numpy_attention.gradcheck.rewriting import path_of
+from numpy_attention.gradcheck.rewriting import path_of, targets_of
 from numpy_attention.gradcheck.variants import parsed, subscript
 
 DIRECTIONS = 3
@@ -45,6 +46,11 @@ class EditingForward(Editing):
                 yield kind, variant
             elif kind in ("axis", "mask backward"):
                 yield "buffer" if kind == "axis" else "mask forward", variant
+        if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
+            for one in targets_of(node.targets[0]):
+                if getattr(one, "id", None) in self.names:
+                    turned = ast.parse(f"{one.id} = {one.id}[::-1]").body
+                    yield "wrong step", [copy.deepcopy(node), *turned]
         if isinstance(node, ast.Assign) and is_constant(node.value):
             other = copy.deepcopy(node)
             other.value = parsed("-np.inf")
@@ -82,6 +88,9 @@ class EditingForward(Editing):
             if path_of(node.value) in self.masks:
                 for cut in filter(None, CUTS):
                     yield "mask forward", parsed(f"{ast.unparse(node.value)}{cut}")
+        if isinstance(node, ast.Name) and path_of(node) in {*self.names, *self.masks}:
+            kind = "mask forward" if node.id in self.masks else "wrong step"
+            yield kind, parsed(f"{node.id}[::-1]")
         if isinstance(node, ast.Call):
             yield from self.of_hidden(node)
             yield from self.of_ones(node)

@@ -8,7 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
+from numpy_attention.gradcheck.alternatives import NUDGE
+from numpy_attention.gradcheck.at_hand import Written
+from numpy_attention.gradcheck.edits import Edit, Editing
 from numpy_attention.gradcheck.forwards import Forward, Naming
 from numpy_attention.gradcheck.rewriting import PACKAGE, Rewritten
 

@@ -208,10 +208,14 @@ class OfForward:
                                 is_forward=True)
 
 
-def of_unlawful(check, laws):
-    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None."""
+def of_unlawful(check, laws, is_placed):
+    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None.
+
+    is_placed: a line is accused already, so that it must be a mask or a step.
+    """
+    kinds = ("mask forward", "wrong step") if is_placed else ()
     with quiet():
-        return OfForward(check, editable(called(check.loss)[0]), laws=laws).first()
+        return OfForward(check, editable(called(check.loss)[0]), laws=laws).first(*kinds)
 
 
 def of_stopped(check):

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
+from numpy_attention.gradcheck.alternatives import NUDGE
+from numpy_attention.gradcheck.at_hand import Written
+from numpy_attention.gradcheck.edits import Edit, Editing
 from numpy_attention.gradcheck.repairs import Chosen, Copying, Repairs, editable
 from numpy_attention.gradcheck.rewriting import Rewritten
 

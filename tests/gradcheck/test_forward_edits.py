@@ -8,7 +8,7 @@ from mistakes.kept_out import KEPT_OUT
 from mistakes.known import KNOWN
 
 from numpy_attention.gradcheck import gradcheck
-from numpy_attention.gradcheck.alternatives import Written
+from numpy_attention.gradcheck.at_hand import Written
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.forward_edits import EditingForward, ForwardRepairs, norm
 from numpy_attention.gradcheck.rewriting import Rewritten
