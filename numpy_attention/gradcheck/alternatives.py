@@ -15,10 +15,11 @@ class Alternatives(Rewriter):
     and False; written: what all functions of the file have. statement: the one at hand.
     """
 
-    def __init__(self, function, places, names, masks, written):
+    def __init__(self, function, places, names, masks, numbers, written):
         super().__init__(function, places)
         self.names = names
         self.masks = masks
+        self.numbers = numbers
         self.written = written
         self.statement = None
 
@@ -33,14 +34,6 @@ class Alternatives(Rewriter):
         stored = {one.id for one in ast.walk(self.tree) if isinstance(one, ast.Name)
                   and isinstance(one.ctx, ast.Store) and one.lineno < node.lineno}
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
-
-    def numbers(self):
-        """The names of a function that are no arrays, among them its numbers."""
-        made = {one.id for one in ast.walk(self.tree)
-                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        given = {one.arg for one in self.tree.args.args}
-        return {name for name in made | given if name not in {*self.names, *self.masks}
-                and not is_gradient(name)} - {"self", "grad", "cache", "_"}
 
     def fitting(self, wholes):
         """The masks, cut so that they can be laid over arrays of some shapes, or of any."""

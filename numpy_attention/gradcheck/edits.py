@@ -54,8 +54,8 @@ class Edit:
 class Editing(OfStatements, OfValues, OfExpressions):
     """All edits of a function in one code; the listener's `edit` says which of them is made."""
 
-    def __init__(self, function, places, edits, names, masks, written):
-        super().__init__(function, places, names, masks, written)
+    def __init__(self, function, places, edits, names, masks, numbers, written):
+        super().__init__(function, places, names, masks, numbers, written)
         self.edits = edits
         self.at = None          # the Place of the statement
         self.tree = None

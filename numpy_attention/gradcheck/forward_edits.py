@@ -137,15 +137,16 @@ def is_constant(node):
 class ForwardRepairs(Repairs):
     """The edits of a check's forward; each is tried by whether the gradients become those of it.
 
-    laws: those that are broken, and must hold with the edit.
+    laws: those that are broken, and must hold with the edit; accused: a Place that is tried first.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
              "exchanged", "unwritten", "dtype", "sign", "assigned", "wrong variable")
     editing = EditingForward
 
-    def __init__(self, check, functions, laws=()):
+    def __init__(self, check, functions, laws=(), accused=None):
         self.check = check
+        self.accused = accused
         self.laws = laws
         super().__init__(functions, [], self.run, lambda _: [], check.variables)
         self.length = self.size = 0.0
@@ -191,7 +192,7 @@ class ForwardRepairs(Repairs):
         forward as late as can be, and rather where one is.
         """
         order = self.sorted(k for k, edit in enumerate(self.edits) if edit.kind in kinds)
-        order.sort(key=self.is_new_mask)
+        order.sort(key=lambda k: (not self.is_accused(k), *self.is_new_mask(k)))
         without = None
         for k in order:
             if time.thread_time() > until:
@@ -202,6 +203,11 @@ class ForwardRepairs(Repairs):
             if right and without is None:
                 without = self.edits[k]
         return without
+
+    def is_accused(self, number):
+        place = self.edits[number].place
+        return self.accused is not None and (place.file, place.line) == (
+            self.accused.file, self.accused.line)
 
     def is_new_mask(self, number):
         """First what is a mask already or none, then new ones; of masks the last line first."""

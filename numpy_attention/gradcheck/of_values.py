@@ -61,7 +61,7 @@ class OfValues(Alternatives):
                                              for shape in shapes):
                 yield "factor", parsed(f"{text} * {name}")
                 yield "factor", parsed(f"{text} / {name}")
-        for name in sorted(self.numbers() - reads):
+        for name in sorted(self.numbers - reads):
             yield "factor", parsed(f"{text} * {name}")
             yield "factor", parsed(f"{text} / {name}")
 

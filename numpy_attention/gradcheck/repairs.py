@@ -57,7 +57,8 @@ class Repairs:
         def editing(function, places):
             qualname = function.__qualname__.replace("<locals>.", "")
             return self.editing(function, places, self.edits, naming.names_of(qualname),
-                                naming.masks.get(qualname, {}), written)
+                                naming.masks.get(qualname, {}),
+                                naming.numbers.get(qualname, set()), written)
 
         self.rewritten = Rewritten(self.functions, editing)
         self.order = {}

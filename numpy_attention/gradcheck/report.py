@@ -134,8 +134,8 @@ def told_of_forward(report, check):
     """
     if report.laws and not report.wrong:
         laws = [law for law in OF_FORWARD if judged(law, check)]
-        is_placed = any(one.place for one in report.laws)
-        finding = of_unlawful(check, laws, is_placed) if laws else None
+        place = next((one.place for one in report.laws if one.place), None)
+        finding = of_unlawful(check, laws, place) if laws else None
         if finding is not None:
             report.findings.append(finding)
             report.kinds.append(kinds_of(finding, None, (), {}, {}))

@@ -67,7 +67,7 @@ NAMES |= {"dv": {(2,)}, "z": {(3,)}, "self.U": {(4, 3)}, "self.V": {(3, 3)}}
 def offered():
     edits = []
     Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {"mask": {FULL}},
-                                                   Written([one], [given])))
+                                                   {"length"}, Written([one], [given])))
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
 
@@ -161,7 +161,7 @@ def test_every_kind_that_is_offered_has_its_place(offered):
 
 def test_what_a_function_at_hand_returns_is_exchanged_there_alone():
     edits = []
-    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {},
+    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {}, set(),
                                                    Written([one, given])))
     assert not any(edit.new.startswith("dv, dk") for edit in edits)
     assert any(edit.new == "given(dz[::-1], dh, x, dys)" for edit in edits)
@@ -216,7 +216,7 @@ def test_every_function_of_the_package_can_be_edited(room, kind):
             edits = []
 
             def editing(one, places):
-                return kind(one, places, edits, names, {"mask": {(2,)}}, Written([one]))
+                return kind(one, places, edits, names, {"mask": {(2,)}}, set(), Written([one]))
 
             made = Rewritten([function], editing)
             rewritten += [] if made.declined else [function]

@@ -19,7 +19,7 @@ def plain(dy, x, W):
 def edits_of(function, names=None, masks=None):
     edits: list[Edit] = []
     Rewritten([function], lambda one, places: Editing(one, places, edits, names or {},
-                                                      masks or {}, Written([one])))
+                                                      masks or {}, set(), Written([one])))
     return edits
 
 

@@ -68,7 +68,7 @@ def test_the_line_of_a_forward_is_named(name, words):
 def offered_for(function, names, masks):
     edits = []
     Rewritten([function], lambda one, places: EditingForward(one, places, edits, names, masks,
-                                                             Written([one])))
+                                                             set(), Written([one])))
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
 

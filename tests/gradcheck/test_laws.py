@@ -450,11 +450,12 @@ def test_weights_of_several_heads_for_questions_that_are_hidden(rng):
 
 
 def test_the_line_where_the_mask_is_missing(rng):
-    """The one that has the mask at hand and that, with it, keeps the laws."""
+    """The last that keeps hidden words apart and has the mask at hand: with it, the laws hold."""
     law, message = one(rng, *asked(rng, Unmasked), MASK)
     assert law.place is None
-    assert "Unmasked.masked\n    return e\n  right when it is changed in this line" in message
-    assert "\n  a mask: `e`" in message
+    line = 'e = np.einsum("bd,bsd->bs", p, values)'
+    assert f"Dot.forward\n    {line}\n  right when it is changed in this line" in message
+    assert "\n  a mask: `np.einsum(" in message
 
 
 @pytest.mark.parametrize("kind, mask", [
