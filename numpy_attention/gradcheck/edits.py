@@ -4,7 +4,9 @@ import ast
 import copy
 from dataclasses import dataclass
 
-from numpy_attention.gradcheck.alternatives import NUDGE, Alternatives, Written
+from numpy_attention.gradcheck.of_expressions import OfExpressions
+from numpy_attention.gradcheck.of_statements import OfStatements
+from numpy_attention.gradcheck.of_values import OfValues
 from numpy_attention.gradcheck.rewriting import (LISTENER, Place, is_gradient, path_of,
                                                  targets_of)
 from numpy_attention.gradcheck.variants import written
@@ -28,16 +30,32 @@ class Edit:
         return written(self.after)
 
     @property
+    def behind(self):
+        """The statement that is to follow, where the one that is there stays; or None."""
+        body = getattr(self.after, "body", None)
+        stays = isinstance(body, list) and len(body) == 2 and (
+            ast.dump(body[0]) == ast.dump(self.before))
+        return body[1] if stays else None
+
+    @property
+    def is_apart(self):
+        """Whether it can have to do with other gradients than those its statement has a part in:
+        another one follows, or what is called adds to parameters' gradients itself."""
+        handed = isinstance(self.before, ast.Call) and any(
+            path_of(one).partition(".")[0] == "grad" for one in self.before.args)
+        return handed or self.behind is not None
+
+    @property
     def adds(self):
         """Whether it adds to what is there."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
-class Editing(Alternatives):
+class Editing(OfStatements, OfValues, OfExpressions):
     """All edits of a function in one code; the listener's `edit` says which of them is made."""
 
-    def __init__(self, function, places, edits, names, masks, written):
-        super().__init__(function, places, names, masks, written)
+    def __init__(self, function, places, edits, names, masks, numbers, written):
+        super().__init__(function, places, names, masks, numbers, written)
         self.edits = edits
         self.at = None          # the Place of the statement
         self.tree = None
@@ -180,11 +198,11 @@ class Editing(Alternatives):
 
 
 def swappable(node, other):
-    """Whether the values of two assignments may be exchanged: both to a part, or both to a name."""
+    """Whether the values of two assignments may be exchanged: both to a part, or both to a name;
+    or of two that add."""
+    if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
+        return type(node.op) is type(other.op)
     targets = [one.targets[0] for one in (node, other)
                if isinstance(one, ast.Assign) and len(one.targets) == 1]
     kinds = {type(one) for one in targets}
     return len(targets) == 2 and kinds in ({ast.Subscript}, {ast.Name})
-
-
-__all__ = ["NUDGE", "Edit", "Editing", "Written"]

@@ -9,6 +9,7 @@ from numpy_attention.gradcheck.kinds import Kind, local_derivative, of_arrays
 from numpy_attention.gradcheck.lines import Group
 from numpy_attention.gradcheck.rewriting import Place
 from numpy_attention.gradcheck.uses import Uses, through_uses
+from numpy_attention.gradcheck.variants import written
 
 
 @dataclass
@@ -69,7 +70,7 @@ def kinds_of(finding, derivatives, flags, variables, numeric):
     kinds = []
     if finding.edit is not None:
         edit = finding.edit
-        kinds.append(Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`"))
+        kinds.append(of_edit(edit))
     if finding.found is None:
         return kinds
     if finding.number is None:
@@ -83,6 +84,15 @@ def kinds_of(finding, derivatives, flags, variables, numeric):
     uses = Uses(derivatives, finding.number, finding.time)
     return kinds + of_wrong(finding.found, finding.right, finding.earlier, uses,
                             at_the_same_time(derivatives, finding), flags)
+
+
+def of_edit(edit):
+    """The Kind of mistake that an Edit takes back."""
+    if edit.behind is None:
+        return Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`")
+    target = getattr(edit.behind, "target", None) or edit.behind.targets[0]
+    return Kind(edit.kind, f"of {written(target)}, after this line",
+                f"right with `{written(edit.behind)}` after it")
 
 
 def of_wrong(found, right, earlier, uses, values, flags):

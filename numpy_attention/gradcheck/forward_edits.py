@@ -10,10 +10,11 @@ import time
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import dot, outputs_of, random_like
-from numpy_attention.gradcheck.alternatives import CUTS, NUDGE
+from numpy_attention.gradcheck.alternatives import NUDGE
+from numpy_attention.gradcheck.at_hand import CUTS
 from numpy_attention.gradcheck.edits import Editing
 from numpy_attention.gradcheck.repairs import Chosen, Repairs, quiet
-from numpy_attention.gradcheck.rewriting import path_of
+from numpy_attention.gradcheck.rewriting import path_of, targets_of
 from numpy_attention.gradcheck.variants import parsed, subscript
 
 DIRECTIONS = 3
@@ -45,6 +46,11 @@ class EditingForward(Editing):
                 yield kind, variant
             elif kind in ("axis", "mask backward"):
                 yield "buffer" if kind == "axis" else "mask forward", variant
+        if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
+            for one in targets_of(node.targets[0]):
+                if getattr(one, "id", None) in self.names:
+                    turned = ast.parse(f"{one.id} = {one.id}[::-1]").body
+                    yield "wrong step", [copy.deepcopy(node), *turned]
         if isinstance(node, ast.Assign) and is_constant(node.value):
             other = copy.deepcopy(node)
             other.value = parsed("-np.inf")
@@ -61,7 +67,8 @@ class EditingForward(Editing):
             return
         shapes = self.shapes_of(statement)
         for mask in self.fitting(shapes) if shapes else ():
-            hidden = ["-np.inf"] if self.written.is_softmax else []
+            is_score = self.written.is_softmax and "exp(" not in text
+            hidden = ["-np.inf"] if is_score else []
             for other in [*hidden, *self.alike(statement)]:
                 yield "mask forward", parsed(f"np.where({mask}, {text}, {other})")
             yield "mask forward", parsed(f"{mask} * {text}")
@@ -81,6 +88,9 @@ class EditingForward(Editing):
             if path_of(node.value) in self.masks:
                 for cut in filter(None, CUTS):
                     yield "mask forward", parsed(f"{ast.unparse(node.value)}{cut}")
+        if isinstance(node, ast.Name) and path_of(node) in {*self.names, *self.masks}:
+            kind = "mask forward" if node.id in self.masks else "wrong step"
+            yield kind, parsed(f"{node.id}[::-1]")
         if isinstance(node, ast.Call):
             yield from self.of_hidden(node)
             yield from self.of_ones(node)
@@ -127,15 +137,16 @@ def is_constant(node):
 class ForwardRepairs(Repairs):
     """The edits of a check's forward; each is tried by whether the gradients become those of it.
 
-    laws: those that are broken, and must hold with the edit.
+    laws: those that are broken, and must hold with the edit; accused: a Place that is tried first.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
              "exchanged", "unwritten", "dtype", "sign", "assigned", "wrong variable")
     editing = EditingForward
 
-    def __init__(self, check, functions, laws=()):
+    def __init__(self, check, functions, laws=(), accused=None):
         self.check = check
+        self.accused = accused
         self.laws = laws
         super().__init__(functions, [], self.run, lambda _: [], check.variables)
         self.length = self.size = 0.0
@@ -181,7 +192,7 @@ class ForwardRepairs(Repairs):
         forward as late as can be, and rather where one is.
         """
         order = self.sorted(k for k, edit in enumerate(self.edits) if edit.kind in kinds)
-        order.sort(key=self.is_new_mask)
+        order.sort(key=lambda k: (not self.is_accused(k), *self.is_new_mask(k)))
         without = None
         for k in order:
             if time.thread_time() > until:
@@ -192,6 +203,11 @@ class ForwardRepairs(Repairs):
             if right and without is None:
                 without = self.edits[k]
         return without
+
+    def is_accused(self, number):
+        place = self.edits[number].place
+        return self.accused is not None and (place.file, place.line) == (
+            self.accused.file, self.accused.line)
 
     def is_new_mask(self, number):
         """First what is a mask already or none, then new ones; of masks the last line first."""

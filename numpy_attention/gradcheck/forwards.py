@@ -152,15 +152,18 @@ class Counting:
 
 class Naming:
     """Which arrays functions have: names: {function: {name, or path: its shapes}}; masks: likewise
-    those of True and False."""
+    those of True and False; and their numbers: {function: names}."""
 
     def __init__(self, places):
         self.places = places
         self.names: dict[str, dict[str, set]] = {}
         self.masks: dict[str, dict[str, set]] = {}
+        self.numbers: dict[str, set[str]] = {}
 
     def moved(self, value, number):
         place = self.places[number]
+        if isinstance(value, (int, float, np.number)) and place.name.isidentifier():
+            self.numbers.setdefault(place.function, set()).add(place.name)
         if isinstance(value, np.ndarray) and value.dtype.kind in "bf" and place.name:
             known = self.masks if value.dtype == bool else self.names
             name = place.name.removesuffix(".T")

@@ -8,7 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
+from numpy_attention.gradcheck.alternatives import NUDGE
+from numpy_attention.gradcheck.at_hand import Written
+from numpy_attention.gradcheck.edits import Edit, Editing
 from numpy_attention.gradcheck.forwards import Forward, Naming
 from numpy_attention.gradcheck.rewriting import PACKAGE, Rewritten
 
@@ -55,7 +57,8 @@ class Repairs:
         def editing(function, places):
             qualname = function.__qualname__.replace("<locals>.", "")
             return self.editing(function, places, self.edits, naming.names_of(qualname),
-                                naming.masks.get(qualname, {}), written)
+                                naming.masks.get(qualname, {}),
+                                naming.numbers.get(qualname, set()), written)
 
         self.rewritten = Rewritten(self.functions, editing)
         self.order = {}
@@ -119,14 +122,17 @@ class Repairs:
         """The numbers of all edits that may make the gradients of `wrong` right.
 
         Those of statements that have a part in all of these, and in no other, come first; those
-        of lines, {(file, line)}, that are innocent do not come at all. reach: as reach() gives it.
+        of lines, {(file, line)}, that are innocent do not come at all, but for what has to do with
+        other gradients than that of the line. reach: as reach() gives it.
         """
         first, then = [], []
         for k, edit in enumerate(self.edits):
             line = line_of(edit)
-            if line in innocent and edit.kind not in OF_RIGHT:
+            if edit.is_apart:
+                then.append(k)
+            elif line in innocent and edit.kind not in OF_RIGHT:
                 continue
-            if line not in reach or reach[line] == set(wrong):
+            elif line not in reach or reach[line] == set(wrong):
                 first.append(k)
             elif reach[line] >= set(wrong):
                 then.append(k)

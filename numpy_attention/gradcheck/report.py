@@ -132,15 +132,15 @@ def told(report, check):
 def told_of_forward(report, check):
     """The line of a law of the forward that is broken: of an edit that mends it, if there is one.
     """
-    if report.laws and any(one.is_forward for one in report.findings):
+    if report.laws and not report.wrong:
+        laws = [law for law in OF_FORWARD if judged(law, check)]
+        place = next((one.place for one in report.laws if one.place), None)
+        finding = of_unlawful(check, laws, place) if laws else None
+        if finding is not None:
+            report.findings.append(finding)
+            report.kinds.append(kinds_of(finding, None, (), {}, {}))
+    if any(one.is_forward for one in report.findings):
         report.laws = [replace(one, place=None) for one in report.laws]
-    if report.wrong or not report.laws or any(one.place for one in report.laws):
-        return
-    laws = [law for law in OF_FORWARD if judged(law, check)]
-    finding = of_unlawful(check, laws) if laws else None
-    if finding is not None:
-        report.findings.append(finding)
-        report.kinds.append(kinds_of(finding, None, (), {}, {}))
 
 
 def of_stop(text, check):

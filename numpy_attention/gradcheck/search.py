@@ -17,7 +17,7 @@ from numpy_attention.gradcheck.rewriting import Rewritten, called
 from numpy_attention.gradcheck.trials import Trials
 from numpy_attention.gradcheck.uses import Uses
 
-SECONDS_OF_EDITS = 2.5  # of this thread's time; of the backward
+SECONDS_OF_EDITS = 3.0  # of this thread's time; of the backward
 SECONDS_OF_FORWARDS = 1.0
 MOST_FINDINGS = 3
 MOST_ELEMENTS = 300      # of a value that is differentiated to be shown
@@ -196,8 +196,8 @@ class Search:
 class OfForward:
     """The edits of a forward, each tried once: is the backward the right one then?"""
 
-    def __init__(self, check, functions, wrong=(), laws=()):
-        self.repairs = ForwardRepairs(check, functions, laws)
+    def __init__(self, check, functions, wrong=(), laws=(), accused=None):
+        self.repairs = ForwardRepairs(check, functions, laws, accused)
         self.wrong = wrong
 
     def first(self, *kinds):
@@ -208,10 +208,15 @@ class OfForward:
                                 is_forward=True)
 
 
-def of_unlawful(check, laws):
-    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None."""
+def of_unlawful(check, laws, place):
+    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None.
+
+    place: what is accused already, which is tried first; then it must be a mask or a step.
+    """
+    kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
-        return OfForward(check, editable(called(check.loss)[0]), laws=laws).first()
+        meant = OfForward(check, editable(called(check.loss)[0]), laws=laws, accused=place)
+        return meant.first(*kinds)
 
 
 def of_stopped(check):

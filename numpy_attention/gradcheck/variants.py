@@ -158,6 +158,18 @@ def moved(node):
                 yield other
 
 
+def shifted(node):
+    """x[:t] for x[1:t + 1], and the other way round."""
+    at = node.slice
+    if not isinstance(at, ast.Slice) or at.upper is None or at.step is not None:
+        return
+    upper = ast.unparse(at.upper)
+    if at.lower is None:
+        yield subscript(node.value, ast.Slice(ast.Constant(1), parsed(f"{upper} + 1")))
+    elif ast.unparse(at.lower) == "1" and upper.endswith(" + 1"):
+        yield subscript(node.value, ast.Slice(None, parsed(upper.removesuffix(" + 1"))))
+
+
 def subscript(value, at):
     return ast.Subscript(copy.deepcopy(value), copy.deepcopy(at), ast.Load())
 
@@ -176,4 +188,4 @@ def parsed(text):
 
 
 def written(node):
-    return " ".join(ast.unparse(node).split())
+    return "; ".join(" ".join(line.split()) for line in ast.unparse(node).splitlines())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import numpy_attention
-from numpy_attention.gradcheck.alternatives import Written, fits, lies_over, part_of
+from numpy_attention.gradcheck.at_hand import Written, fits, lies_over, part_of
 from numpy_attention.gradcheck.edits import Editing
 from numpy_attention.gradcheck.forward_edits import EditingForward
 from numpy_attention.gradcheck.repairs import KINDS
@@ -21,7 +21,7 @@ def given(dys, dstate, other, out):
     return out
 
 
-def plain(self, dys, dstate, x, z, mask, memory, step, steps, grad):
+def plain(self, dys, dstate, x, z, mask, memory, step, steps, length, grad):
     dh = np.zeros_like(dstate)
     dz = dys * x * x
     dmemory = dys + memory
@@ -47,20 +47,27 @@ def plain(self, dys, dstate, x, z, mask, memory, step, steps, grad):
     da, dx = (dz * x for dz in (dz, dw))
     np.add.at(grad.E, steps, dz * self.rate)
     given(dz, grad.W, x, dys)
-    return dx, (dz, dh), db, (dq, dc, da)
+    given(dz, grad.W_1, grad.b_1, self.W_2)
+    given(dz, grad.left, self.right, dys)
+    dw += dz
+    dh += dys
+    da, db = dz[:, :length], dz[:, length:]
+    dz[1:steps + 1] = dys[:steps]
+    dv = dys[:, 0]
+    return dx, (dz, dh), db, (dq, dc, da, dv)
 
 
 FULL = (2, 3)
 NAMES = {name: {FULL} for name in ("dys", "dstate", "x", "dh", "dz", "dw", "memory", "dmemory",
                                    "dk", "self.W", "dx", "dc", "do")}
-NAMES |= {"z": {(3,)}, "self.U": {(4, 3)}, "self.V": {(3, 3)}}
+NAMES |= {"dv": {(2,)}, "z": {(3,)}, "self.U": {(4, 3)}, "self.V": {(3, 3)}}
 
 
 @pytest.fixture(scope="module")
 def offered():
     edits = []
     Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {"mask": {FULL}},
-                                                   Written([one], [given])))
+                                                   {"length"}, Written([one], [given])))
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
 
@@ -74,6 +81,13 @@ def offered():
     ("axis", "dw[:, 0] += dz[:, -1]", "dw[:, -1] += dz[:, -1]"),
     ("axis", "dz += (dw + dh)[:, None]", "dz[:, 0] += dw + dh"),
     ("mask backward", "dw[mask] = 0", "dw[~mask] = 0"),
+    ("exchanged", "dw += dz; dh += dys", "dw += dys; dh += dz"),
+    ("exchanged", "da, db = (dz[:, :length], dz[:, length:])",
+     "da, db = (dz[:, -length:], dz[:, :-length])"),
+    ("missing term", "dz = dys * x * x", "dz = dys * x * x; dh += dz @ self.V.T"),
+    ("missing term", "dz = dys * x * x", "dz = dys * x * x; dys += dz @ self.V.T"),
+    ("axis", "dz[1:steps + 1] = dys[:steps]", "dz[:steps] = dys[:steps]"),
+    ("axis", "dw[:, 0] += dz[:, -1]", "dw[:, 1] += dz[:, -1]"),
     # what is handed over
     ("output ignored", "np.zeros_like(dstate)", "dstate.copy()"),
     ("missing term", "np.zeros_like(dstate)", "dys.copy()"),
@@ -81,6 +95,10 @@ def offered():
     ("missing term", "given(dz, dh, x, dys)", "given(dz + dw, dh, x, dys)"),
     ("assigned", "dz.copy()", "dz"),
     ("exchanged", "given(dz, grad.W, x, dys)", "given(dz, grad.U, x, dys)"),
+    ("exchanged", "given(dz, grad.W_1, grad.b_1, self.W_2)",
+     "given(dz, grad.W_2, grad.b_2, self.W_2)"),
+    ("exchanged", "given(dz, grad.left, self.right, dys)",
+     "given(dz, grad.right, self.right, dys)"),
     ("sign", "np.add.at(grad.E, steps, dz * self.rate)",
      "np.add.at(grad.E, steps, -(dz * self.rate))"),
     ("mask backward", "np.add.at(grad.E, steps, dz * self.rate)",
@@ -91,6 +109,7 @@ def offered():
     ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps)"),
     ("wrong step", "np.stack(dp)", "np.stack(dp[::-1])"),
     ("wrong step", "dys[::-1]", "dys"),
+    ("wrong step", "dys[:steps]", "dys[1:steps + 1]"),
     ("exchanged", "np.hstack([dz, dw])", "np.hstack([dw, dz])"),
     ("exchanged", "(dz, dh)", "(dh, dz)"),
     ("wrong variable", "(dz * x for dz in (dz, dw))", "(dh * x for dz in (dh, dw))"),
@@ -106,6 +125,9 @@ def offered():
     ("axis", "dz[:, -1]", "dz.sum(1)"),
     ("factor", "dys * x * x", "dys * x * x * z"),
     ("factor", "dys * x * x", "dys * x * x / z"),
+    ("factor", "dys * x * x", "dys * x * x * length"),
+    ("factor", "dys * x * x", "dys * x * x / length"),
+    ("wrong variable", "dys[:, 0]", "dv"),
     ("missing term", "dys * x * x", "dys * x * x + do @ self.V.T"),
     ("mask backward", "np.where(mask, dz, 0)", "np.where(~mask, dz, 0)"),
     ("mask backward", "step['c'] * mask[:, None]", "step['c'] * ~mask[:, None]"),
@@ -124,6 +146,9 @@ def test_what_is_offered(offered, kind, old, new):
     ("jacobian", "dz.mean(1)", "(z * dz).sum(1)"),                              # of other sizes
     ("derivative", "dz", "np.exp(dz)"),
     ("factor", "self.W", "1 - self.W"),
+    ("factor", "dys * x * x", "dys * x * x * mask"),
+    ("missing term", "dz = dys * x * x", "dz = dys * x * x; dx += dz @ self.V.T"),  # not yet there
+    ("wrong step", "given(dz, dh, x, dys)", "given(dz[::-1], dh, x, dys)"),     # not at hand
     ("exchanged", "given(dz, grad.W, x, dys)", "given(dz, grad.W, x, dys)"),
 ])
 def test_what_is_not_offered(offered, kind, old, new):
@@ -136,9 +161,22 @@ def test_every_kind_that_is_offered_has_its_place(offered):
 
 def test_what_a_function_at_hand_returns_is_exchanged_there_alone():
     edits = []
-    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {},
+    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {}, set(),
                                                    Written([one, given])))
     assert not any(edit.new.startswith("dv, dk") for edit in edits)
+    assert any(edit.new == "given(dz[::-1], dh, x, dys)" for edit in edits)
+
+
+def test_entries_of_what_is_written_as_a_dict():
+    """Those of the dict that has one of the keys by which a name is read; of no other."""
+    def forward(x, y):
+        return [dict(c=x, q=y), {"c": x, "r": y}, dict(other=x)]
+
+    def backward(one, more):
+        return one["c"], more["s"]
+
+    written = Written([backward], [forward])
+    assert set(written.entries) == {"one['c']", "one['q']", "one['r']", "more['s']"}
 
 
 @pytest.mark.parametrize("index, part", [
@@ -178,7 +216,7 @@ def test_every_function_of_the_package_can_be_edited(room, kind):
             edits = []
 
             def editing(one, places):
-                return kind(one, places, edits, names, {"mask": {(2,)}}, Written([one]))
+                return kind(one, places, edits, names, {"mask": {(2,)}}, set(), Written([one]))
 
             made = Rewritten([function], editing)
             rewritten += [] if made.declined else [function]

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.edits import NUDGE, Edit, Editing, Written
+from numpy_attention.gradcheck.alternatives import NUDGE
+from numpy_attention.gradcheck.at_hand import Written
+from numpy_attention.gradcheck.edits import Edit, Editing
 from numpy_attention.gradcheck.repairs import Chosen, Copying, Repairs, editable
 from numpy_attention.gradcheck.rewriting import Rewritten
 
@@ -17,7 +19,7 @@ def plain(dy, x, W):
 def edits_of(function, names=None, masks=None):
     edits: list[Edit] = []
     Rewritten([function], lambda one, places: Editing(one, places, edits, names or {},
-                                                      masks or {}, Written([one])))
+                                                      masks or {}, set(), Written([one])))
     return edits
 
 

@@ -8,7 +8,7 @@ from mistakes.kept_out import KEPT_OUT
 from mistakes.known import KNOWN
 
 from numpy_attention.gradcheck import gradcheck
-from numpy_attention.gradcheck.alternatives import Written
+from numpy_attention.gradcheck.at_hand import Written
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.forward_edits import EditingForward, ForwardRepairs, norm
 from numpy_attention.gradcheck.rewriting import Rewritten
@@ -68,7 +68,7 @@ def test_the_line_of_a_forward_is_named(name, words):
 def offered_for(function, names, masks):
     edits = []
     Rewritten([function], lambda one, places: EditingForward(one, places, edits, names, masks,
-                                                             Written([one])))
+                                                             set(), Written([one])))
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
 

@@ -30,6 +30,12 @@ def test_pointing_by_phenomenon(recipe):
         assert len(links) > 50
         right = np.mean([rows[j, :-1].argmax() == i for rows, i, j in links])
         assert found[metric] == pytest.approx(right)
+    rng = np.random.default_rng(0)
+    metrics = {metric for _, metric in recipe.metrics}
+    more = recipe.measure(trained, pairs, metrics, rng=rng)
+    for metric in PHENOMENA.values():
+        low, high = (more[f"{metric}_{end}"] for end in ("low", "high"))
+        assert low <= more[metric] == found[metric] <= high <= 1
 
 
 def test_only_keeps_the_links_of_one_phenomenon():
