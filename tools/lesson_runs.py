@@ -3,9 +3,9 @@
     python tools/lesson_runs.py                  every lesson once, with its times
     python tools/lesson_runs.py --same 06 11     some, twice, and once more held to one core
 
-What is measured in seconds, and how fast, may differ; all else that a lesson prints must be the same
-when it is run again, letter by letter, and on one core up to rounding: no number further off than
-TOLERANCE of its size.
+What is measured in seconds, and how fast, may differ; all else that a lesson prints must be the
+same when it is run again, letter by letter, and on one core up to rounding: no number further off
+than TOLERANCE of its size.
 """
 
 import argparse
