@@ -78,7 +78,8 @@ def _box(name: Any, box: Any) -> Box:
     box = Box(*_fields(f"box {name!r:.40}", box, (3, 4), what))
     expect_text(f"the text of box {name!r:.40}", box.text)
     for place in (box.column, box.row):
-        expect_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST)
+        expect_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
+                      f"a number from {-FARTHEST} to {FARTHEST}")
     if box.colour is not None and (type(box.colour) is not int
                                    or not 0 <= box.colour < len(COLOURS)):
         raise ValueError(f"the colour of box {name!r:.40} is {box.colour!r:.40}, expected None or "
@@ -94,7 +95,7 @@ def _arrow(arrow: Any, boxes: Mapping[str, Box]) -> Arrow:
             raise ValueError(f"an arrow names the box {name!r:.40}, expected one of "
                              f"{', '.join(boxes)}")
     expect_text("the text of an arrow", arrow.text)
-    expect_number("the bend of an arrow", arrow.bend, -2, 2)
+    expect_number("the bend of an arrow", arrow.bend, -2, 2, "a number from -2 to 2")
     return arrow
 
 

@@ -1,0 +1,90 @@
+"""Diagrams: boxes where they are asked for, arrows between their edges, what is refused."""
+
+import numpy as np
+import pytest
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from pictures import texts
+
+from numpy_attention import plotting
+from numpy_attention.plotting import Arrow, Box
+
+BOXES = {"h": ("hⱼ", 0, 0, 0), "e": Box("eⱼ = $v$ · tanh(a_j)", 2, 1), "c": ("c\nΣ", 4.5, 1, 2)}
+ARROWS = [("h", "e"), Arrow("e", "c", "α", 0.5), ("h", "c", "", -0.2, True)]
+
+
+def drawn(kind, ax):
+    return [patch for patch in ax.patches if isinstance(patch, kind)]
+
+
+def middle(box):
+    return box.get_x() + box.get_width() / 2, box.get_y() + box.get_height() / 2
+
+
+def test_boxes_stand_where_they_are_asked_for():
+    ax = plotting.diagram(BOXES, ARROWS, title="one $word$")
+    boxes = drawn(FancyBboxPatch, ax)
+    assert len(boxes) == 5                                      # two of them tinted
+    places = {tuple(np.round(middle(box), 9)) for box in boxes}
+    assert places == {(0, 0), (2, 1), (4.5, 1)}
+    written = dict(zip(texts(ax.texts), ax.texts))
+    assert set(written) == {"hⱼ", "eⱼ = $v$ · tanh(a_j)", "c\nΣ", "α"}
+    assert written["eⱼ = $v$ · tanh(a_j)"].get_position() == (2, 1)
+    assert not any(text.get_parse_math() for text in ax.texts)
+    assert ax.get_title() == "one $word$" and not ax.axison
+    low, high = ax.get_xlim()
+    assert low < boxes[0].get_x() and high > 4.5
+    assert ax.get_ylim() == (-0.6, 1.6)
+
+
+def test_a_box_is_as_wide_as_its_text_and_as_high_as_its_lines():
+    ax = plotting.diagram({"a": ("a", 0, 0), "b": ("a" * 30, 0, 2), "c": ("a\na\na", 0, 4)}, [])
+    one, wide, high = drawn(FancyBboxPatch, ax)
+    assert one.get_width() == pytest.approx(0.56) and wide.get_width() > 2.5
+    assert high.get_width() == one.get_width() and high.get_height() == 2 * one.get_height()
+
+
+def test_colours_are_edges_and_a_tint_under_black_letters():
+    ax = plotting.diagram(BOXES, [])
+    edges = [box for box in drawn(FancyBboxPatch, ax) if box.get_linewidth() > 0]
+    assert len({box.get_edgecolor() for box in edges}) == 3
+    assert {text.get_color() for text in ax.texts} == {"black"}
+
+
+def test_arrows_go_from_edge_to_edge_and_their_text_lies_on_them():
+    ax = plotting.diagram(BOXES, ARROWS)
+    straight, bent, dashed = drawn(FancyArrowPatch, ax)
+    assert straight.get_linestyle() == "-" and dashed.get_linestyle() == "--"
+    assert straight.patchA is not None and straight.patchB is not None
+    assert bent.get_connectionstyle().rad == -0.5
+    text, = (one for one in ax.texts if one.get_text() == "α")
+    x, y = text.get_position()
+    assert (x, y) == (3.25, 1 + 0.5 * 2.5 / 2)                  # to the left of its direction: up
+
+
+def test_it_is_drawn_into_axes_that_are_given():
+    ax = plotting.base.new_axes(3, 2)
+    assert plotting.diagram(BOXES, [], ax) is ax
+
+
+@pytest.mark.parametrize("boxes, arrows, error, message", [
+    ({}, [], ValueError, "nothing to draw: give at least one box"),
+    ([], [], TypeError, "a dict of names and their boxes"),
+    ({"a": ("a", 0)}, [], TypeError, "box 'a' is ('a', 0), expected a Box, or (text, column, row)"),
+    ({"a": "abc"}, [], TypeError, "box 'a' is 'abc', expected a Box"),
+    ({"a": (1, 0, 0)}, [], TypeError, "the text of box 'a'"),
+    ({"a": ("a", "0", 0)}, [], ValueError, "a place of box 'a' = '0': expected a number from -100"),
+    ({"a": ("a", 0, float("nan"))}, [], ValueError, "a place of box 'a'"),
+    ({"a": ("a", 0, 101)}, [], ValueError, "a place of box 'a'"),
+    ({"a": ("a", 0, 0, 7)}, [], ValueError, "colour of box 'a' is 7, expected None or a number"),
+    ({"a": ("a", 0, 0, True)}, [], ValueError, "colour of box 'a' is True"),
+    (BOXES, [("h", "x")], ValueError, "an arrow names the box 'x', expected one of h, e, c"),
+    (BOXES, [("h",)], TypeError, "an arrow is ('h',), expected an Arrow, or (start, end)"),
+    (BOXES, ["he"], TypeError, "an arrow is 'he'"),
+    (BOXES, [("h", "e", 1)], TypeError, "the text of an arrow"),
+    (BOXES, [("h", "e", "", 3)], ValueError, "the bend of an arrow"),
+    (BOXES, 3, TypeError, "arrows"),
+])
+def test_what_is_refused(boxes, arrows, error, message):
+    with pytest.raises(error) as told:
+        plotting.diagram(boxes, arrows)
+    assert message in str(told.value)
