@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import matplotlib
+from matplotlib import pyplot as plt
+
 from numpy_attention import plotting
 from numpy_attention.gradcheck import GradientError
 
@@ -12,6 +15,8 @@ def show(picture, name):
     """Save Axes or a Figure as outputs/NAME.png, and say so."""
     OUTPUTS.mkdir(exist_ok=True)
     path = plotting.save(picture, OUTPUTS / f"{name}.png")
+    if matplotlib.get_backend().lower() == "agg":       # nobody will look at it in a window
+        plt.close(getattr(picture, "figure", picture))
     print(f"saved {path.parent.name}/{path.name}", flush=True)
 
 

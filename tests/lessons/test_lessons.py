@@ -10,6 +10,7 @@ import pytest
 from lesson_files import LESSONS, TEXTS, cells
 
 PAPERS = {
+    "00_attention_on_paper.py": ("Bahdanau, Cho & Bengio (2015)", "Nadaraya 1964, Watson 1964"),
     "01_gradients_by_hand.py": (),
     "02_recurrent_network.py": ("Elman 1990", "Werbos 1990", "Pascanu et al. 2013"),
     "03_lstm.py": ("Hochreiter & Schmidhuber 1997", "Gers et al. 2000",
