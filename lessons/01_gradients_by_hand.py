@@ -1,85 +1,191 @@
 # %% [markdown]
 # # Lesson 01: gradients by hand
 #
-# Every model of this library learns by gradients that a person derived on paper and typed in. This lesson does it for
-# the smallest language model there is, one that guesses the next letter from the letter before: five lines forward,
-# five backward, one `dX` for every `X`. Then we measure each gradient by nudging the parameters, plant bugs to see how
-# they look and where they hide, and train with `parameter -= rate * gradient` down to a floor that counting gives us.
+# Every model of this course learns by gradients that a person derived on paper and typed in. Here
+# you do it for the smallest language model there is: one that guesses the next letter from the
+# letter before. Five lines forward, five lines backward, and for every X a dX.
+#
+# You will measure each gradient as soon as it is derived, by nudging and looking. Then you plant
+# bugs, to see how they look and where they hide. In the end the model learns, down to a floor that
+# mere counting gives us.
+#
+# | from the package | what it is |
+# |---|---|
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `gradcheck` | compares a whole backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `randomize` | gives every parameter random values |
+# | `relative_errors` | how far two arrays are apart, element by element |
+# | `Embedding` | the library's own first layer, for comparison |
+# | `Output` | its last one: scores and cross-entropy |
+# | `load_text` | a text that ships with the library |
+# | `Vocabulary` | numbers for letters, and back |
+# | `plotting` | diagrams, colours, pictures as files |
 
 # %%
 print("Lesson 01: gradients by hand", flush=True)
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from course import caught, show
 from matplotlib import pyplot as plt
-from threadpoolctl import threadpool_limits
 
 from numpy_attention import plotting
 from numpy_attention.data.corpora import load_text
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.gradcheck import GradientError, gradcheck, numeric_gradient, randomize, relative_errors
+from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize, relative_errors
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.module import Array, Module
 
-OUTPUTS = (Path(__file__).parent if "__file__" in globals() else Path()) / "outputs"
-OUTPUTS.mkdir(exist_ok=True)
-threadpool_limits(1, user_api="blas")           # such small products are faster in one thread than in several
-
-# %% [markdown]
-# ## The text: `bible-en`, which ships with the library, in small letters, one verse a line
-
-# %%
-text = "\n".join(" ".join(verse) for verse in load_text("bible-en", "train"))
-vocabulary = Vocabulary.build([text])           # a string is a sequence of characters
-ids = np.array(vocabulary.encode(text))
-V = len(vocabulary)
-print(f"{len(text):,} characters, {V} ids (4 of them special). It begins:\n{text[:131]}")
+np.set_printoptions(precision=4, suppress=True)
 
 # %% [markdown]
 # ## Forward
 #
-# Given the letter x, predict the letter y that follows it. N pairs at once; V letters; D numbers describe a letter.
+# We begin with *one* pair of letters, of an alphabet of five: after a "b" came a "d". The model
+# describes each letter by three numbers, a row of the table E. From the row of the letter that was
+# read it makes a score for every letter that may follow, and from the scores probabilities.
 #
-#     h = E[x]                    (N, D)   a row of the table E (V, D) for each letter
-#     z = h Wᵀ + b                (N, V)   a score for every possible next letter; W (V, D), b (V,)
-#     p = softmax(z)              (N, V)   p_nv = e^{z_nv} / Σ_k e^{z_nk}
-#     L = −1/N Σ_n log p_n,y_n    ()       cross-entropy: how surprised the model is, in nats a letter
+#     h = E[x]                (3,)   the row of the letter x
+#     z = W h + b             (5,)   a score for each letter
+#     p = softmax(z)          (5,)   p_v = exp(z_v) / Σ_k exp(z_k), so they add up to 1
+#     L = −log p_y            ()     how surprised the model is by the letter y
 #
-# e^z overflows for large z. A constant added to a row of z does not change p, so we first subtract the row's largest.
-# exp(L) is the *perplexity*: the model hesitates as if between that many equally likely letters.
-#
+# L is 0 if the model was sure of y, and the larger, the less it expected y. We give it random
+# numbers, and look at every value.
+
+# %%
+alphabet = "abcde"
+rng = np.random.default_rng(0)
+E = rng.standard_normal((5, 3))
+W = rng.standard_normal((5, 3))
+b = rng.standard_normal(5)
+x = alphabet.index("b")
+y = alphabet.index("d")
+
+# %%
+h = E[x]
+z = W @ h + b
+p = np.exp(z) / np.exp(z).sum()
+L = -np.log(p[y])
+print("h =", h)
+print("z =", z)
+for letter, share in zip(alphabet, p):
+    print(f"  after b, the model expects {letter} with p = {share:.3f}")
+print(f"L = −log p(d) = {L:.3f}")
+
+# %%
+boxes = {
+    "x": ("x", 0, 0), "E": ("E", 1.2, 1.2, 1), "h": ("h = E[x]", 1.2, 0),
+    "W": ("W, b", 3.4, 1.2, 1), "z": ("z = W h + b", 3.4, 0),
+    "p": ("p = softmax(z)", 5.8, 0), "y": ("y", 8, 1.2), "L": ("L = −log p[y]", 8, 0, 2),
+}
+arrows = [("x", "h"), ("E", "h"), ("h", "z"), ("W", "z"), ("z", "p"), ("p", "L"), ("y", "L")]
+show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward against them"),
+     "01_diagram")
+
+# %% [markdown]
 # ## Backward
 #
-# Read the forward from its last line to its first, and at each line ask: *given ∂L/∂(what it made), what is
-# ∂L/∂(what it used)?* We write dX for ∂L/∂X, which always has the shape of X.
+# We want to know how L changes with each parameter. Read the forward from its last line to its
+# first, and ask at each line: *given the gradient of what it made, what is the gradient of what it
+# used?* We write dX for ∂L/∂X; it always has the shape of X.
 #
-# **L and p, in one step.** For one row with target y, −log p_y = log Σ_k e^{z_k} − z_y, so
-#
-#     ∂(−log p_y)/∂z_v = e^{z_v} / Σ_k e^{z_k} − [v = y] = p_v − [v = y]
-#     dz = (p − onehot(y)) / N                      (N, V)
-#
-# The prediction minus the truth. Nothing divides by p, so nothing blows up: this is why the two are derived together.
-#
-# **z = h Wᵀ + b.** In indices z_nv = Σ_d h_nd W_vd + b_v. Each z_nv pulls on what made it; sum over all pulls:
-#
-#     db_v  = Σ_n dz_nv                 db = Σ_n dz_n     b went to every row, so every row sends a gradient back
-#     dW_vd = Σ_n dz_nv h_nd            dW = dzᵀ h        (V, N)(N, D): no other choice fits where V, N, D differ
-#     dh_nd = Σ_v dz_nv W_vd            dh = dz W
-#
-# **h = E[x].** Picking row x_n is the product onehot(x) E, so dE = onehot(x)ᵀ dh: each dh_n is *added* to the row
-# that it came from. Added, because a letter may occur many times.
-#
-# ## The model is a dataclass, and so is its gradient
-#
-# `Module` makes array fields parameters, and `model.zeros_like()` the *gradient twin*, a `Bigram` whose W is ∂L/∂W.
-# `backward` takes dloss = ∂(whatever follows)/∂L, which is 1 when L is the end, and *adds* to the twin: a model may be
-# used twice.
+# And we believe nothing that we have not measured. Move one number by a little up and down, look at
+# L both times: that is the slope. `numeric_gradient` does it for each number of an array.
 
 
 # %%
+def compare(name, ours, loss, array):
+    """Print our gradient beside the measured one; loss() reads the array."""
+    measured = numeric_gradient(loss, array)
+    print(f"{name:>3} by hand  {ours.ravel()[:5]}")
+    print(f"    measured {measured.ravel()[:5]}")
+    assert np.allclose(ours, measured, atol=1e-8)
+
+
+# %% [markdown]
+# **p and L in one step.** −log p_y = log Σ_k exp(z_k) − z_y. The first term has the derivative
+# exp(z_v) / Σ_k exp(z_k), which is p_v; the second −1, for v = y alone:
+#
+#     dz_v = p_v − [v = y]
+#
+# The prediction minus the truth. Nothing divides by p, so nothing blows up: this is why the two
+# lines are derived together. Guess the signs before you look: which scores should fall?
+
+# %%
+truth = np.eye(5)[y]
+dz = p - truth
+compare("dz", dz, lambda: np.log(np.exp(z).sum()) - z[y], z)
+
+# %% [markdown]
+# All scores should fall but that of "d". (To *lower* L we go against the gradient.)
+#
+# **z = W h + b.** In indices z_v = Σ_d W_vd h_d + b_v. Each z_v pulls on what made it; sum over all
+# pulls:
+#
+#     db_v  = dz_v
+#     dW_vd = dz_v h_d            a table: one row for each score, one column for each number of h
+#     dh_d  = Σ_v dz_v W_vd       every score used h_d, so every score sends something back
+
+# %%
+db = dz
+dW = np.outer(dz, h)
+dh = W.T @ dz
+
+
+def loss_of(h):
+    z = W @ h + b
+    return np.log(np.exp(z).sum()) - z[y]
+
+
+compare("db", db, lambda: loss_of(h), b)
+compare("dW", dW, lambda: loss_of(h), W)
+compare("dh", dh, lambda: loss_of(h), h)
+
+# %% [markdown]
+# **h = E[x].** Only the row x was read, so only that row has a gradient.
+
+# %%
+dE = np.zeros_like(E)
+dE[x] = dh
+compare("dE", dE[x], lambda: loss_of(E[x]), E[x])
+print("the other rows of dE:", np.abs(np.delete(dE, x, axis=0)).max())
+
+# %% [markdown]
+# ## Many pairs at once
+#
+# A text has many pairs. Take N of them together: x and y become arrays (N,), each line gets a row
+# for each pair, and L becomes the mean.
+#
+#     h = E[x]                   (N, D)
+#     z = h Wᵀ + b               (N, V)
+#     p = softmax(z), by rows    (N, V)
+#     L = −1/N Σ_n log p_n,y_n   ()
+#
+# The parameters are still *one* E, *one* W, *one* b, used N times. Whatever is used many times
+# receives many gradients, and they **add up**:
+#
+#     dz = (p − onehot(y)) / N
+#     db = Σ_n dz_n              W and b were used by every row
+#     dW = dzᵀ h                 Σ_n dz_n h_nᵀ, as one product: (V, N)(N, D)
+#     dh = dz W                  (N, V)(V, D)
+#     dE[x_n] += dh_n            a letter that occurs twice adds twice
+#
+# The last line is a product too: picking row x_n is onehot(x) E, so dE = onehot(x)ᵀ dh.
+#
+# One more thing. exp(z) overflows for a z of 800. A constant that is added to all scores of a row
+# changes no p, so we take the row's largest away first; then the largest power is e⁰ = 1.
+#
+# Here is the model whole. `Module` makes its array fields parameters, and `model.zeros_like()` its
+# *gradient twin*: another Bigram, whose W is ∂L/∂W. `backward` is given dloss, which is ∂(whatever
+# comes after)/∂L, and 1 when L is the end. It *adds* to the twin, since a model may be used twice.
+
+
+# %% tags=["plain"]
 @dataclass(eq=False)
 class Bigram(Module):
     """p(y | x) = softmax(E[x] Wᵀ + b)."""
@@ -89,6 +195,7 @@ class Bigram(Module):
     b: Array  # (V,)
 
     def forward(self, x, y):
+        """Letters x (N,) and those that follow y (N,) → L, cache."""
         h = self.E[x]                                       # (N, D)
         z = h @ self.W.T + self.b                           # (N, V)
         e = np.exp(z - z.max(1, keepdims=True))
@@ -112,28 +219,19 @@ def onehot(ids, like):
     return np.eye(like.shape[1], dtype=like.dtype)[ids]     # (N, V)
 
 
-def create(rng, V, D):
-    return randomize(Bigram(np.empty((V, D)), np.empty((V, D)), np.empty(V)), rng)      # N(0, 0.5²)
-
-
 # %% [markdown]
 # ## Check: nudge and see
 #
-# The definition of a derivative is a recipe to measure it. Move one parameter by ±ε and look at L:
+# What `numeric_gradient` does is short enough to be your own:
 #
 #     ∂L/∂w = (L(w + ε) − L(w − ε)) / 2ε + O(ε²)
 #
-# The *central* difference errs by O(ε²), since the even terms of Taylor's series cancel; (L(w + ε) − L(w)) / ε would
-# err by O(ε). Two forward passes for each single number are hopeless for training and perfect for checking: they know
-# nothing of the backward pass. Five letters, three numbers each, seven pairs: all different, so that a transpose has
-# nowhere to hide.
+# The *central* difference errs by O(ε²), since the even terms of Taylor's series cancel; with
+# (L(w + ε) − L(w)) / ε the error is O(ε). Two forward passes for each single number are hopeless
+# for training and perfect for checking: they know nothing of the backward pass.
+
 
 # %%
-rng = np.random.default_rng(1)
-tiny = create(rng, V=5, D=3)
-x, y = rng.integers(5, size=7), rng.integers(5, size=7)
-
-
 def central(loss, array, epsilon):
     """∂loss/∂array, one element at a time; loss() reads the array."""
     numeric = np.empty_like(array)
@@ -148,42 +246,69 @@ def central(loss, array, epsilon):
     return numeric
 
 
-L, cache = tiny.forward(x, y)
-tiny.backward(1.0, cache, grad := tiny.zeros_like())
-print("\nour own check, largest relative error of each gradient:")
-for name, array in tiny.named_parameters():
-    numeric = central(lambda: tiny.forward(x, y)[0], array, 1e-5)
-    error = relative_errors(getattr(grad, name), numeric).max()
-    print(f"  d{name} {array.shape}: {error:.1e}")
-    assert error < 1e-6
+# %% [markdown]
+# Five letters, three numbers each, seven pairs: all different, so that a transpose has nowhere to
+# hide. And some letters twice.
+
 
 # %%
-# The library's gradcheck does the same for any Module: with a difference of four points, whose error is O(ε⁴), with a
-# random gradient from above, and for inputs that are floats as well. Every layer here must pass it below 1e-6.
-print("\n", gradcheck(tiny, x, y, rng=rng), sep="")
+def create(rng, V, D):
+    """A model with parameters from N(0, 0.5²)."""
+    return randomize(Bigram(np.empty((V, D)), np.empty((V, D)), np.empty(V)), rng)
 
-# the same three lines as the library's layers: Embedding looks up, Output scores and takes the cross-entropy
-embedding, output = Embedding(tiny.E), Output(Embedding(tiny.W), tiny.b)
-embedding_grad, output_grad = embedding.zeros_like(), output.zeros_like()
-h, rows = embedding.forward(x)
-total, dh = output.loss_and_grad(h, y, 1 / len(y), output_grad)      # the sum of −log p; 1/N is the gradient's scale
-embedding.backward(dh, rows, embedding_grad)
-assert np.isclose(total / len(y), L, rtol=1e-12)
-for ours, theirs in ((grad.E, embedding_grad.E), (grad.W, output_grad.words.E), (grad.b, output_grad.b)):
-    assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-14)
+
+rng = np.random.default_rng(1)
+tiny = create(rng, V=5, D=3)
+xs = rng.integers(5, size=7)
+ys = rng.integers(5, size=7)
+print("letters read:", xs, "letters that followed:", ys)
+
+# %%
+loss, cache = tiny.forward(xs, ys)
+grad = tiny.zeros_like()
+tiny.backward(1.0, cache, grad)
+for name, array in tiny.named_parameters():
+    numeric = central(lambda: tiny.forward(xs, ys)[0], array, 1e-5)
+    error = relative_errors(getattr(grad, name), numeric).max()
+    print(f"d{name} {array.shape}: largest relative error {error:.1e}")
+    assert error < 1e-6
+
+# %% [markdown]
+# The library's `gradcheck` does the same for any Module, with a difference of four points, whose
+# error is O(ε⁴), and with a random dloss. Every layer of this course must pass it below 1e-6.
+
+# %%
+print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
+
+# %% [markdown]
+# The library has no Bigram, but it has its three lines: `Embedding` looks up, `Output` scores and
+# takes the cross-entropy. It gives the sum of all −log p and is told the 1/N separately.
+
+# %%
+embedding = Embedding(tiny.E)
+output = Output(Embedding(tiny.W), tiny.b)
+embedding_grad = embedding.zeros_like()
+output_grad = output.zeros_like()
+rows_read, embedding_cache = embedding.forward(xs)
+total, drows = output.loss_and_grad(rows_read, ys, 1 / 7, output_grad)
+embedding.backward(drows, embedding_cache, embedding_grad)
+
+# %%
+assert np.isclose(total / 7, loss, rtol=1e-12)
+assert np.allclose(grad.E, embedding_grad.E, rtol=1e-10)
+assert np.allclose(grad.W, output_grad.words.E, rtol=1e-10)
+assert np.allclose(grad.b, output_grad.b, rtol=1e-10)
 print("the library's Embedding and Output give the same loss and the same gradients")
 
 # %% [markdown]
 # ## How a bug looks
 #
-# Three classics in `backward`, and one in `forward`. `gradcheck` raises a `GradientError` that says which gradients are
-# wrong and which are right, the first line that goes wrong, what is wrong with it, and how far off an element is.
+# The most popular bug of this model: `E[x] += dh` looks right, but NumPy writes each repeated row
+# once. The last occurrence of a letter wins, all others are lost.
 
 
 # %%
 class LastWins(Bigram):
-    """`E[x] += dh` looks right, but NumPy writes each repeated row once: the last occurrence of a letter wins."""
-
     def backward(self, dloss, cache, grad):
         x, y, h, p = cache
         dz = (p - onehot(y, p)) * (dloss / len(y))
@@ -192,159 +317,261 @@ class LastWins(Bigram):
         grad.E[x] += dz @ self.W
 
 
-class Exchanged(Bigram):
-    """dh = dz Wᵀ for dh = dz W, as if W stood transposed."""
-
-    def backward(self, dloss, cache, grad):
-        Bigram(self.E, self.W.T, self.b).backward(dloss, cache, grad)
+def check(model, x, y):
+    return gradcheck(model, x, y, rng=np.random.default_rng(2))
 
 
+print("letters read:", xs)
+report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
+assert "grad.E[x] += dz @ self.W" in str(report)
+
+# %% [markdown]
+# Read it line by line. First: which gradients are wrong, and which are right. E alone is wrong, so
+# dz, from which db and dW are made, is right; that clears every line but the last. Then the line
+# itself, and what is wrong with it: an id that occurs twice is added once. And an element, found
+# and right, to follow with a pencil. Compare it with the letters read: its row is a letter that
+# occurs more than once.
+#
+# The second bug: the forward takes the *mean* of N losses; this backward forgets to divide by N.
+
+
+# %%
 class NotAveraged(Bigram):
-    """The forward takes the mean of N losses, this backward their sum."""
-
     def backward(self, dloss, cache, grad):
         super().backward(dloss * len(cache[1]), cache, grad)
 
 
-class WrongModel(Bigram):
-    """No slip in `backward`: the forward predicts x, the letter it has just read."""
+summing = NotAveraged(tiny.E, tiny.W, tiny.b)
+report = caught(check, summing, xs, ys)
+wrong = summing.zeros_like()
+summing.backward(1.0, cache, wrong)
+print("db, each element divided by the right one:", wrong.b / grad.b)
 
+# %% [markdown]
+# Everything is wrong, and by the same factor, which happens to be the number of pairs. Factors are
+# worth a thought: 2, 1/2, −1, N, the length of something.
+#
+# ## What a check cannot see
+#
+# A check compares numbers at *one* point. What makes a wrong gradient right at that point hides the
+# bug. LastWins, read letters that are all distinct:
+
+
+# %%
+def verdict(model, x, y):
+    """"PASSES", or the first line of the report."""
+    try:
+        check(model, x, y)
+    except (AssertionError, ValueError) as error:
+        return str(error).splitlines()[0]
+    return "PASSES"
+
+
+distinct = np.arange(5)
+said = verdict(LastWins(tiny.E, tiny.W, tiny.b), distinct, ys[:5])
+print("LastWins, where no letter occurs twice:", said)
+assert said == "PASSES"
+
+# %% [markdown]
+# So: **check with ids that occur twice**, with masks, with more than one step.
+#
+# Next, a product with W the wrong way round, dh = dz Wᵀ for dh = dz W:
+
+
+# %%
+class Exchanged(Bigram):
+    def backward(self, dloss, cache, grad):
+        x, y, h, p = cache
+        dz = (p - onehot(y, p)) * (dloss / len(y))
+        grad.b += dz.sum(0)
+        grad.W += dz.T @ h
+        grad.E += onehot(x, p).T @ (dz @ self.W.T)
+
+
+square = create(rng, V=5, D=5)
+symmetric = square.W + square.W.T
+print("V = 5, D = 3:      ", verdict(Exchanged(tiny.E, tiny.W, tiny.b), xs, ys))
+print("V = D = 5:         ", verdict(Exchanged(square.E, square.W, square.b), xs, ys))
+print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b), xs, ys))
+print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
+
+# %% [markdown]
+# With D = 3 NumPy refuses the product at once. With D = V only the numbers tell, and where W = Wᵀ
+# not even they. So **choose sizes that all differ.** With W = 0 the right dh is 0 and so is the
+# wrong one; and zeros are popular initial values. So **check at random parameters, biases too**;
+# `randomize` does that.
+#
+# The last one is the deepest. There is no slip in this backward at all: the *forward* predicts x,
+# the letter that it has just read.
+
+
+# %%
+class WrongModel(Bigram):
     def forward(self, x, y):
         return super().forward(x, x)
 
 
-def verdict(bug, model, x, y):
-    """What gradcheck says of this model's parameters in a model with the bug."""
-    try:
-        report = gradcheck(bug(model.E.copy(), model.W.copy(), model.b.copy()), x, y, rng=np.random.default_rng(2))
-        return f"PASSES, largest relative error {report.worst:.0e}"
-    except (GradientError, ValueError) as error:
-        return f"caught: {error}"
-
-
-print("\nthe letters read:", x, "\n--- the whole report of LastWins ---\n" + verdict(LastWins, tiny, x, y))
-print("\n--- the first lines of NotAveraged ---\n" + "\n".join(verdict(NotAveraged, tiny, x, y).split("\n")[:4]))
+said = verdict(WrongModel(tiny.E, tiny.W, tiny.b), xs, ys)
+print("a model that predicts what it has just read:", said)
+assert said == "PASSES"
 
 # %% [markdown]
-# Read the report from its second line: where, the statement, and what is wrong with it. LastWins has wrong rows only
-# where a letter occurs more than once. NotAveraged has every element 7 times too large, and there are 7 pairs.
-#
-# ## What a check cannot see
-#
-# A check compares numbers at *one* point. What makes a wrong gradient right at that point hides the bug:
-
-# %%
-square = create(rng, V=5, D=5)
-print("\nthe same bugs, checked at other points:")
-for name, bug, model, first, hidden in (
-        ("LastWins, letters repeat", LastWins, tiny, x, False),
-        ("LastWins, all letters distinct", LastWins, tiny, np.arange(5), True),
-        ("Exchanged, V = 5, D = 3", Exchanged, tiny, x, False),
-        ("Exchanged, V = D = 5", Exchanged, square, x, False),
-        ("Exchanged, V = D = 5, W symmetric", Exchanged, Bigram(square.E, np.eye(5), square.b), x, True),
-        ("Exchanged, V = D = 5, W = 0", Exchanged, Bigram(square.E, np.zeros((5, 5)), square.b), x, True),
-        ("WrongModel: predicts its input", WrongModel, tiny, x, True)):
-    said = verdict(bug, model, first, y[:len(first)])
-    print(f"  {name:<34} {said.splitlines()[0][:84]}")
-    assert said.startswith("PASSES") == hidden
-
-# %% [markdown]
-# - With distinct letters nothing repeats. **Check with ids that occur twice**, with masks, with more than one step.
-# - With V ≠ D NumPy refuses the exchanged product at once; with V = D only the numbers tell, and with W = Wᵀ not even
-#   these. **Choose sizes that all differ.**
-# - With W = 0 the right dh is 0, and so is the wrong one. Zeros are popular initial values. **Check at random
-#   parameters, biases too** (`randomize` does that).
-# - The last is the deepest. A check proves that `backward` is the derivative of `forward`, at this point; not that the
-#   forward is the model you meant. This one would train to perplexity 1 and have learnt nothing. Against that help
-#   known results (a floor, a paper, another implementation), and suspicion of whatever is too good.
+# A check proves that `backward` is the derivative of `forward`, at this point. It does not know
+# which forward you meant. This one would train to a perplexity of 1, and have learnt nothing.
+# Against that help known results (a floor, a paper, another implementation), and suspicion of
+# whatever is too good.
 #
 # ## Which ε?
 #
-# Too large, and Taylor's remainder, about ε² L'''/6, dominates; too small, and the rounding of L, some u = 1e-16 of
-# it, is divided by 2ε. Their sum is smallest near ε ≈ u^(1/3) ≈ 5e-6; for the four-point difference near u^(1/5) ≈
-# 6e-4, and it reaches further down. (Up to factors: L is rather straight here, so both minima lie further right.) In
-# float32 u = 6e-8, and no ε gives a millionth: a correct backward fails there. Train in float32, check in float64.
+# Too large, and Taylor's remainder wins, about ε² L'''/6. Too small, and the rounding of L, some
+# u = 1e-16 of it, is divided by 2ε. Their sum is smallest near ε ≈ u^(1/3) ≈ 5e-6; for the
+# difference of four points near u^(1/5) ≈ 6e-4, and there it is smaller. In float32 u = 6e-8. What
+# will its best ε reach? A millionth?
+
 
 # %%
-epsilons = 10.0 ** np.arange(-11, 0.1, 0.5)
-figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-for name, difference, model, colour in (("2 points, float64", central, tiny, plotting.COLOURS[0]),
-                                        ("4 points, float64", numeric_gradient, tiny, plotting.COLOURS[1]),
-                                        ("2 points, float32", central, tiny.astype(np.float32), plotting.COLOURS[2])):
-    curve = []
+def curve_of(difference, model):
+    """The error of dW, relative to its largest element, for each ε."""
+    errors = []
     for epsilon in epsilons.astype(model.dtype):
-        numeric = difference(lambda: model.forward(x, y)[0], model.W, epsilon)
-        curve.append(np.abs(numeric - grad.W).max() / np.abs(grad.W).max())
-    ax.loglog(epsilons, curve, color=colour, marker="o", markersize=4, label=name)
-    best = int(np.argmin(curve))
-    print(f"{name}: smallest error {curve[best]:.0e} of the largest element, at ε = {epsilons[best]:.0e}")
-ax.axhline(1e-6, color="grey", linestyle=":", label="allowed by gradcheck")
-ax.set(xlabel="ε", ylabel="error ÷ largest element of dW", title="Left: rounding. Right: Taylor's remainder")
-ax.legend()
-print("saved", plotting.save(ax, OUTPUTS / "01_epsilon.png").name)
+        numeric = difference(lambda: model.forward(xs, ys)[0], model.W, epsilon)
+        errors.append(np.abs(numeric - grad.W).max() / np.abs(grad.W).max())
+    return np.array(errors)
+
+
+epsilons = 10.0 ** np.arange(-11, 0.1, 0.5)
+curves = {
+    "2 points, float64": curve_of(central, tiny),
+    "4 points, float64": curve_of(numeric_gradient, tiny),
+    "2 points, float32": curve_of(central, tiny.astype(np.float32)),
+}
+
+# %%
+figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+for place, (name, errors) in enumerate(curves.items()):
+    style = plotting.base.curve_style(place)
+    ax.loglog(epsilons, errors, label=name, markersize=4, **style)
+    best = errors.argmin()
+    print(f"{name}: smallest error {errors[best]:.0e}, at ε = {epsilons[best]:.0e}")
+ax.axhline(1e-6, color="grey", linewidth=1, label="allowed by gradcheck")
+ax.set_xlabel("ε")
+ax.set_ylabel("error ÷ largest element of dW")
+ax.set_title("left: rounding; right: Taylor's remainder")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+show(ax, "01_epsilon")
+assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
+# No ε gives a millionth in float32: a correct backward fails there. **Train in float32, check in
+# float64.**
+#
 # ## Train
 #
-# Stochastic gradient descent: take some pairs at random, and move every parameter against its gradient. That is all.
-# How low can L go? No bigram model beats the shares p(y | x) = count(x, y) / count(x), which maximise the likelihood of
-# the training text: there Σ dz = 0 for each x, prediction and truth agree on average. Counting gives us the floor.
+# The text is `bible-en`, a modern English Bible, in small letters, one verse a line. It
+# ships with the library.
 
-# %%
-counts = np.bincount(ids[:-1] * V + ids[1:], minlength=V * V).reshape(V, V).astype(float)
+# %% tags=["training"]
+text = "\n".join(" ".join(verse) for verse in load_text("bible-en", "train"))
+vocabulary = Vocabulary.build([text])           # a string is a sequence of letters
+ids = np.array(vocabulary.encode(text))
+V = len(vocabulary)
+print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
+
+# %% [markdown]
+# exp(L) is the *perplexity*: the model hesitates as if between so many equally likely letters. How
+# low can it go? No bigram model beats the shares p(y | x) = count(x, y) / count(x). They maximise
+# the likelihood of the text: prediction and truth agree on average, so Σ dz = 0 for each x.
+# Counting gives us the floor before we train.
 
 
+# %% tags=["training"]
 def perplexity(p):
-    """exp of the mean −log p(y | x) over all pairs of the text, p (V, V): the counts are all that it depends on."""
+    """exp of the mean −log p(y | x) over all pairs of the text, p (V, V)."""
     return np.exp(-(counts * np.log(np.maximum(p, 1e-300))).sum() / counts.sum())
 
 
+counts = np.bincount(ids[:-1] * V + ids[1:], minlength=V * V).reshape(V, V).astype(float)
 floor = perplexity(counts / np.maximum(counts.sum(1, keepdims=True), 1))
 unigram = perplexity(np.broadcast_to(counts.sum(0) / counts.sum(), (V, V)))
+print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floor:.3f}")
 
-STEPS, PAIRS, RATE = 6000, 500, 5.0
-rng = np.random.default_rng(3)
-model = create(rng, V, D=24).astype(np.float32)
-grad = model.zeros_like()
-curve = {}                                      # step: perplexity
-print(f"\nperplexity of letter frequencies {unigram:.2f}, of the best bigram {floor:.3f}; now {STEPS} steps of SGD:")
-for step in range(STEPS + 1):
-    if step in (0, 1, 2, 5, 10, 20, 50, 100, 200, 500) or step % 1000 == 0:
-        L, (x, y, h, p) = model.forward(np.arange(V), np.arange(V))          # p after every letter, all at once
-        curve[step] = perplexity(p)
-        print(f"  step {step:>5}: perplexity {curve[step]:.3f}", flush=True)
+# %% [markdown]
+# Stochastic gradient descent: draw some pairs, and move every parameter against its gradient. The
+# rate falls to 0 in a straight line, so that the noise of the draws dies away. `vector` is all
+# parameters as one array; those of the twin stand in the same order.
+
+# %% tags=["training"]
+STEPS = 6000
+PAIRS = 500
+RATE = 5.0
+SHOWN = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, *range(1000, STEPS + 1, 1000)]
+
+
+def step(model, grad, rate, rng):
+    """Draw pairs of the text, and go against the gradient; → L."""
     at = rng.integers(len(ids) - 1, size=PAIRS)
     L, cache = model.forward(ids[at], ids[at + 1])
     grad.vector[...] = 0
     model.backward(1.0, cache, grad)
-    model.vector[...] -= RATE * (1 - step / (STEPS + 1)) * grad.vector       # all parameters are views of one vector
-print(f"that is {100 * (curve[STEPS] / floor - 1):.1f} % above the floor")
-assert floor < curve[STEPS] < 1.01 * floor
+    model.vector[...] -= rate * grad.vector
+    return L
 
-figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-ax.plot(list(curve), list(curve.values()), color=plotting.COLOURS[0], marker="o", markersize=4, label="SGD by hand")
-ax.axhline(unigram, color=plotting.COLOURS[1], linestyle="--", label=f"letter frequencies: {unigram:.2f}")
-ax.axhline(floor, color=plotting.COLOURS[2], linestyle="--", label=f"bigram counts: {floor:.2f}")
-ax.set(xlabel="step", ylabel="perplexity of the training text", title="SGD reaches the floor that counting gives",
-       xscale="symlog", xlim=(-0.2, 1.3 * STEPS), yscale="log")
+
+# %% tags=["training"]
+rng = np.random.default_rng(3)
+model = create(rng, V, D=24).astype(np.float32)
+grad = model.zeros_like()
+every = np.arange(V)
+curve = {}                                      # step: perplexity
+for number in range(STEPS + 1):
+    if number in SHOWN:
+        p_after = model.forward(every, every)[1][3]         # p after every letter, (V, V)
+        curve[number] = perplexity(p_after)
+        print(f"  step {number:>5}: perplexity {curve[number]:.3f}", flush=True)
+    step(model, grad, RATE * (1 - number / (STEPS + 1)), rng)
+above = 100 * (curve[STEPS] / floor - 1)
+print(f"that is {above:.1f} % above the floor")
+assert 0 < above < 1
+
+# %% tags=["training"]
+figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+ax.plot(list(curve), list(curve.values()), color=plotting.COLOURS[0], marker="o", markersize=4)
+for level, place, name in ((unigram, 1, "letter frequencies"), (floor, 2, "counted pairs")):
+    ax.axhline(level, color=plotting.COLOURS[place], linestyle="--")
+    at = 40 if level == unigram else 0
+    ax.text(at, level, f"{name}: {level:.2f}", va="bottom", color=plotting.COLOURS[place])
+ax.set_xscale("symlog")
+ax.set_xlim(-0.2, 1.3 * STEPS)
+ax.set_yscale("log")
 ax.set_yticks([10, 20, 50, 100], ["10", "20", "50", "100"])
-ax.legend()
-print("saved", plotting.save(ax, OUTPUTS / "01_training.png").name)
+ax.set_xlabel("step (log scale)")
+ax.set_ylabel("perplexity of the text (log scale)")
+ax.set_title(f"gradients by hand reach the floor of counting, {above:.1f} % above it")
+show(ax, "01_training")
 
-# %%
-letters = [vocabulary.encode("t")[0]]           # what does it know? Draw letters from p(y | x), one after the other
+# %% [markdown]
+# What does it know? Let it write: draw a letter from p(y | x), then one that follows it, and so on.
+
+# %% tags=["training"]
+letters = [vocabulary.encode("t")[0]]
 for _ in range(120):
-    z = model.E[letters[-1]] @ model.W.T + model.b
-    p = np.exp(z - z.max(), dtype=np.float64)
+    z = (model.E[letters[-1]] @ model.W.T + model.b).astype(np.float64)
+    p = np.exp(z - z.max())
     letters.append(int(rng.choice(V, p=p / p.sum())))
-print("\nit writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
+print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
+
+# %% [markdown]
+# Pairs that exist, words that do not. To do better it would have to remember more than one letter.
+# That is lesson 02.
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Sum dz over v, by hand. What does the result say about db, and about adding one constant to all of b?
-# 2. D = 24 and V = 47, so E Wᵀ has rank at most 24. Try D = 2, 4, 8. Where does perplexity stop falling, and why?
-# 3. Set RATE to 20. What happens, which number overflows first, and what would clipping the gradient's norm change?
-# 4. Write the exact gradient over the whole text from `counts` alone, check it, and descend along it.
-# 5. Share one table: W = E. Which line of `backward` changes, and what would the gradient be with `=` for `+=`?
-# 6. gradcheck weighs outputs with random numbers before it sums them. Why is a softmax's plain sum a bad loss to check?
+# 1. Sum dz over v, by hand. What does the result say about db, and about adding one constant to b?
+# 2. D = 24, so E Wᵀ has rank 24 at most, of 47. Train with D = 2, 4 and 8. Where does the
+#    perplexity stop falling, and why?
+# 3. Set RATE to 20. What happens, and which number is the first that goes out of bounds?
+# 4. Write the exact gradient over the whole text from `counts` alone, without drawing pairs.
+# 5. Share one table, W = E. Which line of `backward` changes? What would `=` for `+=` do there?
+# 6. gradcheck weighs outputs with random numbers before it sums them. Why is the plain sum of a
+#    softmax a bad loss to check with?

@@ -15,6 +15,12 @@ class Cell(NamedTuple):
     is_text: bool
     tag: str        # "plain": the whole plain form; "training": not for who imports; or ""
     body: str
+    line: int       # of its marker, in the file
+
+    def run(self, name, names):
+        """Execute it as if it stood in its file, so that its source is found there."""
+        text = "\n" * (self.line - 1) + self.body
+        exec(compile(text, str(LESSONS / name), "exec"), names)
 
 
 def tagged(name):
@@ -23,8 +29,9 @@ def tagged(name):
     assert parts[0] == "", "something stands before the first cell"
     markers = [MARKER.fullmatch(marker) for marker in parts[1::2]]
     assert all(markers), [marker for marker in parts[1::2] if not MARKER.fullmatch(marker)]
-    return [Cell(bool(marker[1]), marker[2] or "", body)
-            for marker, body in zip(markers, parts[2::2])]
+    lines = [1 + sum(part.count("\n") for part in parts[:k]) for k in range(1, len(parts), 2)]
+    return [Cell(bool(marker[1]), marker[2] or "", body, line)
+            for marker, body, line in zip(markers, parts[2::2], lines)]
 
 
 def cells(name):
@@ -47,7 +54,7 @@ def derivation(name, folder):
             if cell.tag == "training" or cell.is_text and "# ## Check\n" in cell.body:
                 return names
             if not cell.is_text:
-                exec(compile(cell.body, name, "exec"), names)
+                cell.run(name, names)
     finally:
         course.OUTPUTS = kept
     return names
