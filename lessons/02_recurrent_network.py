@@ -1,70 +1,202 @@
 # %% [markdown]
 # # Lesson 02: the recurrent network
 #
-# Lesson 01's model knew one symbol of the past. A recurrent network (Elman 1990) knows, in principle, all of it: it reads
-# a text one symbol at a time and keeps what it has seen in a vector h, its state. The gradient must then travel back
-# through time. We derive that way (back-propagation through time), cut it (truncation), measure how much of the gradient
-# arrives (it vanishes, or it explodes), and see what a network cannot learn for it.
+# Lesson 01's model knew one letter of the past. A recurrent network (Elman 1990) knows, in
+# principle, all of it: it reads one symbol at a time, and keeps what it has read in a vector, its
+# state. The gradient then has to travel back through time.
+#
+# You will derive that way for two steps, with numbers, and then for any number. You will cut it,
+# see a language model learn with it, and measure what arrives after many steps: next to nothing.
+# What that costs, the last section shows. It is the reason for lessons 03 and 04, and in the end
+# for attention.
+#
+# | from the package | what it is |
+# |---|---|
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `randomize` | gives every parameter random values |
+# | `RNN` | the library's recurrent cell, for comparison |
+# | `LanguageModel` | embedding, cell and softmax in one |
+# | `TextBatches` | cuts a long text into windows, in its order |
+# | `Adam` | the optimizer, which this lesson explains |
+# | `Trainer` | the training loop |
+# | `plotting` | diagrams, colours, pictures as files |
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from course import caught, show
 from matplotlib import pyplot as plt
+from recurrent_parts import bigram_bits, bits, letters, recall_model, train_recall
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
-from numpy_attention.data.batching import TextBatch, TextBatches
-from numpy_attention.data.corpora import load_text
-from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.gradcheck import GradientError, gradcheck, randomize
-from numpy_attention.initializers import orthogonal
+from numpy_attention.data.batching import TextBatches
+from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array, Module
-from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.trainer import Trainer
 
-OUTPUTS = (Path(__file__).resolve().parent if "__file__" in globals() else Path()) / "outputs"
-OUTPUTS.mkdir(exist_ok=True)
+np.set_printoptions(precision=4, suppress=True)
 
 # %% [markdown]
 # ## Forward
 #
-# One step, from x_t (B, I) and the state before, h_{t−1} (B, H). W (I, H), U (H, H) and b (H,) are the same in every step;
-# h_0 is given, zeros at the start of a text. The loss L looks at every state: each h_t predicts the next symbol.
+# One step reads x_t, a vector of I numbers, and the state before, h_{t−1}, of H numbers. It writes
+# the new state:
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
 #
+# | symbol | shape | what it is |
+# |---|---|---|
+# | x_t | (I,) | what is read at step t |
+# | h_t | (H,) | the state after step t; h_0 is given, zeros at the start of a text |
+# | a_t | (H,) | what goes into the tanh |
+# | W, U, b | (I, H), (H, H), (H,) | parameters, **the same at every step** |
+#
+# tanh keeps each number between −1 and 1. Two steps, with I = 2 and H = 3:
+
+# %%
+rng = np.random.default_rng(1)
+W = rng.standard_normal((2, 3))
+U = rng.standard_normal((3, 3))
+b = rng.standard_normal(3)
+x1 = rng.standard_normal(2)
+x2 = rng.standard_normal(2)
+h0 = np.zeros(3)
+
+# %%
+a1 = x1 @ W + h0 @ U + b
+h1 = np.tanh(a1)
+a2 = x2 @ W + h1 @ U + b
+h2 = np.tanh(a2)
+print("h_1 =", h1)
+print("h_2 =", h2)
+
+# %%
+boxes = {
+    "h0": ("h₀", 0, 1.2), "x1": ("x₁", 2, 0), "x2": ("x₂", 5, 0),
+    "s1": ("h₁ = tanh(x₁ W + h₀ U + b)", 2, 1.2, 0),
+    "s2": ("h₂ = tanh(x₂ W + h₁ U + b)", 5, 1.2, 0),
+    "y1": ("r₁ · h₁", 2, 2.4), "y2": ("r₂ · h₂", 5, 2.4), "L": ("L", 3.5, 3.4, 2),
+    "h3": ("h₃ …", 7.4, 1.2),
+}
+arrows = [("h0", "s1"), ("x1", "s1"), ("x2", "s2"), ("s1", "s2", "U"), ("s1", "y1"), ("s2", "y2"),
+          ("y1", "L"), ("y2", "L"), ("s2", "h3", "", 0, True)]
+show(plotting.diagram(boxes, arrows, title="h₁ is used twice: from above, and by the next step"),
+     "02_diagram")
+
+# %% [markdown]
+# A language model looks at every state, since each is to predict the next symbol. We need a loss
+# that does the same and no more: L = r_1 · h_1 + r_2 · h_2, with vectors r that we draw.
+#
 # ## Backward
 #
-# *Unfold* the loop: T copies of the step, copy t with weights W_t, U_t, b_t of its own that happen to be equal. Now it is
-# an ordinary deep network. dh_t, ∂L/∂h_t by *all* ways, has two parts: h_t is looked at from above, which gives dy_t, and
-# the step after reads it, which gives da_{t+1} Uᵀ. So, from the last step to the first, with da_{T+1} = 0:
+# Begin at the end. Nobody but L reads h_2, so dh_2 = r_2. Through the tanh, whose derivative is
+# 1 − tanh², and we are at a_2:
 #
-#     h_t read by step t + 1, and from above   dh_t = dy_t + da_{t+1} Uᵀ                 (1)
-#     h_t = tanh(a_t)                          da_t = dh_t ∘ (1 − h_t²)                  (2)
-#     a_t = x_t W_t + h_{t−1} U_t + b_t        dW_t = x_tᵀ da_t,      dx_t = da_t Wᵀ
-#                                              dU_t = h_{t−1}ᵀ da_t
-#                                              db_t = Σ_batch da_t
+#     da_2 = dh_2 ∘ (1 − h_2²)
 #
-# In truth W_t = W for all t: L depends on W through each of the copies, and the chain rule adds them up.
+# Now the state h_1. It is used **twice**: L looks at it, and step 2 reads it. What is used twice
+# gets two gradients, and they add up:
 #
-#     dW = Σ_t dW_t       dU = Σ_t dU_t       db = Σ_t db_t                              (3)
+#     dh_1 = r_1 + da_2 Uᵀ
+#     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# That is all of *back-propagation through time* (Werbos 1990). *Truncated*, it stops somewhere: a long text is read in
-# windows, the state is carried from one into the next, but at a window's first step da Uᵀ is thrown away. The forward pass
-# remembers more than the backward pass may blame.
+# To measure an intermediate such as a_1, we add something to it and see what L does.
+
+# %%
+r1 = rng.standard_normal(3)
+r2 = rng.standard_normal(3)
+
+
+def loss(a1_more=0, h1_more=0, a2_more=0):
+    """L, with something added to a_1, h_1 or a_2."""
+    h1 = np.tanh(x1 @ W + h0 @ U + b + a1_more) + h1_more
+    h2 = np.tanh(x2 @ W + h1 @ U + b + a2_more)
+    return r1 @ h1 + r2 @ h2
+
+
+def compare(name, ours, loss, array):
+    """Print our gradient beside the measured one; loss() reads the array."""
+    measured = numeric_gradient(loss, array)
+    print(f"{name:>4} by hand  {ours.ravel()[:6]}")
+    print(f"     measured {measured.ravel()[:6]}")
+    assert np.allclose(ours, measured, atol=1e-8)
 
 
 # %%
+da2 = r2 * (1 - h2**2)
+dh1 = r1 + da2 @ U.T
+da1 = dh1 * (1 - h1**2)
+more = np.zeros(3)
+compare("da_2", da2, lambda: loss(a2_more=more), more)
+compare("dh_1", dh1, lambda: loss(h1_more=more), more)
+compare("da_1", da1, lambda: loss(a1_more=more), more)
+
+# %% [markdown]
+# Without the term da_2 Uᵀ the state would not know that it will be read again. It is the whole
+# difference between this network and one without a past.
+#
+# **The parameters.** W is one table that is used at two steps. Pretend that there are two, W_1 and
+# W_2, that happen to be equal. Each has a gradient of its own, as in lesson 01:
+#
+#     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
+#     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
+#
+# Moving the one W moves both, so its gradient is their sum. We can watch that: move W at step 1
+# alone, at step 2 alone, at both.
+
+
+# %%
+def loss_with(W_1, W_2):
+    """L, with a table of its own for each step."""
+    h1 = np.tanh(x1 @ W_1 + h0 @ U + b)
+    h2 = np.tanh(x2 @ W_2 + h1 @ U + b)
+    return r1 @ h1 + r2 @ h2
+
+
+dW_1 = np.outer(x1, da1)
+dW_2 = np.outer(x2, da2)
+moved = W.copy()
+compare("dW_1", dW_1, lambda: loss_with(moved, W), moved)
+compare("dW_2", dW_2, lambda: loss_with(W, moved), moved)
+compare("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
+
+# %% [markdown]
+# The same for U. Look at the states in it: dU_t pairs da_t with the state *before* step t.
+
+# %%
+dU = np.outer(h0, da1) + np.outer(h1, da2)
+db = da1 + da2
+compare("dU", dU, loss, U)
+compare("db", db, loss, b)
+
+# %% [markdown]
+# That is *back-propagation through time* (Werbos 1990), and there is no more to it for T steps. From
+# the last to the first, where dy_t is what comes from above and da_{T+1} = 0:
+#
+#     dh_t = dy_t + da_{t+1} Uᵀ                          used from above, and by the next step
+#     da_t = dh_t ∘ (1 − h_t²)
+#     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
+#     dU  += h_{t−1}ᵀ da_t    db  += da_t
+#
+# In a batch B sequences run side by side, x_t is (B, I), and db adds up over the batch too. The
+# last state has a gradient of its own, dlast, for whoever goes on from it; the first state gets one,
+# for whoever gave it.
+
+
+# %% tags=["plain"]
 @dataclass(eq=False)
 class PlainRNN(Module):
-    """The equations above, one statement a line; fields as in numpy_attention.cells.rnn.RNN."""
+    """h_t = tanh(x_t W + h_{t−1} U + b)."""
 
     W: Array  # (I, H)
     U: Array  # (H, H)
@@ -74,18 +206,20 @@ class PlainRNN(Module):
         """xs (T, B, I), h_0 (B, H) → all states (T, B, H), the last one, cache."""
         hs = [h]
         for x in xs:
-            hs.append(np.tanh(x @ self.W + hs[-1] @ self.U + self.b))
-        hs = np.stack(hs)
-        return hs[1:], hs[-1], (xs, hs[:-1], hs[1:])                    # states before and after
+            a = x @ self.W + hs[-1] @ self.U + self.b
+            hs.append(np.tanh(a))
+        hs = np.stack(hs)                                   # (T + 1, B, H)
+        return hs[1:], hs[-1], (xs, hs[:-1], hs[1:])
 
     def backward(self, dys, dlast, cache, grad):
         """From ∂L/∂(all states) and ∂L/∂(last state) to ∂L/∂xs and ∂L/∂h_0."""
         xs, before, after = cache
-        dxs, dh = np.empty_like(xs), dlast
+        dxs = np.empty_like(xs)
+        dh = dlast
         for t in reversed(range(len(xs))):
-            dh = dh + dys[t]                                            # (1), and whoever reads the last state
-            da = dh * (1 - after[t]**2)                                 # (2)
-            grad.W += xs[t].T @ da                                      # (3): one term of each sum
+            dh = dh + dys[t]
+            da = dh * (1 - after[t]**2)
+            grad.W += xs[t].T @ da
             grad.U += before[t].T @ da
             grad.b += da.sum(0)
             dxs[t] = da @ self.W.T
@@ -96,254 +230,293 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# Six steps, three sequences: central differences first (lesson 01), then the library's RNN, which hoists x W out of the loop
-# and adds up dU in one product over all steps, but computes nothing else.
+# Six steps, three sequences, all sizes different. Then the library's RNN, which computes x W for all
+# steps in one product, and dU in another one; but the same numbers.
 
 # %%
-T, B, I, H = 6, 3, 2, 5
 rng = np.random.default_rng(2)
-xs, dys = rng.standard_normal((T, B, I)), rng.standard_normal((T, B, H))
-first, dlast = rng.standard_normal((2, B, H))
+xs = rng.standard_normal((6, 3, 2))             # (T, B, I)
+first = rng.standard_normal((3, 5))             # (B, H)
+dys = rng.standard_normal((6, 3, 5))
+dlast = rng.standard_normal((3, 5))
 
 
 def create(kind):
     """A cell in float64 with random weights, the same for every kind."""
-    return randomize(kind(np.empty((I, H)), np.empty((H, H)), np.empty(H)), np.random.default_rng(3))
+    cell = kind(np.empty((2, 5)), np.empty((5, 5)), np.empty(5))
+    return randomize(cell, np.random.default_rng(3))
 
 
-def run(cell, xs, first, dys, dlast):
-    """Forward and backward → ys, the last state, dxs, ∂L/∂h_0, all weights' gradients as one vector."""
+def check(cell):
+    return gradcheck(cell, xs, first, rng=np.random.default_rng(4))
+
+
+print(check(create(PlainRNN)))
+
+
+# %%
+def passes(cell, xs, first, dys, dlast):
+    """→ states, the last state, dxs, ∂L/∂h_0, the gradient of all weights as one vector."""
     ys, last, cache = cell.forward(xs, first)
     grad = cell.zeros_like()
-    return ys, last, *cell.backward(dys, dlast, cache, grad), grad.vector
+    dxs, dfirst = cell.backward(dys, dlast, cache, grad)
+    return ys, last, dxs, dfirst, grad.vector
 
 
 plain = create(PlainRNN)
-print(f"\n{gradcheck(plain, xs, first, rng=rng)}")
-full = run(plain, xs, first, dys, dlast)
-for ours, theirs in zip(full, run(create(RNN), xs, first, dys, dlast)):
-    assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
-print("the library's RNN gives the same outputs and gradients")
-
-# %% [markdown]
-# Is (3) true? Unfold for real: the gradients of six cells, one step each, must add up. And truncation, exactly: windows of
-# three steps lose what the first window would have made of the ∂L/∂h that the second one hands back.
-
-# %%
-cells, twins, caches, h, dh = [plain.copy() for _ in xs], [plain.zeros_like() for _ in xs], [], first, dlast
-for cell, x in zip(cells, xs):
-    _, h, cache = cell.forward(x[None], h)
-    caches.append(cache)
-for t in reversed(range(T)):
-    _, dh = cells[t].backward(dys[t][None], dh, caches[t], twins[t])
-assert np.allclose(sum(twin.vector for twin in twins), full[-1], rtol=0, atol=1e-12)
-print("the gradients of six unfolded cells add up to the shared one's")
-
-one = run(plain, xs[:3], first, dys[:3], np.zeros((B, H)))                       # the gradient stops at the border
-two = run(plain, xs[3:], one[1], dys[3:], dlast)                                 # the state does not
-crossed = run(plain, xs[:3], first, np.zeros_like(dys[:3]), two[3])
-assert np.allclose(np.concatenate([one[0], two[0]]), full[0]), "carried state: the forward pass is the same"
-assert np.allclose(one[-1] + two[-1] + crossed[-1], full[-1], rtol=0, atol=1e-12)
-print(f"of a gradient of norm {np.linalg.norm(full[-1]):.2f}, truncation drops a part of norm "
-      f"{np.linalg.norm(crossed[-1]):.2f}")
-
+full = passes(plain, xs, first, dys, dlast)
+theirs = passes(create(RNN), xs, first, dys, dlast)
+for one, other in zip(full, theirs):
+    assert np.allclose(one, other, rtol=0, atol=1e-12)
+print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
 # ## A bug
 #
-# The classic is an index: dU_t takes the state *before* step t. Take the one after, and nothing crashes; shapes agree.
+# The classic is an index. dU takes the state *before* the step; take the one after it, and nothing
+# crashes, for the shapes agree.
+
 
 # %%
 class OffByOne(PlainRNN):
-    """Its backward puts h_t where h_{t−1} belongs."""
-
     def backward(self, dys, dlast, cache, grad):
         xs, before, after = cache
-        return super().backward(dys, dlast, (xs, after, after), grad)
+        dxs = np.empty_like(xs)
+        dh = dlast
+        for t in reversed(range(len(xs))):
+            da = (dh + dys[t]) * (1 - after[t]**2)
+            grad.W += xs[t].T @ da
+            grad.U += after[t].T @ da
+            grad.b += da.sum(0)
+            dxs[t] = da @ self.W.T
+            dh = da @ self.U.T
+        return dxs, dh
 
 
-try:
-    gradcheck(create(OffByOne), xs, first, rng=np.random.default_rng(4))
-except GradientError as error:
-    print("\n" + "\n".join(str(error).split("\n")[:4]))
-else:
-    raise AssertionError("the check should have failed")
+report = caught(check, create(OffByOne))
+assert "grad.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# ## A character model
+# Five gradients are right and one is wrong. W, b and xs are made of the same da, so da is right at
+# every step, and so is the way from one step to the next. What is left is the one line of dU, and
+# of it one array that is not da. The report tries the others, and finds the one that fits.
 #
-# Embedding, RNN, softmax: `LanguageModel` reads `bible-en` as characters, 16 streams side by side, in windows of 50 steps.
-# `TextBatches` hands the windows over in the text's order, so that the state can be carried on. *Bits per character* are
-# log2 of the perplexity; the best bigram model by counting is the bar, as in lesson 01. The steps are *Adam*'s (Kingma & Ba
-# 2015), w −= rate · m / (√v + ε), m and v running means of g and g²: each parameter moves on a scale of its own.
+# ## Cutting the gradient
+#
+# A book has millions of steps; nobody keeps them all. It is read in windows. The *state* is carried
+# from one window into the next, but the gradient is cut at the border: da Uᵀ of a window's first
+# step is thrown away. That is *truncated* back-propagation through time. What is lost? Two windows
+# of three steps, beside six steps at once:
 
 # %%
-train, valid = ("\n".join(" ".join(verse) for verse in load_text("bible-en", split)) for split in ("train", "valid"))
-vocabulary = Vocabulary.build([train])
-V, ids, held_out = len(vocabulary), np.array(vocabulary.encode(train)), np.array(vocabulary.encode(valid[:50_000]))
-counts = np.bincount(ids[:-1] * V + ids[1:], minlength=V * V).reshape(V, V) + 0.1
-bigram = -np.log2(counts / counts.sum(1, keepdims=True))[held_out[:-1], held_out[1:]].mean()
-
-text = ids[:16 * 50 * 1200 + 1]
-model = LanguageModel.create(np.random.default_rng(5), V, hidden=128, layers=1, cell="rnn", embedding=32)
-print(f"\n{model}\ntraining on {len(text):,} characters ...", flush=True)
-trainer = Trainer(model, Adam(3e-3), TextBatches(text, batch_size=16, steps=50), rng=np.random.default_rng(6),
-                  average="token", clip=1.0, progress=False)
-history = trainer.fit(epochs=1)
-carried, reset = (TextBatches(held_out, batch_size=50, steps=20) for _ in range(2))
-reset.carried = lambda position: False                          # each window begins with a state of zeros
-bits, blind = (np.log2(evaluate(model, batches).perplexity) for batches in (carried, reset))
-print(f"{trainer.step} steps, {history[-1]['tokens_per_second']:,} characters/s; bits per character on held-out text: "
-      f"{bits:.2f} with the state carried, {blind:.2f} with it reset every 20 characters, best bigram {bigram:.2f}")
-assert bits < bigram and bits < blind
+one = passes(plain, xs[:3], first, dys[:3], np.zeros((3, 5)))       # nothing comes from the right
+two = passes(plain, xs[3:], one[1], dys[3:], dlast)                 # but the state goes there
+thrown_away = two[3]                                                # ∂L/∂(the state at the border)
+lost = passes(plain, xs[:3], first, np.zeros((3, 3, 5)), thrown_away)
+assert np.allclose(np.concatenate([one[0], two[0]]), full[0])
+assert np.allclose(one[4] + two[4] + lost[4], full[4])
+print(f"of a gradient of norm {np.linalg.norm(full[4]):.2f}, truncation drops a part of norm "
+      f"{np.linalg.norm(lost[4]):.2f}")
 
 # %% [markdown]
+# The states are the same, the sum of both windows' gradients is not: what the second window would
+# have told the first one is missing. The forward pass remembers more than the backward pass may
+# blame.
+#
+# ## Two tools for training
+#
+# **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
+# and one such step spoils what was learnt. So, if it is longer than a limit, the *whole* gradient,
+# all parameters together, is shortened to the limit. Its direction stays.
+#
+# **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
+# small for others. Adam keeps two running means of each element's gradient g: m of g, v of g². It
+# moves each element by m / √v, which is about 1 in size whatever the size of g:
+#
+#     m ← 0.9 m + 0.1 g              m̂ = m / (1 − 0.9ᵗ)
+#     v ← 0.999 v + 0.001 g²         v̂ = v / (1 − 0.999ᵗ)
+#     w ← w − η m̂ / (√v̂ + ε)
+#
+# Why the hats? m and v begin at 0. After one step m is 0.1 g and v is 0.001 g²: both too small, but
+# not alike, and m / √v is not 1. Guess what it is, for a gradient that is always the same.
+
+# %%
+m = 0.0
+v = 0.0
+for t in range(1, 4):
+    m = 0.9 * m + 0.1 * 5.0
+    v = 0.999 * v + 0.001 * 5.0**2
+    m_hat = m / (1 - 0.9**t)
+    v_hat = v / (1 - 0.999**t)
+    print(f"step {t}: without the hats {m / np.sqrt(v):.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
+
+# %% [markdown]
+# Without the hats the first steps would be several times too long, just when the model knows least.
+#
+# ## A model of letters
+#
+# `LanguageModel` is an embedding, this cell and the softmax of lesson 01. It reads the Bible as
+# letters, 16 places of it side by side, in windows of 50. *Bits a letter* are log2 of the
+# perplexity. The bar is what counting pairs gives, as in lesson 01.
+
+# %% tags=["training"]
+vocabulary, ids, held_out = letters()
+held_out = held_out[:50_000]
+V = len(vocabulary)
+text = ids[:16 * 50 * 1200 + 1]
+model = LanguageModel.create(np.random.default_rng(5), V, hidden=128, layers=1, cell="rnn",
+                             embedding=32)
+batches = TextBatches(text, batch_size=16, steps=50)
+trainer = Trainer(model, Adam(3e-3), batches, rng=np.random.default_rng(6), average="token",
+                  clip=1.0, progress=False)
+print(f"{model.size:,} parameters, {len(text):,} letters to learn from ...", flush=True)
+trainer.fit(epochs=1)
+
+# %% tags=["training"]
+pairs = bigram_bits(ids, held_out, V)
+carried = bits(model, held_out, carried=True)
+reset = bits(model, held_out, carried=False)
+print(f"bits a letter on held-out text after {trainer.step} steps: {carried:.2f} with the state "
+      f"carried on,\n{reset:.2f} with a state of zeros every 20 letters, {pairs:.2f} by counting pairs")
+assert carried < reset < pairs
+
+# %% [markdown]
+# It knows more than pairs, and a state that is carried on is worth something.
+#
 # ## How much of the gradient arrives
 #
-# Put a loss on the last step only. Between h_t and h_T lie T − t steps, each of which multiplies by its Jacobian:
+# How far back does it learn *from*? Put a loss on the last state only, and follow its gradient back.
+# Between h_t and h_T lie T − t steps, and each multiplies by its Jacobian:
 #
-#     ∂L/∂h_t = ∂L/∂h_T · J_T · J_{T−1} … J_{t+1}        J_k = diag(1 − h_k²) Uᵀ
+#     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
-# A product of many matrices shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). As 1 − h² ≤ 1, no step
-# lengthens the gradient by more than U's largest singular value s: ‖∂L/∂h_{T−d}‖ ≤ s^d ‖∂L/∂h_T‖, and s < 1 is enough to
-# vanish (Pascanu et al. 2013). In the long run it is the spectral radius ρ that counts, U's largest eigenvalue in absolute
-# value, together with what the tanh takes. We measure: random U scaled to ρ = 0.5, 1, 1.5 and 2.5, under small random
-# inputs and a random ∂L/∂h_T; and the model just trained, under the true loss of the last character of 100 windows of
-# held-out text. The loop is the library's cell protocol, one step at a time.
+# A product of many matrices shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). As
+# 1 − h² ≤ 1, no step lengthens the gradient by more than U's largest singular value s. So s < 1 is
+# enough to vanish (Pascanu et al. 2013).
 
 
-# %%
-def flow(cell, xs, dlast):
-    """xs (T, B, I), dlast (B, H) = ∂L/∂h_T → ‖∂L/∂h_{T−d}‖ for d = 0 … T, mean over the batch; dU_t (T, H, H)."""
-    steps = cell.begin(cell.project(xs))
-    for t in range(len(xs)):
-        cell.step(t, steps)
-    dsteps, dhs, nothing = cell.begin_backward(steps), [dlast], np.zeros_like(dlast)
-    for t in reversed(range(len(xs))):
-        dhs.append(cell.step_backward(t, nothing, dhs[-1], steps, dsteps))
-    return np.linalg.norm(dhs, axis=2).mean(1), np.matmul(steps.hs[:-1].transpose(0, 2, 1), dsteps.a)
+# %% tags=["training"]
+def backward_norms(cell, xs, dlast):
+    """xs (T, B, I), dlast (B, H) = ∂L/∂h_T → ‖∂L/∂h_{T−d}‖ for d = 0 … T, mean of the batch."""
+    hs, _, _ = cell.forward(xs, np.zeros_like(dlast))
+    dh = dlast
+    norms = [np.linalg.norm(dh, axis=1).mean()]
+    for h in hs[::-1]:
+        dh = (dh * (1 - h**2)) @ cell.U.T
+        norms.append(np.linalg.norm(dh, axis=1).mean())
+    return np.array(norms), (1 - hs**2).mean()
 
 
-radius_of = lambda U: np.abs(np.linalg.eigvals(U)).max()
-T, B, I, H = 60, 100, 32, 128
+# %% [markdown]
+# We take random U, made larger and larger. What counts in the long run is U's largest eigenvalue in
+# absolute value, its *spectral radius* ρ, together with what the tanh takes. And we take the model
+# that was just trained, with the true loss of the last letter.
+
+# %% tags=["training"]
+T, B, H = 60, 100, 128
 rng = np.random.default_rng(7)
-xs, dlast = rng.standard_normal((T, B, I)), rng.standard_normal((B, H))
-networks, U = {}, rng.standard_normal((H, H)) / np.sqrt(H)
-for radius in (0.5, 1.0, 1.5, 2.5):
-    cell = RNN(0.05 * rng.standard_normal((I, H)), U * radius / radius_of(U), np.zeros(H))
-    networks[f"random, ρ = {radius}"] = cell, xs, dlast
-windows = held_out[:B * (T + 1)].reshape(B, T + 1).T
-(x, _), cell = model.embedding.forward(windows[:-1]), model.cells.cells[0]
-_, dtrue = model.output.loss_and_grad(cell.forward(x)[1], windows[-1], 1.0, model.output.zeros_like())
-networks[f"trained, ρ = {radius_of(cell.U):.1f}"] = cell, x, dtrue
+inputs = rng.standard_normal((T, B, 32))
+from_above = rng.standard_normal((B, H))
+random_U = rng.standard_normal((H, H)) / np.sqrt(H)
+random_W = 0.05 * rng.standard_normal((32, H))
 
+
+def radius_of(U):
+    return np.abs(np.linalg.eigvals(U)).max()
+
+
+# %% tags=["training"]
+curves = {}
 places = [1, 5, 10, 20, 40, 60]
-print(f"\n{'':19} s   mean 1 − h²    ‖∂L/∂h_T−d‖ / ‖∂L/∂h_T‖ for d = {places}")
-curves, slack = {}, {}
-for name, (cell, inputs, dh) in networks.items():
-    norms, s, slack[name] = flow(cell, inputs, dh)[0], np.linalg.norm(cell.U, 2), 1 - (cell.forward(inputs)[0]**2).mean()
-    curves[name] = norms / norms[0]
-    print(f"{name:<17} {s:.2f}     {slack[name]:.2f}     ", *(f"{share:9.1e}" for share in curves[name][places]))
-    assert (curves[name] <= s ** np.arange(T + 1) * (1 + 1e-4)).all(), "the bound holds"
-assert curves["random, ρ = 0.5"][20] < 1e-4 and curves["random, ρ = 2.5"][20] > 10
-assert curves[name][20] < 0.01 and slack[name] < slack["random, ρ = 1.5"], "trained: ρ above 1, and yet it vanishes"
-ax = plotting.gradient_flow(curves, title="Elman network: how much of the gradient arrives")
-print("saved", plotting.save(ax, OUTPUTS / "02_gradient_flow.png").name)
+print("                mean 1 − h²    share that arrives after", places, "steps")
+for radius in (0.5, 1.0, 1.5, 2.5):
+    cell = PlainRNN(random_W, random_U * radius / radius_of(random_U), np.zeros(H))
+    norms, slope = backward_norms(cell, inputs, from_above)
+    share = norms / norms[0]
+    curves[f"random, ρ = {radius}"] = share
+    print(f"random, ρ = {radius}    {slope:.2f}    ", *(f"{one:9.1e}" for one in share[places]))
+    bound = np.linalg.norm(cell.U, 2) ** np.arange(T + 1)
+    assert (share <= bound * 1.0001).all()
+
+# %% tags=["training"]
+windows = held_out[:B * (T + 1)].reshape(B, T + 1).T
+read, _ = model.embedding.forward(windows[:-1])
+trained = model.cells.cells[0]
+last = trained.forward(read)[1]
+_, dlast_true = model.output.loss_and_grad(last, windows[-1], 1.0, model.output.zeros_like())
+norms, slope = backward_norms(PlainRNN(trained.W, trained.U, trained.b), read, dlast_true)
+share = norms / norms[0]
+name = f"trained, ρ = {radius_of(trained.U):.1f}"
+curves[name] = share
+print(f"{name}   {slope:.2f}    ", *(f"{one:9.1e}" for one in share[places]))
+title = f"trained: of 1, {share[20]:.0e} arrives 20 letters back"
+show(plotting.gradient_flow(curves, title=title), "02_gradient_flow")
+assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
 # %% [markdown]
-# ρ alone does not decide: training has made U large, but its units are nearly saturated, 1 − h² is small, and the gradient
-# vanishes with ρ far above 1.
+# Small U: it vanishes. Large U: it explodes. And the model that was trained? Its U is large, ρ is
+# above 1, and yet its gradient vanishes: its units are nearly saturated, 1 − h² is small. ρ alone
+# does not decide.
 #
-# ## What clipping can do, and what it cannot
+# Can clipping help? It shortens an explosion, for that is a step too long. But what has vanished is
+# no short gradient: dU = Σ_t dU_t still has its near terms, at full length. What is missing are the
+# far terms' *shares*, and one factor for all leaves every share as it is.
 #
-# Clipping by the global norm (Pascanu et al. 2013) multiplies the *whole* gradient by min(1, limit / ‖gradient‖). An
-# explosion is a step that is too long, and this shortens it. A gradient that has vanished is no short one: dU = Σ_t dU_t
-# still has its near terms. What is missing are the far terms' shares, and one factor for all leaves shares as they are.
-
-# %%
-for name in ("random, ρ = 0.5", "random, ρ = 2.5"):
-    terms = flow(*networks[name])[1] / B                                         # dU_t (T, H, H), mean over the batch
-    norm = np.linalg.norm(terms.sum(0))
-    clipped = terms * min(1, 5 / norm)
-    far, far_clipped = (lengths[:-10].sum() / lengths.sum() for lengths in np.linalg.norm([terms, clipped], axis=(2, 3)))
-    print(f"{name}: ‖dU‖ = {norm:.1e}, clipped {np.linalg.norm(clipped.sum(0)):.1e}; share of Σ ‖dU_t‖ from more than 10 "
-          f"steps back {far:.1e}, clipped {far_clipped:.1e}")
-    assert np.isclose(far, far_clipped)
-
-# %% [markdown]
 # ## What cannot be learnt for it
 #
-# Recall: the first symbol is one of four, then come n symbols of noise, then a question mark: say the first symbol again.
-# Guessing gives 0.25. Each n gets a fresh network of 32 units and 400 training steps, from two starts: U from U(−0.1, 0.1),
-# as above, and U orthogonal (Saxe et al. 2014), whose eigenvalues all have absolute value 1.
+# A task: the first symbol is one of four; then come n symbols of noise; then a question mark: say
+# the first symbol again. Guessing gives a quarter. Each n gets a new network of 32 units and 400
+# training steps, from two starts: U small, from U(−0.1, 0.1); and U orthogonal (Saxe et al. 2014),
+# whose eigenvalues all have the absolute value 1, so that it neither shrinks nor stretches. How far
+# will each of them get?
 
-# %%
-KEYS, NOISE, QUESTION = np.arange(4, 8), np.arange(8, 12), 12                    # ids; those below 4 are special
+# %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
-
-
-class Recall:
-    """Batches of the task, for the trainer: key, n symbols of noise, question; one target, at the question."""
-
-    def __init__(self, n, batches, rng, size=32):
-        self.keys, noise = rng.choice(KEYS, (batches, size)), rng.choice(NOISE, (batches, n, size))
-        self.inputs = np.concatenate([self.keys[:, None], noise, np.full((batches, 1, size), QUESTION)], 1)
-
-    def order(self, rng=None):
-        return range(len(self.inputs))
-
-    def batch(self, i):
-        targets = np.zeros_like(self.inputs[i])                                  # <pad>: nothing to predict
-        targets[-1] = self.keys[i]
-        return TextBatch(self.inputs[i], targets, np.arange(targets.shape[1]))
-
-    def carried(self, position):
-        return False
-
-
-def recall(n, start):
-    """Train a network on distance n → accuracy on new sequences, share of the gradient that reached h_1 before."""
-    rng = np.random.default_rng([8, n])
-    model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="rnn", embedding=16)
-    model.embedding.E *= 10                                                      # U(−1, 1): symbols to be heard
-    cell, test = model.cells.cells[0], Recall(n, 1, rng, size=1000).batch(0)
-    if start == "U orthogonal":
-        cell.U[...] = orthogonal(rng, cell.U.shape)
-    norms, _ = flow(cell, model.embedding.forward(test.inputs)[0], rng.standard_normal((1000, 32)).astype(np.float32))
-    Trainer(model, Adam(3e-3), Recall(n, 400, rng), rng=rng, average="token", clip=1.0, progress=False).fit(epochs=1)
-    h, _, _ = model.forward(test)
-    return (model.output.logits(h[-1]).argmax(1) == test.targets[-1]).mean(), norms[n + 1] / norms[0]
-
-
-accuracy = {"U from U(−0.1, 0.1)": [], "U orthogonal": []}
-print("\naccuracy, and the share of ∂L/∂h_T that reaches h_1 before training")
+accuracy = {"U small": [], "U orthogonal": []}
 for n in DISTANCES:
-    for start in accuracy:
-        right, share = recall(n, start)
-        accuracy[start].append(right)
-        print(f"  n = {n:<3} {start}: {right:.2f}, {share:.0e}", flush=True)
-small, straight = (np.array(curve) for curve in accuracy.values())
-assert small[0] > 0.9 and straight[0] > 0.9 and small[-1] < 0.35 and straight[-1] < 0.35, "near: learnt; far: guessed"
-assert (straight > 0.9).sum() > (small > 0.9).sum(), "where the gradient reaches further, more is learnt"
+    for start, right in accuracy.items():
+        model, rng = recall_model(n, start == "U orthogonal")
+        right.append(train_recall(model, n, rng))
+    print(f"n = {n:<3}", "   ".join(f"{start}: {right[-1]:.2f} right"
+                                   for start, right in accuracy.items()), flush=True)
 
-figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-for (start, curve), colour, marker in zip(accuracy.items(), plotting.COLOURS, plotting.MARKERS):
-    ax.semilogx(DISTANCES, curve, base=2, color=colour, marker=marker, label=start)
-ax.axhline(0.25, color="grey", linestyle=":", label="guessing")
+# %% tags=["training"]
+figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+for place, (start, right) in enumerate(accuracy.items()):
+    ax.plot(DISTANCES, right, label=start, **plotting.base.curve_style(place))
+ax.axhline(0.25, color="grey", linewidth=1, label="guessing")
+ax.set_xscale("log", base=2)
 ax.set_xticks(DISTANCES, DISTANCES)
-ax.set(xlabel="n, symbols of noise in between", ylabel="accuracy", ylim=(0, 1.05), title="Recall of the first symbol")
-ax.legend()
-print("saved", plotting.save(figure, OUTPUTS / "02_recall.png").name)
+ax.set_xlabel("n, symbols of noise in between (log scale)")
+ax.set_ylabel("share of first symbols that are said right")
+far = max(n for n, right in zip(DISTANCES, accuracy["U orthogonal"]) if right > 0.9)
+ax.set_title(f"a start that keeps lengths learns up to n = {far}, then guesses")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+show(ax, "02_recall")
+
+# %% tags=["training"]
+small = np.array(accuracy["U small"])
+straight = np.array(accuracy["U orthogonal"])
+print(f"learnt, more than nine of ten: U small at {(small > 0.9).sum()} of the 6 distances, "
+      f"U orthogonal at {(straight > 0.9).sum()}")
+assert small[0] > 0.9 and straight[0] > 0.9
+assert small[-1] < 0.35 and straight[-1] < 0.35
+assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
-# The same Jacobians carry the first symbol's trace *forward*: a change of h_t by δ moves h_T by δ J_{t+1}ᵀ … J_Tᵀ. What has
-# vanished for the gradient is gone for the reader too. Lesson 03 builds a path on which nothing is multiplied away.
-#
+# Near: learnt. Far: guessed. And where the gradient reaches further, more is learnt. The same
+# Jacobians carry the trace of the first symbol *forward*: what has vanished for the gradient is gone
+# for the reader too. Lesson 03 builds a path on which nothing is multiplied away.
+
+# %% [markdown]
 # ## Questions
 #
-# 1. Elman trained his network in 1990 with the gradient cut after a single step. Train the character model with
-#    `TextBatches(..., steps=1)` on as many characters: how many bits does it lose, and what can it still learn?
-# 2. In the random networks, make the inputs ten times larger. Which curves sink, and which of the two factors of J is it?
-#    Why do some curves turn up at their far end, where the steps begin from h_0 = 0?
-# 3. Let the recall model read its noise from the keys' alphabet. Why is it harder, though no gradient has changed?
-# 4. Give the orthogonal start ten times as many steps at n = 32. Is what you see the gradient's fault alone?
+# 1. Put L on h_2 alone, r_1 = 0. Which of the gradients above change, and is dW_1 then 0?
+# 2. dU has no term for the very first step here. Why? When would it have one?
+# 3. Elman cut his gradient in 1990 after a single step. What does the character model lose with
+#    `TextBatches(text, batch_size=16, steps=1)`, on as many letters?
+# 4. In the random networks, make the inputs ten times larger. Which curves sink, and which of the
+#    two factors of J does it?
+# 5. Let the recall task draw its noise from the four keys themselves. Why is it harder?
+# 6. Give the orthogonal start ten times as many steps at n = 32. Is what you see the gradient's
+#    fault alone?

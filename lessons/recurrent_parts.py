@@ -1,0 +1,82 @@
+"""What lesson 02 needs beside what it derives: texts in windows, and the task of recall."""
+
+import numpy as np
+
+from numpy_attention.data.batching import TextBatch, TextBatches
+from numpy_attention.data.corpora import load_text
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.initializers import orthogonal
+from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.trainer import Trainer
+
+KEYS = np.arange(4, 8)          # ids; those below 4 are special
+NOISE = np.arange(8, 12)
+QUESTION = 12
+
+
+def letters():
+    """The Bible in letters → vocabulary, ids to learn from, ids held out."""
+    train, valid = ("\n".join(map(" ".join, load_text("bible-en", split)))
+                    for split in ("train", "valid"))
+    vocabulary = Vocabulary.build([train])
+    return vocabulary, np.array(vocabulary.encode(train)), np.array(vocabulary.encode(valid))
+
+
+def bigram_bits(ids, held_out, V):
+    """Bits a letter of the held-out text, by counted pairs of letters."""
+    pairs = np.bincount(ids[:-1] * V + ids[1:], minlength=V * V).reshape(V, V) + 0.1
+    shares = pairs / pairs.sum(1, keepdims=True)
+    return -np.log2(shares[held_out[:-1], held_out[1:]]).mean()
+
+
+def bits(model, held_out, carried):
+    """Bits a letter in windows of 20; carried: whether the state goes from one into the next."""
+    batches = TextBatches(held_out, batch_size=50, steps=20)
+    if not carried:
+        batches.carried = lambda position: False
+    return np.log2(evaluate(model, batches).perplexity)
+
+
+class Recall:
+    """Batches of the task: a key, n symbols of noise, a question; the key is to be said again."""
+
+    def __init__(self, n, batches, rng, size=32):
+        self.keys = rng.choice(KEYS, (batches, size))
+        noise = rng.choice(NOISE, (batches, n, size))
+        question = np.full((batches, 1, size), QUESTION)
+        self.inputs = np.concatenate([self.keys[:, None], noise, question], 1)
+
+    def order(self, rng=None):
+        return range(len(self.inputs))
+
+    def batch(self, i):
+        targets = np.zeros_like(self.inputs[i])         # <pad>: nothing to predict
+        targets[-1] = self.keys[i]
+        return TextBatch(self.inputs[i], targets, np.arange(targets.shape[1]))
+
+    def carried(self, position):
+        return False
+
+
+def recall_model(n, is_orthogonal):
+    """A network of 32 units, and the Generator that it was drawn with."""
+    rng = np.random.default_rng([8, n])
+    model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="rnn", embedding=16)
+    model.embedding.E *= 10             # U(−1, 1): symbols that can be heard
+    cell = model.cells.cells[0]
+    if is_orthogonal:
+        cell.U[...] = orthogonal(rng, cell.U.shape)
+    return model, rng
+
+
+def train_recall(model, n, rng, steps=400):
+    """Train, and → the share of new sequences whose key is said right."""
+    test = Recall(n, 1, rng, size=1000).batch(0)
+    trainer = Trainer(model, Adam(3e-3), Recall(n, steps, rng), rng=rng, average="token", clip=1.0,
+                      progress=False)
+    trainer.fit(epochs=1)
+    h, _, _ = model.forward(test)
+    said = model.output.logits(h[-1]).argmax(1)
+    return (said == test.targets[-1]).mean()
