@@ -23,7 +23,6 @@ from pathlib import Path
 import exchange
 import mutate
 import numpy as np
-from exchange import replaced
 from mistakes.lessons import LESSONS
 from mistakes.naming import VERDICTS, as_written, judged
 from mistakes.planting import run
@@ -31,7 +30,7 @@ from mutants import functions, mutants, plain
 from outcomes import Outcomes, digest
 
 from numpy_attention.checks import CHECKS
-from numpy_attention.gradcheck import gradcheck, rewriting, watching
+from numpy_attention.gradcheck import gradcheck
 
 
 class Named(Outcomes):
@@ -43,18 +42,12 @@ class Named(Outcomes):
 # ---- mutants of the package ---------------------------------------------------------------------
 
 
-def somebodys(code, really=rewriting.is_somebodys):
-    """Not what stands in for np.empty: in use, that is NumPy's."""
-    return code.co_filename != exchange.__file__ and really(code)
-
-
 def of_package(mutant, checks, numerics, folder, number):
     """[verdict, kind, what is named] of a mutant of a function."""
     right = exchange.written(as_written(plain(mutant.function.node)))
     path = Path(folder, f"{mutant.function.path.stem}_{number}.py")
     mutant = replace(mutant, node=as_written(mutant.node))
-    with replaced([((module, "is_somebodys"), somebodys) for module in (rewriting, watching)]):
-        error = mutate.failure(mutant, checks, numerics, path)
+    error = mutate.failure(mutant, checks, numerics, path)
     return judged(error, path, right, mutant)
 
 

@@ -20,6 +20,7 @@ from numpy_attention.gradcheck.finding import Finding
 from numpy_attention.gradcheck.kinds import Kind
 from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.report import Report
+from numpy_attention.gradcheck import rewriting, watching
 from numpy_attention.gradcheck.rewriting import Place
 
 LINEAR = PACKAGE / "layers" / "linear.py"
@@ -186,10 +187,13 @@ def test_a_larger_sample_of_a_seed_holds_the_smaller():
 
 
 def test_what_stands_in_for_numpy_s_empty_is_not_followed():
+    before = rewriting.is_somebodys
     with exchange.plain_python():
-        assert not named.somebodys(np.empty.__code__)
-    assert named.somebodys(named.drawn.__code__)
-    assert not named.somebodys(ast.parse.__code__)
+        for module in (rewriting, watching):
+            assert not module.is_somebodys(np.empty.__code__)
+            assert module.is_somebodys(named.drawn.__code__)
+            assert not module.is_somebodys(ast.parse.__code__)
+    assert rewriting.is_somebodys is watching.is_somebodys is before
 
 
 def test_the_table_counts_files_verdicts_and_the_kinds_of_what_is_wrong():
