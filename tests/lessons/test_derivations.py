@@ -3,7 +3,6 @@
 import ast
 
 import numpy as np
-import pytest
 from lesson_files import TEXTS, derivation
 
 from numpy_attention.attention.multi_head import MultiHeadAttention
@@ -11,32 +10,6 @@ from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.gradcheck import randomize
-from numpy_attention.models.luong import LuongTranslator
-
-
-@pytest.mark.parametrize("score, window", [
-    ("dot", "local-p"),
-    ("concat", "local-m"),
-    ("location", "global"),
-])
-def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path):
-    lesson = derivation("07_luong_attention.py", tmp_path)
-    source = [7, 4, 5, 5, 2]
-    target = [6, 6, 4, 2]
-    model = LuongTranslator.create(np.random.default_rng(3), 8, 7, embedding=2, hidden=3, layers=1,
-                                   cell="rnn", width=3, attention=score, window=window,
-                                   dtype=np.float64)
-    randomize(model, np.random.default_rng(4))
-    plain = model.zeros_like()
-    theirs = model.zeros_like()
-    L, cache = lesson["forward"](source, target, model)
-    lesson["backward"](cache, model, plain)
-    loss, _ = model.loss_and_grad(pair_batch([source[:-1]], [target[:-1]]), None, 1.0, theirs)
-    assert L == pytest.approx(loss, rel=1e-12)
-    np.testing.assert_allclose(plain.vector, theirs.vector, atol=1e-12)
-    assert np.linalg.norm(plain.F) > 0
-    lesson["backward"](cache, model, forgetful := model.zeros_like(), forget=True)
-    assert not np.allclose(forgetful.F, plain.F), "the planted bug changes the gradient"
 
 
 def test_lesson_10_derives_what_the_attention_computes(tmp_path):
