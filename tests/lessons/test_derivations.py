@@ -3,33 +3,11 @@
 import ast
 
 import numpy as np
-from lesson_files import TEXTS, derivation
+from lesson_files import TEXTS
 
-from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.decoding.beam import beam_search
-from numpy_attention.gradcheck import randomize
-
-
-def test_lesson_10_derives_what_the_attention_computes(tmp_path):
-    lesson = derivation("08_scaled_dot_product.py", tmp_path)
-    rng = np.random.default_rng(5)
-    package = randomize(MultiHeadAttention.create(rng, 3, 5, 8, 4, heads=4, dtype=np.float64), rng)
-    plain = lesson["PlainMultiHead"](*[array for _, array in package.named_parameters()], 4)
-    X = rng.standard_normal((2, 3, 3))
-    M = rng.standard_normal((2, 4, 5))
-    visible = np.ones((2, 3, 4), bool)
-    visible[0, 1, 2:] = False
-    dy = rng.standard_normal((2, 3, 4))
-    dweights = rng.standard_normal((2, 3, 4))
-    results = []
-    for layer in (plain, package):
-        y, weights, cache = layer.forward(X, M, visible)
-        grad = layer.zeros_like()
-        results.append((y, weights, *layer.backward(dy, dweights, cache, grad), grad.vector))
-    for ours, theirs in zip(*results):
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
 def test_the_plain_beam_of_lesson_11_finds_what_the_library_finds_on_its_table():

@@ -129,15 +129,19 @@ def cases(rng):
     yield decoder, (*inputs, mask), decoder.forward, decoder.backward
 '''),
     Lesson("08_scaled_dot_product", (
-        "softmax", "attention", "attention_backward", "PlainMultiHead"), '''
+        "softmax", "attention", "attention_backward", "one_head", "one_head_backward",
+        "PlainMultiHead"), '''
 def cases(rng):
     visible = rng.random((2, 4, 5)) < 0.7
     visible[:, :, 0] = True
     q, k, v = (rng.standard_normal(shape) for shape in ((2, 4, 6), (2, 5, 6), (2, 5, 7)))
-    yield (None, (q, k, v), lambda q, k, v: attention(q, k, v, visible, 6**-0.5),
-           lambda dy, dweights, cache, grad: attention_backward(dy, dweights, cache))
+    yield (None, (q, k, v, visible), attention,
+           lambda dY, dA, cache, grad: attention_backward(dY, dA, cache))
     shapes = (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
-    layer = PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
+    weights = [rng.standard_normal(shape) for shape in shapes]
+    X, M = rng.standard_normal((4, 3)), rng.standard_normal((5, 7))
+    yield None, (X, M, *weights), one_head, one_head_backward
+    layer = PlainMultiHead(*weights, 3)
     yield (layer, (rng.standard_normal((2, 4, 3)), v), lambda X, M: layer.forward(X, M, visible),
            layer.backward)
 '''),
