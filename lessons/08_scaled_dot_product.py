@@ -7,9 +7,9 @@
 # heads, work side by side. That is the part of which a Transformer is made (lesson 09).
 #
 # You will compute it for two words by hand, derive it, cut it into heads, and meet a bug that no
-# gradient check can see. And you will look into a claim that is in every textbook: *without the
+# gradient check can see. And you will look into a claim that is often repeated: *without the
 # division, the gradient vanishes*. We measure the gradient, find a case where it is three times
-# larger without, train that case, and see it fail all the same. Then we find out why.
+# larger without, train that case, and see it fall behind all the same. Then we find out why.
 #
 # | from the package | what it is |
 # |---|---|
@@ -285,15 +285,15 @@ WIDTHS = (1, 4, 8, 16, 64, 256, 1024)
 medians = {"q · k": [], "q · k / √d": []}
 for d in WIDTHS:
     for name, divided in (("q · k", False), ("q · k / √d", True)):
-        variance, largest, norms = gradient_to_query(d, divided)
+        variance, top, norms = gradient_to_query(d, divided)
         medians[name].append(np.median(norms))
-        print(f"  d = {d:<5} {name:<11} variance {variance:7.1f}   largest α {largest:.2f}   "
+        print(f"  d = {d:<5} {name:<11} variance {variance:7.1f}   largest α {top:.2f}   "
               f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
 
 # %% [markdown]
 # The variance is d, as computed, and dividing holds everything where it is. But read the medians
-# from d = 4 on. Without the division the gradient of the median query *grows* first: the softmax
-# gets flatter, but its slope is multiplied by keys, which are √d long. Only for large d does the
+# from d = 4 on. Without the division the gradient of the median query *grows* first: the slope of
+# the softmax falls, but it is multiplied by keys, which are √d long. Only for large d does the
 # median vanish. (The mean does not: a few queries that hesitate between two keys get very large
 # gradients.)
 
@@ -521,9 +521,9 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 # rescale W_q and W_k.
 #
 # Two things differ between the models: whether E is divided *during* training, and how large the
-# scores are *at its start*, variance 1 or 16. They come together, but they can be taken apart:
-# rescale W_q and W_k once more, and the undivided model starts with variance 1, the divided one
-# with 16. That makes four models. If the division is what counts, two and two will be alike by
+# scores are *at its start*, variance about 1 or 16. They come together, but they can be taken
+# apart: rescale W_q and W_k once more, and the undivided model starts with variance 1, the divided
+# one with 16. That makes four models. If the division is what counts, two and two will be alike by
 # division. If the start counts, by start. Which pairs do you expect?
 
 # %% tags=["training"]
@@ -652,7 +652,7 @@ labels = [*pair.source, "</s>"], [*pair.target, "</s>"]
 
 # %% tags=["training"]
 figure, axes = plt.subplots(2, 2, figsize=(11, 9.8), layout="constrained")
-figure.suptitle("Four heads look in four ways, and each is often wrong")
+figure.suptitle("Each head looks in its own way: how often is its largest weight right?")
 for number, ax in enumerate(axes.flat):
     head = [rows[:len(one.target) + 1, :len(one.source) + 1]
             for rows, one in zip(weights[:, number], test)]
