@@ -1,142 +1,408 @@
 # %% [markdown]
 # # Lesson 08: scaled dot-product attention, and many heads
 #
-# Luong's scores (lesson 07) asked with the decoder's state and used each annotation twice, to be found and to be said.
-# Vaswani et al. (2017) give each role a projection of its own, queries, keys and values, score by a dot product divided
-# by √d_k, and run several such attentions side by side. You will measure why q · k must be divided, and what exactly
-# vanishes if it is not; derive attention over (Q, K, V) for all queries at once, then many heads; meet a bug that no
-# gradient check can see; and train one small translator with and without the division, and look at its heads.
+# Luong's dot (lesson 07) used each annotation twice, to be found and to be said, and asked one
+# question after another. Vaswani et al. (2017) give each role a matrix of its own: queries, keys
+# and values. All queries ask at once, scores are divided by √d_k, and several such attentions,
+# heads, work side by side. That is the part of which a Transformer is made (lesson 09).
+#
+# You will compute it for two words by hand, derive it, cut it into heads, and meet a bug that no
+# gradient check can see. And you will look into a claim that is often repeated: *without the
+# division, the gradient vanishes*. We measure the gradient, find a case where it is three times
+# larger without, train that case, and see it fall behind all the same. Then we find out why.
+#
+# | from the package | what it is |
+# |---|---|
+# | `metrics` | how many translations are right, and whether attention points at the right word |
+# | `plotting` | diagrams, colours, heatmaps |
+# | `ScaledDotProductAttention` | the library's attention over queries, keys and values |
+# | `MultiHeadAttention` | its layer of many heads |
+# | `load_parallel` | draws sentence pairs of a corpus |
+# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `Translator` | a model with its two vocabularies |
+# | `TranslatorTraining` | its training's settings |
+# | `Adam` | the optimizer |
+# | `LinearDecay` | a learning rate that falls in a straight line |
+# | `Trainer` | the training loop |
 
 # %%
-print("Lesson 08: scaled dot-product attention", flush=True)
+print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 import numpy as np
+from course import caught, show
+from heads_parts import expect_same, states
 from matplotlib import pyplot as plt
 
 from numpy_attention import metrics, plotting
-from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.grammar import phenomena
-from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.gradcheck import GradientError, gradcheck, randomize
-from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.module import Array, Module
 from numpy_attention.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
 
-OUTPUTS = (Path(__file__).parent if "__file__" in globals() else Path()) / "outputs"
-OUTPUTS.mkdir(exist_ok=True)
+np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
-# ## Why divide by √d_k
+# ## Three roles
 #
-# Let the d_k components of q and k be independent, with mean 0 and variance 1. Each product q_i k_i has mean
-# E[q_i] E[k_i] = 0 and variance E[q_i²] E[k_i²] = 1. The products are independent, so their variances add up:
-# Var(q · k) = d_k, standard deviation √d_k, and Var(q · k / √d_k) = 1. Scores that far apart saturate a softmax: the largest
-# takes all. And a saturated softmax has no slope: its Jacobian J = diag(α) − α αᵀ (lesson 06) is 0 where α is one-hot. What
-# reaches the query through it is J K (/ √d_k if scaled). We measure all of that: 2,000 random queries, ten keys each.
-
-
-# %%
-def softmax(e):
-    a = np.exp(e - e.max(-1, keepdims=True))
-    return a / a.sum(-1, keepdims=True)
-
-
-rng, SIZES, medians = np.random.default_rng(0), (1, 4, 16, 64, 256, 1024), {False: [], True: []}
-print("\n            without the division:                            divided by √d_k:\n"
-      "   d_k   Var(q·k)  largest α  ‖J‖    ‖JK‖ mean  median     largest α  ‖J‖    ‖JK‖ mean  median")
-for d_k in SIZES:
-    q, k = rng.standard_normal((2_000, 1, d_k), np.float32), rng.standard_normal((2_000, 10, d_k), np.float32)
-    e, line = (q @ k.transpose(0, 2, 1))[:, 0].astype(float), ""
-    assert abs(e.var() / d_k - 1) < 0.2
-    for scaled in (False, True):
-        alpha = softmax(e / (scale := d_k**0.5 if scaled else 1))
-        J = alpha[:, :, None] * (np.eye(10) - alpha[:, None])
-        norms = np.linalg.norm(J @ k / scale, axis=(1, 2))
-        medians[scaled].append(np.median(norms))
-        line += (f"  {alpha.max(1).mean():9.2f}  {np.linalg.norm(J, axis=(1, 2)).mean():.3f}  {norms.mean():9.2f}  "
-                 f"{medians[scaled][-1]:<8.2g} ")
-    print(f"  {d_k:4}  {e.var():9.1f}{line}")
-assert medians[False][-1] < 0.01 and 0.2 < min(medians[True]) and max(medians[True]) < 0.5
-
-# %% [markdown]
-# The variance is d_k; divided, everything stays where it is. Without the division ‖J‖ falls: the gradient vanishes, the text
-# books say. The last columns say it more precisely. J K has the keys in it, which are √d_k long, so the *mean* gradient does
-# not vanish: the few queries that hesitate between two keys get very large ones. It is the *median* query that gets none,
-# and only beyond d_k = 64; before, it gets more than its share.
+# A dictionary has three parts: what you look up, the headwords, and what stands behind them. Here
+# they are the *query*, the *keys* and the *values*. Let X (T, N) be who asks, one row a target
+# word, and M (S, D) who is asked, one row a source word. In self-attention both are the same
+# matrix.
+#
+# | symbol | shape | what it is |
+# |---|---|---|
+# | Q = X W_q + b_q | (T, d) | queries: what each target word looks for |
+# | K = M W_k | (S, d) | keys: what each source word can be found by |
+# | V = M W_v + b_v | (S, d_v) | values: what it says when it is found |
+# | E = Q Kᵀ / √d | (T, S) | scores: every query with every key |
+# | A = softmax(E), each row | (T, S) | weights |
+# | Y = A V | (T, d_v) | what each query has found |
+# | W_o, b_o | (d_v, O), (O,) | one more layer on top: Y W_o + b_o |
+#
+# Vaswani writes d_k for the width d of queries and keys.
 
 # %%
-figure, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for (scaled, values), colour, marker in zip(medians.items(), plotting.COLOURS, plotting.MARKERS):
-    ax.loglog(SIZES, values, color=colour, marker=marker, label="q · k / √d_k" if scaled else "q · k")
-ax.set(xlabel="d_k", ylabel="median ‖J K‖, divided ‖J K‖ / √d_k", title="the gradient that reaches a query")
-ax.legend()
-print("saved", plotting.save(figure, OUTPUTS / "08_gradient.png").name)
+boxes = {
+    "X": ("X: who asks", 0, 2.4, 0),
+    "M": ("M: who is asked", 0, 0.6, 2),
+    "Q": ("Q = X W_q + b_q", 2.6, 2.4),
+    "K": ("K = M W_k", 2.6, 1.2),
+    "V": ("V = M W_v + b_v", 2.6, 0),
+    "E": ("E = Q Kᵀ / √d", 4.7, 1.8, 1),
+    "A": ("A = softmax(E)", 6.6, 1.8, 1),
+    "Y": ("Y = A V", 8.2, 0.9, 1),
+    "O": ("Y W_o + b_o", 9.8, 0.9),
+}
+
+# %%
+arrows = [("X", "Q"), ("M", "K"), ("M", "V"), ("Q", "E"), ("K", "E"), ("E", "A"), ("A", "Y"),
+          ("V", "Y"), ("Y", "O")]
+show(plotting.diagram(boxes, arrows, title="One head: three matrices give one word three roles"),
+     "08_one_head")
 
 # %% [markdown]
 # ## Forward
 #
-# X (T, N) asks, M (S, D) is asked; in a translator decoder states and annotations, in self-attention the same matrix.
-#
-#     Q = X W_q + b_q   (T, d)      K = M W_k   (S, d)      V = M W_v + b_v   (S, d_v)
-#     E = Q Kᵀ / √d                 (T, S)   every query with every key
-#     A = softmax(E), row by row    (T, S)   0 where a query must not look
-#     Y = A V                       (T, d_v)
-#
-# This is Luong's *general* in a new shape: (x W_q) · (m W_k) = x (W_q W_kᵀ) mᵀ, so W_a = W_q W_kᵀ, of rank d at most. New is
-# that the value is no longer the key, and that nothing depends on the step before: all T queries go at once. Keys have no
-# bias: q · b_k would be added to all scores of a query, and a softmax takes out what is common.
-#
-# ## Backward
-#
-# Given dY, in reverse, one dX for every X:
-#
-#     Y = A V             dV = Aᵀ dY,  dA = dY Vᵀ
-#     A = softmax(E)      dE = A ∘ (dA − rowsum(A ∘ dA))            lesson 06, a row a query
-#     E = Q Kᵀ / √d       dQ = dE K / √d,  dK = dEᵀ Q / √d
-#     Q = X W_q + b_q     dW_q = Xᵀ dQ,  db_q = Σ_t dQ_t,  dX = dQ W_qᵀ
-#     K = M W_k           dW_k = Mᵀ dK,  dM = dK W_kᵀ
-#     V = M W_v + b_v     dW_v = Mᵀ dV,  db_v = Σ_s dV_s,  dM += dV W_vᵀ
-#
-# ## Many heads
-#
-# One softmax can look at one thing at a time, or at an average of two. So cut Q, K and V into h blocks of columns, d/h
-# wide, attend in each block by itself (dividing by √(d/h), a block's width), put the h results side by side again and mix
-# them: Y = [head_1 … head_h] W_o + b_o. In code, with a batch of B sentences, *splitting* is
-#
-#     (B, T, d)  reshape→  (B, T, h, d/h)  transpose→  (B, h, T, d/h)        head before time: then one matmul does all
-#
-# and *joining* the way back. Both only move numbers about, so the backward of one is the other.
+# First without the matrices W. Three source words, *the blue student*, have keys of d = 2 numbers
+# and values of three. One target word asks, *étudiant*. Which weight will be the largest?
 
 
 # %%
-def attention(q, k, v, visible, scale):
-    """q (…, T, d), k (…, S, d), v (…, S, d_v), visible broadcasts to (…, T, S) → (…, T, d_v), weights, cache."""
-    weights = softmax(np.where(visible, q @ k.swapaxes(-1, -2) * scale, -np.inf))
-    return weights @ v, weights, (q, k, v, weights, scale)
+def softmax(E):
+    """Along the last axis; −∞ gets weight 0."""
+    A = np.exp(E - E.max(-1, keepdims=True))
+    return A / A.sum(-1, keepdims=True)
 
 
-def attention_backward(dy, dweights, cache):
-    """→ dq, dk, dv."""
-    q, k, v, weights, scale = cache
-    dA = dy @ v.swapaxes(-1, -2) + dweights
-    dE = weights * (dA - (weights * dA).sum(-1, keepdims=True)) * scale
-    return dE @ k, dE.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ dy
+words = ["the", "blue", "student"]
+K = np.array([[0.5, 0.2], [1.8, -0.1], [0.1, 1.9]])
+V = np.array([[0.1, 0.0, 0.3], [0.0, 1.0, 0.2], [1.0, 0.1, 0.0]])
+q = np.array([0.3, 1.6])
+e = K @ q / np.sqrt(2)              # (S,)
+alpha = softmax(e)                  # (S,)
+for word, key, score, weight in zip(words, K, e, alpha):
+    print(f"  {word:<8} key {key}   q · k / √2 = {score:.2f}   α = {weight:.2f}")
+print("  étudiant finds", alpha @ V)
+
+# %% [markdown]
+# Now a second target word, *bleu*, asks as well. Nothing that it does depends on what *étudiant*
+# has found. So the queries become rows of a matrix, and two products answer all of them at once.
+
+# %%
+Q = np.array([[0.3, 1.6],           # étudiant
+              [1.4, 0.2]])          # bleu
+E = Q @ K.T / np.sqrt(2)            # (T, S)
+A = softmax(E)                      # (T, S)
+Y = A @ V                           # (T, d_v)
+print(A)
+assert np.allclose(E[0], e) and np.allclose(Y[0], alpha @ V)
+print("row 0 is what étudiant had alone")
+
+# %% [markdown]
+# ## Backward
+#
+# Given dY, in reverse. Each line is one of a matrix product, or lesson 06's softmax, a row a query:
+#
+#     Y = A V             dV = Aᵀ dY          dA = dY Vᵀ
+#     A = softmax(E)      dE = A ∘ (dA − rowsum(A ∘ dA))
+#     E = Q Kᵀ / √d       dQ = dE K / √d      dK = dEᵀ Q / √d
+#
+# The division is a factor of the forward pass, so it is one of the backward pass too. As in lesson
+# 07 the loss weighs Y with dY, and intermediates are moved by adding something to them.
+
+# %%
+dY = np.array([[0.5, -1.0, 0.2], [-0.3, 0.4, 1.0]])
 
 
+def L(E=0, A=0):
+    """Σ dY ∘ Y, with something added to E or A."""
+    scores = Q @ K.T / np.sqrt(2) + E
+    weights = softmax(scores) + A
+    return (dY * (weights @ V)).sum()
+
+
+def compare(name, ours, loss, array):
+    """Hold our gradient against the central difference of loss, which reads the array."""
+    numeric = numeric_gradient(loss, array)
+    assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
+    print(f"  {name} {ours.shape}: {ours.ravel()}\n     as measured: {numeric.ravel()}")
+
+
+# %%
+dV = A.T @ dY                                               # (S, d_v)
+dA = dY @ V.T                                               # (T, S)
+dE = A * (dA - (A * dA).sum(1, keepdims=True))              # (T, S)
+dQ = dE @ K / np.sqrt(2)                                    # (T, d)
+dK = dE.T @ Q / np.sqrt(2)                                  # (S, d)
+shift = np.zeros_like(E)
+compare("dA", dA, partial(L, A=shift), shift)
+compare("dE", dE, partial(L, E=shift), shift)
+compare("dQ", dQ, L, Q)
+compare("dK", dK, L, K)
+compare("dV", dV, L, V)
+
+# %% [markdown]
+# The same for any number of axes in front: a batch of B sentences is q (B, T, d). `swapaxes(-1,
+# -2)` is a transpose that leaves the batch alone. Where `visible` is False a query must not look:
+# the score is −∞ there, and the weight exactly 0.
+
+
+# %%
+def attention(q, k, v, visible):
+    """q (…, T, d), k (…, S, d), v (…, S, d_v) → Y (…, T, d_v), A (…, T, S), cache."""
+    scale = 1 / np.sqrt(q.shape[-1])
+    E = q @ k.swapaxes(-1, -2) * scale
+    A = softmax(np.where(visible, E, -np.inf))
+    return A @ v, A, (q, k, v, A, scale)
+
+
+def attention_backward(dY, dA, cache):
+    """dA: where the loss reads the weights themselves; → dq, dk, dv."""
+    q, k, v, A, scale = cache
+    dA = dY @ v.swapaxes(-1, -2) + dA
+    dE = A * (dA - (A * dA).sum(-1, keepdims=True))
+    dq = dE @ k * scale
+    dk = dE.swapaxes(-1, -2) @ q * scale
+    return dq, dk, A.swapaxes(-1, -2) @ dY
+
+
+# %%
+rng = np.random.default_rng(0)
+q = rng.standard_normal((2, 4, 6))              # (B, T, d)
+k = rng.standard_normal((2, 5, 6))              # (B, S, d)
+v = rng.standard_normal((2, 5, 7))              # (B, S, d_v)
+visible = rng.random((2, 4, 5)) < 0.7           # (B, T, S)
+visible[:, :, 0] = True                         # every query sees something
+
+
+def check(backward):
+    """A gradient check of `attention` with this backward pass."""
+    def back(dY, dA, cache, grad):
+        return backward(dY, dA, cache)
+    return gradcheck(None, q, k, v, visible, rng=np.random.default_rng(2), forward=attention,
+                     backward=back)
+
+
+print(check(attention_backward))
+
+# %%
+library = ScaledDotProductAttention()
+Y, A, cache = attention(q, k, v, visible)
+known_Y, known_A, known = library.forward(q, k, v, visible)
+dY = rng.standard_normal(Y.shape)
+dA = rng.standard_normal(A.shape)
+assert np.allclose(Y, known_Y) and np.allclose(A, known_A)
+for ours, theirs in zip(attention_backward(dY, dA, cache), library.backward(dY, dA, known)):
+    assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+print("attention over queries, keys and values: outputs and gradients are the library's")
+
+# %% [markdown]
+# ### How a bug looks
+#
+# The division is easily forgotten on the way back. Which of the three gradients will be right?
+
+
+# %%
+def undivided(dY, dA, cache):
+    """attention_backward with a planted bug."""
+    q, k, v, A, scale = cache
+    dA = dY @ v.swapaxes(-1, -2) + dA
+    dE = A * (dA - (A * dA).sum(-1, keepdims=True))
+    dq = dE @ k
+    dk = dE.swapaxes(-1, -2) @ q
+    return dq, dk, A.swapaxes(-1, -2) @ dY
+
+
+report = caught(check, undivided)
+
+# %% [markdown]
+# Only v is right: its line does not read E. For q and k the report names their lines and says more:
+# every element is the same number times too large. Which number is it, in terms of d = 6? What is
+# wrong by one factor everywhere has lost a factor, here `scale`.
+#
+# ## Why divide by √d?
+#
+# The paper's argument. Let all components of q and k be independent, with mean 0 and variance 1.
+#
+#     q_i k_i              mean 0, variance E[q_i²] E[k_i²] = 1
+#     q · k = Σ_i q_i k_i  mean 0, variance d: variances of independent numbers add up
+#     q · k / √d           mean 0, variance 1, whatever d is
+#
+# Scores with a standard deviation of √d lie far apart when d is large. The softmax then gives
+# nearly all to the largest, and where A is 0 or 1 its slope is 0. So, says the paper, gradients
+# become extremely small. We measure that: 2,000 random queries with ten keys each.
+
+
+# %%
+def gradient_to_query(d, divided):
+    """For random queries: variance of the scores, mean largest α, norms of ∂α/∂q."""
+    rng = np.random.default_rng(d)
+    q = rng.standard_normal((2_000, 1, d))
+    k = rng.standard_normal((2_000, 10, d))
+    scale = 1 / np.sqrt(d) if divided else 1.0
+    e = (q @ k.swapaxes(1, 2))[:, 0] * scale                    # (2000, 10)
+    alpha = softmax(e)                                          # (2000, 10)
+    slopes = alpha[:, :, None] * (np.eye(10) - alpha[:, None])  # ∂α/∂e of lesson 06
+    norms = np.linalg.norm(slopes @ k * scale, axis=(1, 2))     # e = k q · scale
+    return e.var(), alpha.max(1).mean(), norms
+
+
+# %%
+WIDTHS = (1, 4, 8, 16, 64, 256, 1024)
+medians = {"q · k": [], "q · k / √d": []}
+for d in WIDTHS:
+    for name, divided in (("q · k", False), ("q · k / √d", True)):
+        variance, top, norms = gradient_to_query(d, divided)
+        medians[name].append(np.median(norms))
+        print(f"  d = {d:<5} {name:<11} variance {variance:7.1f}   largest α {top:.2f}   "
+              f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
+
+# %% [markdown]
+# The variance is d, as computed, and dividing holds everything where it is. But read the medians
+# from d = 4 on. Without the division the gradient of the median query *grows* first: the slope of
+# the softmax falls, but it is multiplied by keys, which are √d long. Only for large d does the
+# median vanish. (The mean does not: a few queries that hesitate between two keys get very large
+# gradients.)
+
+# %%
+plain_medians = np.array(medians["q · k"])
+divided_medians = np.array(medians["q · k / √d"])
+ratio = (plain_medians / divided_medians)[WIDTHS.index(16)]
+print(f"At d = 16 the median gradient is {ratio:.1f} times larger without the division.")
+assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+for number, (name, values) in enumerate(medians.items()):
+    ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
+              marker=plotting.MARKERS[number])
+ax.set(xlabel="d, the width of queries and keys", ylabel="median of ‖∂α/∂q‖",
+       title=f"Undivided, the gradient first grows ({ratio:.1f} times at d = 16), then vanishes")
+ax.legend(loc="lower left")
+show(ax, "08_gradient")
+
+# %% [markdown]
+# So here is a puzzle. If a vanishing gradient were all that the division prevents, a model with d =
+# 16 would do well without it, with three times the gradient. Write down what you expect. We train
+# it below.
+#
+# ## One head, with its matrices
+#
+# Now the layer around it, for one sentence. Forward is the table above; backward goes through each
+# matrix as in lesson 01. Q, K and V each lead back, Q to X, K and V both to M, where they add up:
+#
+#     Q = X W_q + b_q     dW_q = Xᵀ dQ      db_q = Σ_t dQ_t      dX = dQ W_qᵀ
+#     K = M W_k           dW_k = Mᵀ dK                           dM = dK W_kᵀ
+#     V = M W_v + b_v     dW_v = Mᵀ dV      db_v = Σ_s dV_s      dM += dV W_vᵀ
+#
+# Keys have no bias. q · b_k would be the same for all keys, and a softmax takes out what is common.
+
+
+# %%
+def one_head(X, M, W_q, b_q, W_k, W_v, b_v, W_o, b_o):
+    """X (T, N), M (S, D) → (T, O), cache."""
+    Q = X @ W_q + b_q                                           # (T, d)
+    K = M @ W_k                                                 # (S, d)
+    V = M @ W_v + b_v                                           # (S, d_v)
+    Y, _, cache = attention(Q, K, V, True)
+    return Y @ W_o + b_o, (X, M, W_q, W_k, W_v, W_o, Y, cache)
+
+
+# %%
+def one_head_backward(dout, cache, grad):
+    """→ the gradients of one_head's arguments, in their order."""
+    X, M, W_q, W_k, W_v, W_o, Y, looked = cache
+    dW_o = Y.T @ dout
+    dQ, dK, dV = attention_backward(dout @ W_o.T, 0, looked)
+    dX = dQ @ W_q.T
+    dM = dK @ W_k.T + dV @ W_v.T
+    return (dX, dM, X.T @ dQ, dQ.sum(0), M.T @ dK, M.T @ dV, dV.sum(0), dW_o, dout.sum(0))
+
+
+shapes = [(4, 3), (5, 7), (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)]
+X, M, W_q, b_q, W_k, W_v, b_v, W_o, b_o = [rng.standard_normal(shape) for shape in shapes]
+head = (X, M, W_q, b_q, W_k, W_v, b_v, W_o, b_o)
+print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
+                backward=one_head_backward))
+
+# %% [markdown]
+# ## Many heads
+#
+# One softmax can look at one thing at a time, or at an average of two. So cut Q, K and V into h
+# blocks of columns. Each block is a head: it attends by itself, and divides by √(d / h), its own
+# width. The results stand side by side again before W_o mixes them. With slices and a loop:
+
+# %%
+Q = X @ W_q + b_q
+K = M @ W_k
+V = M @ W_v + b_v
+parts = []
+for first in (0, 2, 4):                         # three heads, two columns each
+    block = slice(first, first + 2)
+    Y, _, _ = attention(Q[:, block], K[:, block], V[:, block], True)
+    parts.append(Y)
+by_loop = np.concatenate(parts, 1) @ W_o + b_o  # (T, O)
+library = MultiHeadAttention(W_q, b_q, W_k, W_v, b_v, W_o, b_o, ScaledDotProductAttention(), 3)
+known, _, _ = library.forward(X[None], M[None], np.ones((1, 4, 5), bool))
+assert np.allclose(by_loop, known[0])
+print("three heads by slices: the library's output")
+
+# %% [markdown]
+# A loop over heads is slow. One batched product does them all if the heads stand *before* time, (B,
+# h, T, d / h), as if they were more sentences. Two moves bring them there. Watch two words of six
+# numbers, where the tens say which word it is and the units which column:
+
+# %%
+x = np.array([[[10, 11, 12, 13, 14, 15],
+               [20, 21, 22, 23, 24, 25]]])              # (B, T, d), B = 1
+cut = x.reshape(1, 2, 3, 2)                             # (B, T, h, d / h)
+heads = cut.transpose(0, 2, 1, 3)                       # (B, h, T, d / h)
+for number, head_columns in enumerate(heads[0]):
+    print(f"  head {number} has {head_columns.tolist()}")
+
+# %% [markdown]
+# Each head has its two columns of *both* words. Joining is the way back. Both moves only carry
+# numbers about, so the backward pass of one is the other. Here is the whole layer, for a batch.
+# `weights` is the mean over the heads, and a loss may read it.
+
+
+# %% tags=["plain"]
 @dataclass(eq=False)
 class PlainMultiHead(Module):
-    """The equations above; fields as in numpy_attention.attention.multi_head.MultiHeadAttention."""
+    """Multi-head attention; the fields are those of the library's."""
 
-    W_q: Array  # (Q, d)
+    W_q: Array  # (N, d)
     b_q: Array  # (d,)
     W_k: Array  # (D, d)
     W_v: Array  # (D, d)
@@ -146,204 +412,269 @@ class PlainMultiHead(Module):
     heads: int
 
     def split(self, x):
-        return x.reshape(*x.shape[:2], self.heads, -1).transpose(0, 2, 1, 3)
+        B, T, d = x.shape
+        return x.reshape(B, T, self.heads, d // self.heads).transpose(0, 2, 1, 3)
 
     def join(self, x):
-        x = x.transpose(0, 2, 1, 3)
-        return x.reshape(*x.shape[:2], -1)
+        B, h, T, width = x.shape
+        return x.transpose(0, 2, 1, 3).reshape(B, T, h * width)
 
     def look(self, X, M, visible):
-        """→ the heads' outputs (B, h, T, d/h), weights (B, h, T, S), cache."""
-        q, k, v = map(self.split, (X @ self.W_q + self.b_q, M @ self.W_k, M @ self.W_v + self.b_v))
-        return attention(q, k, v, visible[:, None], 1 / np.sqrt(q.shape[-1]))
+        """→ the heads' outputs (B, h, T, d / h), their weights (B, h, T, S), cache."""
+        q = self.split(X @ self.W_q + self.b_q)
+        k = self.split(M @ self.W_k)
+        v = self.split(M @ self.W_v + self.b_v)
+        return attention(q, k, v, visible[:, None])
 
     def forward(self, X, M, visible):
-        """X (B, T, N), M (B, S, D), visible (B, T, S) → (B, T, O), the heads' mean weights (B, T, S), cache."""
-        y, weights, cache = self.look(X, M, visible)
-        joined = self.join(y)
-        return joined @ self.W_o + self.b_o, weights.mean(1), (X, M, joined, cache)
+        """X (B, T, N), M (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S), cache."""
+        parts, weights, looked = self.look(X, M, visible)
+        joined = self.join(parts)                               # (B, T, d)
+        return joined @ self.W_o + self.b_o, weights.mean(1), (X, M, joined, looked)
 
     def backward(self, dy, dweights, cache, grad):
-        """→ dX (B, T, Q), dM (B, S, D)."""
-        X, M, joined, cache = cache
+        """→ dX (B, T, N), dM (B, S, D)."""
+        X, M, joined, looked = cache
         grad.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))
         grad.b_o += dy.sum((0, 1))
-        parts = attention_backward(self.split(dy @ self.W_o.T), dweights[:, None] / self.heads, cache)
-        dq, dk, dv = map(self.join, parts)
-        for W, x, d in ((grad.W_q, X, dq), (grad.W_k, M, dk), (grad.W_v, M, dv)):
-            W += np.tensordot(x, d, ((0, 1), (0, 1)))
+        dparts = self.split(dy @ self.W_o.T)                    # (B, h, T, d / h)
+        shares = dweights[:, None] / self.heads
+        dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))
+        grad.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))
         grad.b_q += dq.sum((0, 1))
+        grad.W_k += np.tensordot(M, dk, ((0, 1), (0, 1)))
+        grad.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))
         grad.b_v += dv.sum((0, 1))
         return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
 
 
-# %% [markdown]
-# ## Check
-#
-# The function, then three heads; each against the library, and the heads against a loop with slices, without transposes.
-
 # %%
-rng, (B, T, S, Q, D, d, O, heads) = np.random.default_rng(1), (2, 4, 5, 3, 7, 6, 8, 3)
-X, M, visible = rng.standard_normal((B, T, Q)), rng.standard_normal((B, S, D)), rng.random((B, T, S)) < 0.7
-visible[:, :, 0] = True                                  # every query sees something
-q, k, v, dy, dweights = (rng.standard_normal((B, *shape)) for shape in ((T, d), (S, d), (S, D), (T, D), (T, S)))
-print("", gradcheck(None, q, k, v, rng=rng, forward=lambda q, k, v: attention(q, k, v, visible, d**-0.5), title="attention",
-                    backward=lambda dy, dweights, cache, grad: attention_backward(dy, dweights, cache)), sep="\n")
-(*ours, cache), (*theirs, known) = attention(q, k, v, visible, d**-0.5), ScaledDotProductAttention().forward(q, k, v, visible)
-ours += attention_backward(dy, dweights, cache)
-theirs += ScaledDotProductAttention().backward(dy, dweights, known)
-assert all(np.allclose(a, b, rtol=1e-10, atol=1e-12) for a, b in zip(ours, theirs))
-assert np.allclose(attention(q, k + rng.standard_normal(d), v, visible, 1)[1], attention(q, k, v, visible, 1)[1])
-W_q, W_k = rng.standard_normal((Q, 2)), rng.standard_normal((D, 2))
-general = GeneralAttention(W_q @ W_k.T)
-assert np.allclose(general.step(X[:, 0], general.read(M, np.ones((B, S), bool)), 0)[1],
-                   softmax(np.einsum("bd,bsd->bs", X[:, 0] @ W_q, M @ W_k)))
-
-package = randomize(MultiHeadAttention.create(rng, Q, D, d, O, heads, dtype=np.float64), rng)
-arrays = [array for _, array in package.named_parameters()]
-plain = PlainMultiHead(*arrays, heads)
+plain = PlainMultiHead(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
+X = rng.standard_normal((2, 4, 3))              # (B, T, N)
+M = rng.standard_normal((2, 5, 7))              # (B, S, D)
+shown, _, _ = plain.forward(head[0][None], head[1][None], np.ones((1, 4, 5), bool))
+assert np.allclose(shown[0], by_loop)
 
 
-def check(layer):
-    return gradcheck(layer, X, M, rng=np.random.default_rng(2), forward=lambda X, M: layer.forward(X, M, visible),
-                     backward=layer.backward)
+def check_layer(layer):
+    """A gradient check where not everything is visible."""
+    def forward(X, M):
+        return layer.forward(X, M, visible)
+    return gradcheck(layer, X, M, rng=np.random.default_rng(4), forward=forward)
 
 
-print(check(plain))
-results, dy = [], rng.standard_normal((B, T, O))
-for layer in (plain, package):
-    y, weights, cache = layer.forward(X, M, visible)
-    grad = layer.zeros_like()
-    results.append((y, weights, *layer.backward(dy, dweights, cache, grad), grad.vector))
-assert all(np.allclose(a, b, rtol=1e-10, atol=1e-12) for a, b in zip(*results))
-loop = [attention(X @ plain.W_q[:, i:i + 2] + plain.b_q[i:i + 2], M @ plain.W_k[:, i:i + 2],
-                  M @ plain.W_v[:, i:i + 2] + plain.b_v[i:i + 2], visible, 2**-0.5)[0] for i in (0, 2, 4)]
-assert np.allclose(np.concatenate(loop, 2) @ plain.W_o + plain.b_o, results[0][0])
-print("plain form, library and a loop over heads agree; a key's bias changes nothing; general is W_q W_kᵀ")
+print(check_layer(plain))
+expect_same(plain, library, X, M, visible)
+print("many heads: outputs, weights and all gradients are the library's")
 
 # %% [markdown]
-# ### A bug that is caught, and one that is not
+# ## A bug that no gradient check can see
 #
-# Leave out the transpose: reshape (B, T, d) to (B, h, T, d/h) at once. Every shape fits. If only the *backward* pass does
-# it, the check says so. If the forward pass does it too, they fit together again and the check passes: it cannot know what
-# the forward was meant to compute. What catches it is a *law*: a word that no query may see changes nothing.
+# Leave out the transpose: reshape (B, T, d) straight to (B, h, T, d / h). Every shape fits. And if
+# split and join agree in that, backward is still the true derivative of forward. Only forward is
+# not what it should be, and a check cannot know what you meant. Look at what the heads get now:
 
 
 # %%
-class JoinsWrong(PlainMultiHead):
-    def backward(self, dy, dweights, cache, grad):
-        return Scrambled(*arrays, heads).backward(dy, dweights, cache, grad)
-
-
 class Scrambled(PlainMultiHead):
     def split(self, x):
-        return x.reshape(len(x), self.heads, x.shape[1], -1)
+        B, T, d = x.shape
+        return x.reshape(B, self.heads, T, d // self.heads)
 
     def join(self, x):
-        return x.reshape(len(x), x.shape[2], -1)
+        B, h, T, width = x.shape
+        return x.reshape(B, T, h * width)
 
 
+scrambled = Scrambled(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
+for number, mixed in enumerate(scrambled.split(x)[0]):
+    print(f"  head {number} has {mixed.tolist()}")
+print(check_layer(scrambled))
+
+# %% [markdown]
+# The check passes. Head 0 has word 1 alone, in two pieces, and head 1 pieces of both words. What
+# finds that is a *law*, something that must hold whatever the numbers are: a source word that no
+# query may see changes nothing. Change it, and watch the outputs.
+
+
+# %%
 def leak(layer):
-    """How far the outputs move if the last word does, which no query may see."""
-    hidden, changed = visible.copy(), M.copy()
+    """How far outputs move when the last source word does, which no query may see."""
+    hidden = visible.copy()
     hidden[:, :, -1] = False
+    changed = M.copy()
     changed[:, -1] += 1
-    return np.abs(layer.forward(X, changed, hidden)[0] - layer.forward(X, M, hidden)[0]).max()
+    before, _, _ = layer.forward(X, M, hidden)
+    after, _, _ = layer.forward(X, changed, hidden)
+    return np.abs(after - before).max()
 
 
-try:
-    check(JoinsWrong(*arrays, heads))
-except GradientError as error:
-    print("\nplanted in the backward pass, caught:", str(error).split("\n")[0])
-else:
-    raise AssertionError("the planted bug went unnoticed")
-check(scrambled := Scrambled(*arrays, heads))
-print(f"planted in both passes, the gradient check passes; but a hidden word moves the outputs by {leak(scrambled):.2f}; "
-      f"as it should be: {leak(plain):.0f}")
-assert leak(plain) == 0 < 0.01 < leak(scrambled)
+print(f"a hidden word moves the outputs by {leak(plain):.2f}, scrambled by {leak(scrambled):.2f}")
+assert leak(plain) == 0 and leak(scrambled) > 0.01
 
 # %% [markdown]
 # ## With and without the division
 #
-# Lesson 07's translator and task: GRU, bidirectional encoder, `grammar-en-fr`; the attention a `MultiHeadAttention` with d
-# numbers in all. The argument above asks for q and k of variance 1, as layer norm (lesson 09) makes them in a Transformer.
-# Here we rescale W_q and W_k before training, until they measure 1.
+# Back to the puzzle. We give lesson 07's translator one head with d = 16 and train it on
+# `grammar-en-fr`, with and without the division. The paper's argument wants q and k of variance 1.
+# A Transformer's layer norm sees to that (lesson 09); here we measure them before training and
+# rescale W_q and W_k.
+#
+# Two things differ between the models: whether E is divided *during* training, and how large the
+# scores are *at its start*, variance about 1 or 16. They come together, but they can be taken
+# apart: rescale W_q and W_k once more, and the undivided model starts with variance 1, the divided
+# one with 16. That makes four models. If the division is what counts, two and two will be alike by
+# division. If the start counts, by start. Which pairs do you expect?
 
-# %%
-EPOCHS, MINUTES, SEED = 3, 0.7, 1
-train = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
+# %% tags=["training"]
+EPOCHS = 3
+SIZES = dict(embedding=64, hidden=64, layers=1, cell="gru", bidirectional=True,
+             input_feeding=False, init=0.25)
+pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
 test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 300)
-vocabularies = [Vocabulary.build(side) for side in ([p.source for p in train], [p.target for p in train])]
-SETTINGS = dict(embedding=64, hidden=64, layers=1, cell="gru", bidirectional=True, input_feeding=False, init=0.25)
 
 
-def ask(translator, pairs):
-    """The decoder's states under teacher forcing (B, T, H), the annotations (B, S, H), and their masks."""
-    batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
-    state, queries = translator.model.start(batch.source, batch.source_mask), []
-    for words in batch.target_in:
-        _, _, state = translator.model.next(words, state)
-        queries.append(state.cells[0])
-    return np.stack(queries, 1), state.memory.values, batch.target_mask.T, batch.source_mask.T
-
-
-def create(size, heads, scaled):
-    model = LuongTranslator.create(np.random.default_rng(SEED), *map(len, vocabularies), **SETTINGS)
-    model.attention = MultiHeadAttention.create(np.random.default_rng(SEED), 64, 64, size, heads=heads, scaled=scaled)
-    translator = Translator(model, *vocabularies, "luong", SETTINGS, TranslatorTraining(seed=SEED))
-    X, M, asking, words = ask(translator, train[:500])
-    model.attention.W_q /= (X[asking] @ model.attention.W_q).std()
-    model.attention.W_k /= (M[words] @ model.attention.W_k).std()
+def create(seed, size=16, heads=1, divided=True, variance=1):
+    """An untrained Translator whose scores have this variance; size: of all heads together."""
+    translator = Translator.create(pairs, "luong", SIZES, TranslatorTraining(seed=seed))
+    layer = MultiHeadAttention.create(np.random.default_rng(seed), 64, 64, size, heads=heads,
+                                      scaled=divided)
+    translator.model.attention = layer
+    X, M, asks, is_asked = states(translator, pairs[:500])
+    wanted = variance if divided else variance / (size // heads)        # of q · k / √d
+    layer.W_q *= wanted**0.25 / (X[asks] @ layer.W_q).std()
+    layer.W_k *= wanted**0.25 / (M[is_asked] @ layer.W_k).std()
     return translator
 
 
-print(f"\ngrammar-en-fr, {len(train):,} sentences, {EPOCHS} epochs: largest α before training; perplexity of the last epoch;"
-      f"\n{len(test)} held-out sentences: exactly right, and largest weight on the gold word")
-results, complete = {}, True
-for size, heads, scaled in [(8, 1, True), (8, 1, False), (256, 1, True), (256, 1, False), (64, 4, True)]:
-    translator = create(size, heads, scaled)
-    start = np.mean([matrix.max(1).mean() for matrix in translator.attend(test)])
-    batches = translator.batches(train)
-    trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(SEED), clip=1.0, threads=1,
-                      schedule=LinearDecay(EPOCHS * len(batches), 0.05), progress=False)
-    perplexity = trainer.fit(EPOCHS, MINUTES)[-1]["train_perplexity"]
-    words = [found.target for found in translator.translate([pair.source for pair in test], beam=1)]
-    exact = metrics.exact_match(words, [pair.target for pair in test])
-    pointing = metrics.pointing_accuracy(translator.attend(test), test)
-    results[size, scaled], complete = perplexity, (whole := trainer.step == EPOCHS * len(batches)) and complete
-    print(f"  heads {heads}, d_k {size // heads:<3} {'divided' if scaled else 'not divided':<11}  α {start:.2f}  "
-          f"perplexity {perplexity:5.2f}  exact {exact:5.1%}  pointing {pointing:5.1%}"
-          f"{'' if whole else '  (cut off: a slow or busy machine)'}", flush=True)
-assert not complete or results[64, True] < results[256, True] < results[256, False] and results[8, True] < results[8, False]
+# %% tags=["training"]
+def largest(translator):
+    """The mean of the largest weights of all target words."""
+    return np.concatenate([rows.max(1) for rows in translator.attend(test)]).mean()
+
+
+def train(translator, seed):
+    """→ the training perplexity of each epoch."""
+    batches = translator.batches(pairs)
+    trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(seed),
+                      clip=1.0, threads=1, progress=False,
+                      schedule=LinearDecay(EPOCHS * len(batches), 0.05))
+    return [epoch["train_perplexity"] for epoch in trainer.fit(EPOCHS)]
+
+
+# %% tags=["training"]
+MODELS = {
+    "divided, variance 1": dict(divided=True, variance=1),
+    "divided, variance 16": dict(divided=True, variance=16),
+    "not divided, variance 1": dict(divided=False, variance=1),
+    "not divided, variance 16": dict(divided=False, variance=16),
+}
+SEEDS = (1, 2)
+
+
+def trained_curve(name, seed):
+    """Train one of the models, print; → the perplexity of each epoch."""
+    translator = create(seed, **MODELS[name])
+    start = largest(translator)
+    curve = train(translator, seed)
+    points = metrics.pointing_accuracy(translator.attend(test), test)
+    print(f"  {name:<24}  largest α {start:.2f} before, {largest(translator):.2f} after;  "
+          f"perplexity {curve[-1]:.2f}, on the right word {points:.0%}", flush=True)
+    return curve
+
+
+# %% tags=["training"]
+print(f"\n{len(pairs):,} sentence pairs, {EPOCHS} epochs, seeds {SEEDS}")
+curves = {}
+for name in MODELS:
+    curves[name] = np.array([trained_curve(name, seed) for seed in SEEDS])      # (seeds, epochs)
+ends = np.array([curves[name][:, -1] for name in MODELS])                       # (models, seeds)
+soft = ends[[0, 2]]
+sharp = ends[[1, 3]]
+print(f"Perplexity from {soft.min():.2f} to {soft.max():.2f} for variance 1 at the start, divided "
+      f"or not; from {sharp.min():.2f} to {sharp.max():.2f} for variance 16, divided or not.")
+assert soft.max() < sharp.min()
+
+# %% tags=["training"]
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+styles = ["-", "-", "--", "--"]
+for (name, several), number, style in zip(curves.items(), [0, 1, 0, 1], styles):
+    ax.semilogy([1, 2, 3], several.mean(0), style, color=plotting.COLOURS[number], marker="o",
+                label=name)
+ax.minorticks_off()
+ax.set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
+ax.set(xlabel="epoch", xticks=[1, 2, 3], ylabel="training perplexity, mean of two seeds",
+       title="The variance at the start tells them apart, the division does not")
+ax.legend()
+show(ax, "08_start")
 
 # %% [markdown]
-# Without the division the model is far behind, at d_k = 256 and, less expected, at d_k = 8: there too α starts near 0.6
-# instead of 0.3. One reading: an attention that made up its mind before it learnt anything must unlearn that first. (Late or
-# lost? Question 4.) And four heads of 16 numbers each do better than one of 256.
+# The pairs go by the start. Undivided scores train as well as divided ones if they *begin* small,
+# and the division does not help scores that begin large. So at d = 16 the trouble is no vanishing
+# gradient. What is wrong with a large start, then? Look at the largest α. All four models end close
+# to 1: a saturated softmax is what a translator *learns* here. But the bad ones are half saturated
+# before they have learnt anything, on words that chance chose, and they must take that back before
+# they can find out where to look.
 #
-# ## What the heads of the last model look at
+# Is it that sharpness, or do larger matrices W_q and W_k turn more slowly? Question 3 takes these
+# two apart. And is it all, at d = 256, where the gradient does vanish? That is question 5. What the
+# division gives for certain is this: whatever d is, attention begins undecided.
 #
-# Nothing asks a head to align: what counts is what all four fetch. Titles count the largest weights in all test sentences.
+# ## What the heads look at
+#
+# Last, the same task with four heads of 16 numbers each. Nothing asks a head to align: what counts
+# is what all four fetch together. Titles tell how often a head's largest weight lies on the right
+# word, over all test sentences.
 
-# %%
-X, M, _, words = ask(translator, test)
-plain = PlainMultiHead(*[array for _, array in translator.model.attention.named_parameters()], 4)
-weights = plain.look(X, M, words[:, None])[1]                                                   # (B, h, T, S)
-assert np.allclose(weights[:, :, 0].mean(1)[words], np.concatenate([rows[0] for rows in translator.attend(test)]), atol=1e-4)
-n, pair = min(((n, pair) for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"] and
-               phenomena(pair)["negation"]), key=lambda item: len(item[1].target))
-figure, axes = plt.subplots(2, 2, figsize=(11, 9.5), layout="constrained")
-for i, ax in enumerate(axes.flat):
-    head = [matrix[:len(pair.target) + 1, :len(pair.source) + 1] for matrix, pair in zip(weights[:, i], test)]
-    plotting.attention_heatmap(head[n], [*pair.source, "</s>"], [*pair.target, "</s>"], pair.sure, ax=ax,
-                               title=f"head {i + 1}: {metrics.pointing_accuracy(head, test):.0%} of all links")
-print(f"saved {plotting.save(figure, OUTPUTS / '10_heads.png').name}: {' '.join(pair.source)} → {' '.join(pair.target)}")
+# %% tags=["training"]
+translator = create(1, size=64, heads=4)
+train(translator, 1)
+X, M, _, is_asked = states(translator, test)
+fields = [array for _, array in translator.model.attention.named_parameters()]
+_, weights, _ = PlainMultiHead(*fields, heads=4).look(X, M, is_asked[:, None])  # (B, h, T, S)
+by_library = translator.attend(test)
+for rows, mine in zip(by_library, weights.mean(1)):
+    assert np.allclose(rows, mine[:len(rows), :rows.shape[1]], atol=1e-4)
+
+
+# %% tags=["training"]
+def negation(weights):
+    """The share of ne and pas with the largest weight on not."""
+    hits = [rows[j, :-1].argmax() == i for rows, one in zip(weights, test)
+            for i, j in phenomena(one)["negation"]]
+    return np.mean(hits)
+
+
+shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
+             and phenomena(pair)["negation"] and len(pair.target) < 10)
+pair = test[shown]
+labels = [*pair.source, "</s>"], [*pair.target, "</s>"]
+
+# %% tags=["training"]
+figure, axes = plt.subplots(2, 2, figsize=(11, 9.8), layout="constrained")
+figure.suptitle("Each head looks in its own way: how often is its largest weight right?")
+for number, ax in enumerate(axes.flat):
+    head = [rows[:len(one.target) + 1, :len(one.source) + 1]
+            for rows, one in zip(weights[:, number], test)]
+    title = (f"head {number}: right for {metrics.pointing_accuracy(head, test):.0%} of all links, "
+             f"{negation(head):.0%} of ne and pas")
+    plotting.attention_heatmap(head[shown], *labels, pair.sure, ax=ax, title=title)
+show(figure, "08_heads")
+print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library, test):.0%} of "
+      f"all links, {negation(by_library):.0%} of ne and pas.")
 
 # %% [markdown]
 # ## Questions
 #
-# 1. q and k have variance 1, but all components of k share one mean μ. What is Var(q · k) over keys, for a given q?
-# 2. `scaled=False` with W_q divided by √d_k at the start computes the same α. Does it train the same, with Adam's steps?
-# 3. Move a *query* instead, in `leak`: why does that not give the scrambled form away? Does permuting the words?
-# 4. Set EPOCHS to 8 and MINUTES to 2. Does the model without the division catch up, at d_k = 8, at 256?
-# 5. W_q, W_k of two heads exchanged: what changes? Find changes of W_q and W_k that leave every output as it is.
+# 1. Add the same vector b_k to every key. What happens to the weights? Why has the layer no b_k?
+# 2. Show that one head's scores are those of lesson 07's general, and say which W_a it is. Which
+#    matrices W_a are out of its reach?
+# 3. Multiply W_q and W_k by two each and divide all scores by four more, so that the start is soft
+#    with large weights. On which side does it fall?
+# 4. Late or lost: train the undivided model with variance 16 for eight epochs. Does it catch up?
+# 5. Repeat the four models with d = 256, variances 1 and 256. Is the start still all?
+# 6. In `leak` move a *query* instead: the outputs of other words must not move. Does this law find
+#    the scrambled layer? Does another: with the source words, and the columns of `visible`, in
+#    another order, outputs stay?
+# 7. Change W_q and W_k of a head so that no output changes at all. How many numbers can you choose?
+# 8. Do four heads of 16 translate better than one of 64? Three epochs, five seeds.

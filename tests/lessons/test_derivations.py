@@ -3,60 +3,11 @@
 import ast
 
 import numpy as np
-import pytest
-from lesson_files import TEXTS, derivation
+from lesson_files import TEXTS
 
-from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.decoding.beam import beam_search
-from numpy_attention.gradcheck import randomize
-from numpy_attention.models.luong import LuongTranslator
-
-
-@pytest.mark.parametrize("score, window", [
-    ("dot", "local-p"),
-    ("concat", "local-m"),
-    ("location", "global"),
-])
-def test_lesson_09_derives_what_the_translator_computes(score, window, tmp_path):
-    lesson = derivation("07_luong_attention.py", tmp_path)
-    source = [7, 4, 5, 5, 2]
-    target = [6, 6, 4, 2]
-    model = LuongTranslator.create(np.random.default_rng(3), 8, 7, embedding=2, hidden=3, layers=1,
-                                   cell="rnn", width=3, attention=score, window=window,
-                                   dtype=np.float64)
-    randomize(model, np.random.default_rng(4))
-    plain = model.zeros_like()
-    theirs = model.zeros_like()
-    L, cache = lesson["forward"](source, target, model)
-    lesson["backward"](cache, model, plain)
-    loss, _ = model.loss_and_grad(pair_batch([source[:-1]], [target[:-1]]), None, 1.0, theirs)
-    assert L == pytest.approx(loss, rel=1e-12)
-    np.testing.assert_allclose(plain.vector, theirs.vector, atol=1e-12)
-    assert np.linalg.norm(plain.F) > 0
-    lesson["backward"](cache, model, forgetful := model.zeros_like(), forget=True)
-    assert not np.allclose(forgetful.F, plain.F), "the planted bug changes the gradient"
-
-
-def test_lesson_10_derives_what_the_attention_computes(tmp_path):
-    lesson = derivation("08_scaled_dot_product.py", tmp_path)
-    rng = np.random.default_rng(5)
-    package = randomize(MultiHeadAttention.create(rng, 3, 5, 8, 4, heads=4, dtype=np.float64), rng)
-    plain = lesson["PlainMultiHead"](*[array for _, array in package.named_parameters()], 4)
-    X = rng.standard_normal((2, 3, 3))
-    M = rng.standard_normal((2, 4, 5))
-    visible = np.ones((2, 3, 4), bool)
-    visible[0, 1, 2:] = False
-    dy = rng.standard_normal((2, 3, 4))
-    dweights = rng.standard_normal((2, 3, 4))
-    results = []
-    for layer in (plain, package):
-        y, weights, cache = layer.forward(X, M, visible)
-        grad = layer.zeros_like()
-        results.append((y, weights, *layer.backward(dy, dweights, cache, grad), grad.vector))
-    for ours, theirs in zip(*results):
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
 def test_the_plain_beam_of_lesson_11_finds_what_the_library_finds_on_its_table():

@@ -107,27 +107,41 @@ def cases(rng):
     yield attention, inputs, *protocol(attention, mask)
 '''),
     Lesson("07_luong_attention", (
-        "softmax", "score", "score_backward", "look", "look_backward", "forward", "backward",
-        "cell_backward"), TRANSLATORS + '''
+        "softmax", "general", "general_backward", "concat", "concat_backward", "location",
+        "location_backward", "windowed", "local_p", "local_p_backward", "PlainDecoder"), '''
+D = 2
+
+def pair(forward, backward, *inputs):
+    return None, inputs, forward, lambda *given: backward(*given[:-1])
+
 def cases(rng):
-    for score, window, feeding in (
-            ("dot", "global", True), ("general", "global", False), ("concat", "global", True),
-            ("location", "global", True), ("dot", "local-m", True), ("general", "local-p", True)):
-        model = LuongTranslator.create(
-            rng, 8, 9, embedding=3, hidden=4, layers=1, cell="rnn", width=2, attention=score,
-            window=window, input_feeding=feeding, alignment=5, dtype=np.float64)
-        yield both([4, 6, 5, 6, 7, EOS], [5, 8, 7, 5, 4, 6, EOS], randomize(model, rng, 0.7))
+    h, M = rng.standard_normal(3), rng.standard_normal((6, 4))
+    yield pair(general, general_backward, h, M, rng.standard_normal((3, 4)))
+    weights = [rng.standard_normal(shape) for shape in ((3, 5), (4, 5), (5,))]
+    yield pair(concat, concat_backward, h, M, *weights)
+    yield pair(location, location_backward, h, M, rng.standard_normal((3, 8)))
+    weights = [rng.standard_normal(shape) for shape in ((4,), (6, 4), (4, 5), (5,))]
+    yield pair(local_p, local_p_backward, *weights)
+    shapes = (3, 6), (6, 6), (6,), (7, 6), (6, 7), (6, 7)
+    decoder = PlainDecoder(*(0.5 * rng.standard_normal(shape) for shape in shapes))
+    inputs = [rng.standard_normal(shape) for shape in ((4, 2, 3), (2, 6), (2, 5, 6))]
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
+    yield decoder, (*inputs, mask), decoder.forward, decoder.backward
 '''),
     Lesson("08_scaled_dot_product", (
-        "softmax", "attention", "attention_backward", "PlainMultiHead"), '''
+        "softmax", "attention", "attention_backward", "one_head", "one_head_backward",
+        "PlainMultiHead"), '''
 def cases(rng):
     visible = rng.random((2, 4, 5)) < 0.7
     visible[:, :, 0] = True
     q, k, v = (rng.standard_normal(shape) for shape in ((2, 4, 6), (2, 5, 6), (2, 5, 7)))
-    yield (None, (q, k, v), lambda q, k, v: attention(q, k, v, visible, 6**-0.5),
-           lambda dy, dweights, cache, grad: attention_backward(dy, dweights, cache))
+    yield (None, (q, k, v, visible), attention,
+           lambda dY, dA, cache, grad: attention_backward(dY, dA, cache))
     shapes = (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
-    layer = PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
+    weights = [rng.standard_normal(shape) for shape in shapes]
+    X, M = rng.standard_normal((4, 3)), rng.standard_normal((5, 7))
+    yield None, (X, M, *weights), one_head, one_head_backward
+    layer = PlainMultiHead(*weights, 3)
     yield (layer, (rng.standard_normal((2, 4, 3)), v), lambda X, M: layer.forward(X, M, visible),
            layer.backward)
 '''),

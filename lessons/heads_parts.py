@@ -1,0 +1,35 @@
+"""What lesson 08 needs beside what it teaches: a look into the decoder, a comparison."""
+
+import numpy as np
+
+
+def states(translator, pairs):
+    """Who asks and who is asked, under teacher forcing.
+
+    → the decoder's states (B, T, H), annotations (B, S, D), and the masks of both, (B, T) and
+    (B, S).
+    """
+    batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
+    state = translator.model.start(batch.source, batch.source_mask)
+    asking = []
+    for words in batch.target_in:
+        _, _, state = translator.model.next(words, state)
+        asking.append(state.cells[0])
+    return np.stack(asking, 1), state.memory.values, batch.target_mask.T, batch.source_mask.T
+
+
+def expect_same(mine, library, X, M, visible):
+    """Hold a layer on (X, M, visible) against another: outputs, weights, all gradients.
+
+    AssertionError: one of them differs.
+    """
+    results = []
+    for layer in (mine, library):
+        rng = np.random.default_rng(9)
+        y, weights, cache = layer.forward(X, M, visible)
+        grad = layer.zeros_like()
+        dX, dM = layer.backward(rng.standard_normal(y.shape), rng.standard_normal(weights.shape),
+                                cache, grad)
+        results.append([y, weights, dX, dM, *(array for _, array in grad.named_parameters())])
+    for number, (ours, theirs) in enumerate(zip(*results, strict=True)):
+        assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12), f"result {number} differs"

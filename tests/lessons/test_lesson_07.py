@@ -1,0 +1,85 @@
+"""Lesson 07: its scores, windows and decoder against the library, with other numbers."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation
+
+from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.general import GeneralAttention
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.attention.location import LocationAttention
+from numpy_attention.gradcheck import GradientError
+
+SHAPES = {
+    "dot": (DotAttention, []),
+    "general": (GeneralAttention, [(4, 4)]),
+    "concat": (AdditiveAttention, [(4, 2), (4, 2), (2,)]),
+    "location": (LocationAttention, [(4, 9)]),
+}
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("07_luong_attention.py", tmp_path_factory.mktemp("lesson"))
+
+
+def drawn(*shapes):
+    rng = np.random.default_rng(6)
+    return [rng.standard_normal(shape) for shape in shapes]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_its_scores_are_the_librarys(lesson, name):
+    kind, shapes = SHAPES[name]
+    h, M, *weights = drawn((4,), (7, 4), *shapes)
+    lesson["expect_same"](kind(*weights), lesson[name], lesson[f"{name}_backward"], h, M, *weights)
+
+
+def test_a_score_that_differs_is_told(lesson):
+    h, M, W_a = drawn((4,), (7, 4), (4, 4))
+    with pytest.raises(AssertionError, match="result 0 differs"):
+        lesson["expect_same"](GeneralAttention(W_a), lesson["general"],
+                              lesson["general_backward"], h, M, W_a + 0.1)
+    with pytest.raises(AssertionError, match="result 2 differs"):
+        lesson["expect_same"](GeneralAttention(W_a), lesson["general"],
+                              lambda de, cache: (h, M, W_a), h, M, W_a)
+
+
+def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
+    h, M, *weights = drawn((4,), (7, 4), (4, 2), (4, 2), (2,))
+    with pytest.raises(GradientError, match=r"wrong gradient for input\[0\], input\[2\]; right"):
+        lesson["check"](lesson["concat"], lesson["averaged"], h, M, *weights)
+
+
+@pytest.mark.parametrize("D", [1, 3])
+def test_its_window_that_runs_along_is_the_librarys(lesson, D):
+    h, M = drawn((4,), (7, 4))
+    library = LocalMonotonic(DotAttention(), width=D)
+    memory = library.read(M[None], np.ones((1, 7), bool))
+    for t in range(9):
+        _, weights, _ = library.step(h[None], memory, t)
+        np.testing.assert_allclose(lesson["local_m"](M @ h, t, D), weights[0], atol=1e-12)
+
+
+def test_its_window_that_is_predicted_is_the_librarys(lesson):
+    h, M, W_p, v_p = drawn((4,), (7, 4), (4, 3), (3,))
+    library = LocalPredictive(DotAttention(), W_p, v_p, width=2)
+    compared = lesson["local_p"], lesson["local_p_backward"], h, M, W_p, v_p
+    lesson["expect_same_look"](library, *compared)
+    with pytest.raises(AssertionError, match="result 0 differs"):
+        lesson["expect_same_look"](LocalPredictive(DotAttention(), W_p, v_p, width=3), *compared)
+
+
+def test_its_decoder_is_the_librarys(lesson):
+    lesson["expect_same_decoder"](lesson["PlainDecoder"], np.random.default_rng(7))
+
+
+def test_a_decoder_that_feeds_nothing_back_is_told(lesson):
+    class Deaf(lesson["PlainDecoder"]):
+        def backward(self, dfeds, dalphas, cache, grad):
+            super().backward(dfeds, dalphas, cache, grad)
+            grad.F[...] = 0
+
+    with pytest.raises(AssertionError, match="result 3 differs"):
+        lesson["expect_same_decoder"](Deaf, np.random.default_rng(7))

@@ -1,0 +1,86 @@
+"""Lesson 08: attention, one head and many heads against the library, with other numbers."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation
+
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
+from numpy_attention.gradcheck import GradientError, randomize
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("08_scaled_dot_product.py", tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def layer_of(rng, heads):
+    """(a MultiHeadAttention, its arrays)"""
+    layer = MultiHeadAttention.create(rng, 3, 5, 8, 4, heads=heads, dtype=np.float64)
+    return layer, [array for _, array in randomize(layer, rng).named_parameters()]
+
+
+def test_its_attention_is_the_librarys(lesson, rng):
+    q, k, v = (rng.standard_normal(shape) for shape in ((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6)))
+    visible = np.ones((2, 3, 5, 7), bool)
+    visible[0, 1, 2, 3:] = False
+    Y, A, cache = lesson["attention"](q, k, v, visible)
+    library = ScaledDotProductAttention()
+    known_Y, known_A, known = library.forward(q, k, v, visible)
+    np.testing.assert_allclose(Y, known_Y, atol=1e-12)
+    np.testing.assert_allclose(A, known_A, atol=1e-12)
+    ours = lesson["attention_backward"](Y, A**2, cache)
+    for mine, theirs in zip(ours, library.backward(Y, A**2, known), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
+def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
+    with pytest.raises(GradientError, match=r"wrong gradient for input\[0\], input\[1\]; right"):
+        lesson["check"](lesson["undivided"])
+
+
+def test_its_one_head_is_the_librarys(lesson, rng):
+    layer, arrays = layer_of(rng, heads=1)
+    X = rng.standard_normal((4, 3))
+    M = rng.standard_normal((6, 5))
+    out, cache = lesson["one_head"](X, M, *arrays)
+    known, _, looked = layer.forward(X[None], M[None], np.ones((1, 4, 6), bool))
+    np.testing.assert_allclose(out, known[0], atol=1e-12)
+    dX, dM, *ours = lesson["one_head_backward"](out**2, cache, None)
+    grad = layer.zeros_like()
+    known_dX, known_dM = layer.backward(known**2, None, looked, grad)
+    np.testing.assert_allclose(dX, known_dX[0], atol=1e-12)
+    np.testing.assert_allclose(dM, known_dM[0], atol=1e-12)
+    for mine, (_, theirs) in zip(ours, grad.named_parameters(), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_its_many_heads_are_the_librarys(lesson, rng, heads):
+    layer, arrays = layer_of(rng, heads)
+    X = rng.standard_normal((2, 3, 3))
+    M = rng.standard_normal((2, 4, 5))
+    visible = np.ones((2, 3, 4), bool)
+    visible[0, 1, 2:] = False
+    lesson["expect_same"](lesson["PlainMultiHead"](*arrays, heads), layer, X, M, visible)
+    other = lesson["PlainMultiHead"](*arrays, 8)
+    with pytest.raises(AssertionError, match="result 0 differs"):
+        lesson["expect_same"](other, layer, X, M, visible)
+
+
+def test_the_scrambled_layer_leaks(lesson):
+    assert lesson["leak"](lesson["plain"]) == 0
+    assert lesson["leak"](lesson["scrambled"]) > 0.1
+
+
+def test_the_gradient_first_grows_then_vanishes(lesson):
+    _, _, undivided = lesson["gradient_to_query"](16, False)
+    variance, _, divided = lesson["gradient_to_query"](16, True)
+    assert variance == pytest.approx(1, abs=0.1)
+    assert np.median(undivided) > 2 * np.median(divided)
+    assert np.median(lesson["gradient_to_query"](1024, False)[2]) < 0.01
