@@ -180,8 +180,8 @@ compare("dU", dU, loss, U)
 compare("db", db, loss, b)
 
 # %% [markdown]
-# That is *back-propagation through time* (Werbos 1990), and there is no more to it for T steps. From
-# the last to the first, where dy_t is what comes from above and da_{T+1} = 0:
+# That is *back-propagation through time* (Werbos 1990), and there is no more to it for T steps.
+# From the last to the first, where dy_t is what comes from above and da_{T+1} = 0:
 #
 #     dh_t = dy_t + da_{t+1} Uᵀ                          used from above, and by the next step
 #     da_t = dh_t ∘ (1 − h_t²)
@@ -189,8 +189,8 @@ compare("db", db, loss, b)
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
 # In a batch B sequences run side by side, x_t is (B, I), and db adds up over the batch too. The
-# last state has a gradient of its own, dlast, for whoever goes on from it; the first state gets one,
-# for whoever gave it.
+# last state has a gradient of its own, dlast, for whoever goes on from it; the first state gets
+# one, for whoever gave it.
 
 
 # %% tags=["plain"]
@@ -230,8 +230,8 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# Six steps, three sequences, all sizes different. Then the library's RNN, which computes x W for all
-# steps in one product, and dU in another one; but the same numbers.
+# Six steps, three sequences, all sizes different. Then the library's RNN, which computes x W for
+# all steps in one product, and dU in another one; but the same numbers.
 
 # %%
 rng = np.random.default_rng(2)
@@ -348,7 +348,8 @@ for t in range(1, 4):
     v = 0.999 * v + 0.001 * 5.0**2
     m_hat = m / (1 - 0.9**t)
     v_hat = v / (1 - 0.999**t)
-    print(f"step {t}: without the hats {m / np.sqrt(v):.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
+    plain_step = m / np.sqrt(v)
+    print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
 
 # %% [markdown]
 # Without the hats the first steps would be several times too long, just when the model knows least.
@@ -376,8 +377,10 @@ trainer.fit(epochs=1)
 pairs = bigram_bits(ids, held_out, V)
 carried = bits(model, held_out, carried=True)
 reset = bits(model, held_out, carried=False)
-print(f"bits a letter on held-out text after {trainer.step} steps: {carried:.2f} with the state "
-      f"carried on,\n{reset:.2f} with a state of zeros every 20 letters, {pairs:.2f} by counting pairs")
+print(f"bits a letter on held-out text after {trainer.step} steps:")
+print(f"  {carried:.2f} with the state carried on")
+print(f"  {reset:.2f} with a state of zeros every 20 letters")
+print(f"  {pairs:.2f} by counting pairs")
 assert carried < reset < pairs
 
 # %% [markdown]
@@ -385,14 +388,14 @@ assert carried < reset < pairs
 #
 # ## How much of the gradient arrives
 #
-# How far back does it learn *from*? Put a loss on the last state only, and follow its gradient back.
-# Between h_t and h_T lie T − t steps, and each multiplies by its Jacobian:
+# How far back does it learn *from*? Put a loss on the last state only, and follow its gradient
+# back. Between h_t and h_T lie T − t steps, and each multiplies by its Jacobian:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
-# A product of many matrices shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). As
-# 1 − h² ≤ 1, no step lengthens the gradient by more than U's largest singular value s. So s < 1 is
-# enough to vanish (Pascanu et al. 2013).
+# A product of many matrices shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
+# As 1 − h² ≤ 1, no step lengthens the gradient by more than U's largest singular value s. So s < 1
+# is enough to vanish (Pascanu et al. 2013).
 
 
 # %% tags=["training"]
@@ -413,7 +416,9 @@ def backward_norms(cell, xs, dlast):
 # that was just trained, with the true loss of the last letter.
 
 # %% tags=["training"]
-T, B, H = 60, 100, 128
+T = 60
+B = 100
+H = 128
 rng = np.random.default_rng(7)
 inputs = rng.standard_normal((T, B, 32))
 from_above = rng.standard_normal((B, H))
@@ -477,8 +482,8 @@ for n in DISTANCES:
     for start, right in accuracy.items():
         model, rng = recall_model(n, start == "U orthogonal")
         right.append(train_recall(model, n, rng))
-    print(f"n = {n:<3}", "   ".join(f"{start}: {right[-1]:.2f} right"
-                                   for start, right in accuracy.items()), flush=True)
+    told = [f"{start}: {right[-1]:.2f} right" for start, right in accuracy.items()]
+    print(f"n = {n:<3}", "   ".join(told), flush=True)
 
 # %% tags=["training"]
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
@@ -505,8 +510,8 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
 # Near: learnt. Far: guessed. And where the gradient reaches further, more is learnt. The same
-# Jacobians carry the trace of the first symbol *forward*: what has vanished for the gradient is gone
-# for the reader too. Lesson 03 builds a path on which nothing is multiplied away.
+# Jacobians carry the trace of the first symbol *forward*: what has vanished for the gradient is
+# gone for the reader too. Lesson 03 builds a path on which nothing is multiplied away.
 
 # %% [markdown]
 # ## Questions

@@ -1,0 +1,38 @@
+"""Lesson 02's plain form against the library's cell, with other numbers, and its truncation."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation
+
+from numpy_attention.cells.rnn import RNN
+from numpy_attention.gradcheck import randomize
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("02_recurrent_network.py", tmp_path_factory.mktemp("figures"))
+
+
+def test_it_derives_what_the_library_s_cell_computes(lesson):
+    rng = np.random.default_rng(9)
+    plain = randomize(lesson["PlainRNN"](np.empty((3, 4)), np.empty((4, 4)), np.empty(4)), rng)
+    theirs = RNN(plain.W, plain.U, plain.b)
+    xs = rng.standard_normal((5, 2, 3))
+    first = rng.standard_normal((2, 4))
+    dys = rng.standard_normal((5, 2, 4))
+    dlast = rng.standard_normal((2, 4))
+    for one, other in zip(lesson["passes"](plain, xs, first, dys, dlast),
+                          lesson["passes"](theirs, xs, first, dys, dlast)):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_its_bug_spares_all_but_dU(lesson):
+    right = lesson["passes"](lesson["create"](lesson["PlainRNN"]), lesson["xs"], lesson["first"],
+                             lesson["dys"], lesson["dlast"])
+    wrong = lesson["passes"](lesson["create"](lesson["OffByOne"]), lesson["xs"], lesson["first"],
+                             lesson["dys"], lesson["dlast"])
+    for one, other in zip(right[:4], wrong[:4]):
+        np.testing.assert_array_equal(one, other)
+    W, U = slice(0, 10), slice(10, 35)
+    np.testing.assert_array_equal(right[4][W], wrong[4][W])
+    assert not np.allclose(right[4][U], wrong[4][U])
