@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lesson_files import FILES
+from lesson_files import FILES, pictures_in
 from numba.core.dispatcher import Dispatcher
 from shape_comments import Watch
 
@@ -113,7 +113,8 @@ def derive(path, watch, folder):
     checked, line = False, 1
     for cell in re.split(r"^(?=# %%)", text, flags=re.MULTILINE)[1:]:
         first, line = line, line + cell.count("\n")
-        if checked and "\n# ## " in cell or re.search(r"\bTrainer\(|\.fit\(", cell):
+        trains = re.search(r"""\bTrainer\(|\.fit\(|^# %% tags=\["training"\]""", cell)
+        if checked and "\n# ## " in cell or trains:
             return
         checked = checked or "gradcheck(" in cell
         names["_shapes"] = watch.cell(names)
@@ -126,7 +127,7 @@ def test_no_shape_that_a_lesson_derives_with_is_a_lie(path, tmp_path, monkeypatc
     # A lesson's gradient check changes functions as the file has them, not as they are watched.
     monkeypatch.setattr(rewriting, "is_made_of", lambda code: True)
     watch = Watch()
-    with watch.running():
+    with pictures_in(tmp_path), watch.running():
         derive(path, watch, tmp_path)
     print("", watch.report(), sep="\n")
     assert "\n".join(watch.lies.values()) == ""

@@ -1,5 +1,6 @@
 """The lessons as text, as cells, and as what their derivations define."""
 
+import contextlib
 import re
 import sys
 from pathlib import Path
@@ -39,22 +40,33 @@ def cells(name):
     return [(cell.is_text, cell.body) for cell in tagged(name)]
 
 
-def derivation(name, folder):
-    """What the code before the first cell of training, or before `## Check`, defines.
-
-    Its pictures go to the folder.
-    """
-    if str(LESSONS) not in sys.path:
-        sys.path.append(str(LESSONS))
-    import course
-    kept, course.OUTPUTS = course.OUTPUTS, folder
-    names = {"__file__": str(folder / name), "__name__": "lesson"}
+@contextlib.contextmanager
+def pictures_in(folder):
+    """For a while, lessons find their modules, and their pictures go to the folder."""
+    sys.path.append(str(LESSONS))
     try:
-        for cell in tagged(name):
-            if cell.tag == "training" or cell.is_text and "# ## Check\n" in cell.body:
+        import course
+        kept, course.OUTPUTS = course.OUTPUTS, folder
+        try:
+            yield
+        finally:
+            course.OUTPUTS = kept
+    finally:
+        sys.path.remove(str(LESSONS))
+
+
+def derivation(name, folder):
+    """What the code before the first cell of training defines; before `## Check` where none is
+    marked so. Its pictures go to the folder.
+    """
+    names = {"__file__": str(folder / name), "__name__": "lesson"}
+    cells_of_it = tagged(name)
+    marked = any(cell.tag == "training" for cell in cells_of_it)
+    with pictures_in(folder):
+        for cell in cells_of_it:
+            is_end = not marked and cell.is_text and "# ## Check\n" in cell.body
+            if cell.tag == "training" or is_end:
                 return names
             if not cell.is_text:
                 cell.run(name, names)
-    finally:
-        course.OUTPUTS = kept
     return names
