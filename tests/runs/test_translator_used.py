@@ -97,10 +97,14 @@ def test_all_processors_measure_unless_told(small, monkeypatch):
     monkeypatch.setattr(module, "evaluate", lambda model, batches, threads, ranks, by_row: (
         asked.append(threads), evaluate(model, batches, threads, ranks, by_row))[1])
     translate = Translator.translate
-    monkeypatch.setattr(Translator, "translate", lambda self, *how, threads, ranks: (
-        asked.append(threads), translate(self, *how, threads=threads, ranks=ranks))[1])
+    monkeypatch.setattr(Translator, "translate", lambda self, *how, threads, ranks, **unknown: (
+        asked.append(threads), translate(self, *how, threads=threads, ranks=ranks, **unknown))[1])
     small.measure(PAIRS, 3)
     small.measure(PAIRS, 3, 1)
+    assert asked == [2, 2, 2, 1, 1, 1]
+    asked.clear()
+    small.measure_known(PAIRS, 3)
+    small.measure_known(PAIRS, 3, 1)
     assert asked == [2, 2, 2, 1, 1, 1]
 
 
