@@ -149,7 +149,7 @@ boxes = {
 }
 for place, word in enumerate(words):
     boxes[f"x{place}"] = (word, 1.1 + place, 0.4, 0)
-arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x5", "c", "values", -0.2)]
+arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x5", "c", "also xⱼ, as values", -0.2)]
 arrows += [(f"x{place}", "e") for place in range(6)]
 show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found, and to be read"),
      "00_diagram")
@@ -168,7 +168,11 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found
 
 # %%
 steps = np.linspace(0, 1, 101)
-moved = np.array([attend(3 * np.array([1 - t, 0, t]), X)[1] for t in steps])    # (101, 6)
+moved = np.zeros((101, 6))
+for place, t in enumerate(steps):
+    _, moved[place] = attend(3 * np.array([1 - t, 0, t]), X)
+
+# %%
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 for place, label in ((1, "cat"), (5, "mat"), (3, "on"), (0, "the, sat")):
     style = plotting.base.curve_style(place)
@@ -193,9 +197,13 @@ assert 0 < crossing < 0.5
 # And "three times as loud"? The length of the query decides how sharp the weights are.
 
 # %%
-figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 loudness = np.linspace(0, 6, 61)
-louder = np.array([attend(s * q, X)[1] for s in loudness])                      # (61, 6)
+louder = np.zeros((61, 6))
+for place, s in enumerate(loudness):
+    _, louder[place] = attend(s * q, X)
+
+# %%
+figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 for place, label in ((5, "mat"), (3, "on"), (0, "the, cat, sat")):
     style = plotting.base.curve_style(place)
     ax.plot(loudness, louder[:, place], label=label, markevery=10, **style)
@@ -255,7 +263,8 @@ assert np.isclose(alpha_hidden.sum(), 1)
 #
 # One question gives one context. Six questions give six, and they can all be asked at once: let
 # each word ask with its own vector. Then X Xᵀ has all scores, a row for each asking word, and the
-# softmax goes along each row.
+# softmax goes along each row: `axis=1` adds up along a row, and `keepdims` leaves the sums standing
+# as a column (6, 1), so that each row is divided by its own.
 
 # %%
 all_powers = np.exp(X @ X.T)                                                    # (6, 6)
@@ -318,7 +327,8 @@ print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 #
 # How can it be learnt? By asking: if a score were a bit higher, how would the context change? We
 # need no calculus for an answer, only two more runs: one with the score of "mat" a little higher,
-# one with it a little lower.
+# one with it a little lower. The difference of the two contexts, divided by how far apart the two
+# scores were, is the slope. (It is called a *central difference*; the whole course leans on it.)
 
 
 # %%

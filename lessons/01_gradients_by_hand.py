@@ -108,8 +108,12 @@ def compare(name, ours, loss, array):
 
 
 # %% [markdown]
-# **p and L in one step.** −log p_y = log Σ_k exp(z_k) − z_y. The first term has the derivative
-# exp(z_v) / Σ_k exp(z_k), which is p_v; the second −1, for v = y alone:
+# **p and L in one step.** Put p_y = exp(z_y) / Σ_k exp(z_k) into L = −log p_y:
+#
+#     L = log Σ_k exp(z_k) − z_y
+#
+# The first term has the derivative exp(z_v) / Σ_k exp(z_k), which is p_v; the second −1, for v = y
+# alone:
 #
 #     dz_v = p_v − [v = y]
 #
@@ -338,7 +342,8 @@ assert "grad.E[x] += dz @ self.W" in str(report)
 # %%
 class NotAveraged(Bigram):
     def backward(self, dloss, cache, grad):
-        super().backward(dloss * len(cache[1]), cache, grad)
+        _, y, *_ = cache
+        super().backward(dloss * len(y), cache, grad)
 
 
 summing = NotAveraged(tiny.E, tiny.W, tiny.b)
@@ -363,7 +368,8 @@ def verdict(model, x, y):
     try:
         check(model, x, y)
     except (AssertionError, ValueError) as error:
-        return str(error).splitlines()[0]
+        first, *_ = str(error).splitlines()
+        return first.partition(": Input operand")[0]        # NumPy says more than we need
     return "PASSES"
 
 
@@ -424,9 +430,11 @@ assert said == "PASSES"
 # ## Which ε?
 #
 # Too large, and Taylor's remainder wins, about ε² L'''/6. Too small, and the rounding of L, some
-# u = 1e-16 of it, is divided by 2ε. Their sum is smallest near ε ≈ u^(1/3) ≈ 5e-6; for the
-# difference of four points near u^(1/5) ≈ 6e-4, and there it is smaller. In float32 u = 6e-8. What
-# will its best ε reach? A millionth?
+# u = 1e-16 of it, is divided by 2ε. If L and L''' are of one size, their sum is smallest near
+# ε ≈ u^(1/3), some millionths; for the difference of four points near u^(1/5), some
+# ten-thousandths, and there it is smaller. Here each derivative by W brings one more factor of h,
+# and h is small, so that L''' is smaller than L: expect both a little further right. In float32
+# u = 6e-8. What will its best ε reach? A millionth?
 
 
 # %%
@@ -525,7 +533,8 @@ every = np.arange(V)
 curve = {}                                      # step: perplexity
 for number in range(STEPS + 1):
     if number in SHOWN:
-        p_after = model.forward(every, every)[1][3]         # p after every letter, (V, V)
+        _, cache = model.forward(every, every)
+        *_, p_after = cache                     # p after every letter, (V, V)
         curve[number] = perplexity(p_after)
         print(f"  step {number:>5}: perplexity {curve[number]:.3f}", flush=True)
     step(model, grad, RATE * (1 - number / (STEPS + 1)), rng)

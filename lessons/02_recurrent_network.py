@@ -399,9 +399,11 @@ assert carried < reset < pairs
 
 
 # %% tags=["training"]
-def backward_norms(cell, xs, dlast):
-    """xs (T, B, I), dlast (B, H) = ∂L/∂h_T → ‖∂L/∂h_{T−d}‖ for d = 0 … T, mean of the batch."""
-    hs, _, _ = cell.forward(xs, np.zeros_like(dlast))
+def backward_norms(cell, xs, start, dlast):
+    """xs (T, B, I), start (B, H) = h_0, dlast (B, H) = ∂L/∂h_T
+    → ‖∂L/∂h_{T−d}‖ for d = 0 … T, mean of the batch; mean 1 − h².
+    """
+    hs, _, _ = cell.forward(xs, start)
     dh = dlast
     norms = [np.linalg.norm(dh, axis=1).mean()]
     for h in hs[::-1]:
@@ -436,7 +438,7 @@ places = [1, 5, 10, 20, 40, 60]
 print("                mean 1 − h²    share that arrives after", places, "steps")
 for radius in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * radius / radius_of(random_U), np.zeros(H))
-    norms, slope = backward_norms(cell, inputs, from_above)
+    norms, slope = backward_norms(cell, inputs, np.zeros((B, H)), from_above)
     share = norms / norms[0]
     curves[f"random, ρ = {radius}"] = share
     print(f"random, ρ = {radius}    {slope:.2f}    ", *(f"{one:9.1e}" for one in share[places]))
@@ -444,12 +446,14 @@ for radius in (0.5, 1.0, 1.5, 2.5):
     assert (share <= bound * 1.0001).all()
 
 # %% tags=["training"]
-windows = held_out[:B * (T + 1)].reshape(B, T + 1).T
+windows = held_out[:B * (2 * T + 1)].reshape(B, 2 * T + 1).T    # (2T + 1, B)
 read, _ = model.embedding.forward(windows[:-1])
 trained = model.cells.cells[0]
-last = trained.forward(read)[1]
+start = trained.forward(read[:T])[1]            # it comes from somewhere: T letters were read
+last = trained.forward(read[T:], start)[1]
 _, dlast_true = model.output.loss_and_grad(last, windows[-1], 1.0, model.output.zeros_like())
-norms, slope = backward_norms(PlainRNN(trained.W, trained.U, trained.b), read, dlast_true)
+plain = PlainRNN(trained.W, trained.U, trained.b)
+norms, slope = backward_norms(plain, read[T:], start, dlast_true)
 share = norms / norms[0]
 name = f"trained, ρ = {radius_of(trained.U):.1f}"
 curves[name] = share
