@@ -362,6 +362,7 @@ def one_by_one(reader, states):
     return np.array(ys)
 
 
+# %%
 y, alpha, _ = plain.forward(h, mask)
 assert np.allclose(y[:, 0], one_by_one(plain, h[:, 0]), rtol=0, atol=1e-13)
 print("weights of the first text, a row a step:")
