@@ -426,10 +426,10 @@ report = caught(check, LastRoles(*arrays))
 # ## What no gradient check sees
 #
 # A gradient check proves that `backward` belongs to `forward`. It has no idea whether you wanted
-# *this* forward. Two ways to ruin it, both seen in the wild. The first forgets the triangle, so
-# that each step sees what it is to predict. Its loss would be wonderfully low.
+# *this* forward. Here are two ways to ruin it. The first forgets the triangle, so that each step
+# sees what it is to predict. Its loss would be wonderfully low.
 #
-# The second was published. The code that was released with the paper gave its cell to a framework
+# The second was published. The code that was released with the paper gives its cell to a framework
 # that *traces* it: runs it once, at the first word, and repeats for ever what it saw. At the first
 # word the past is empty.
 
@@ -486,15 +486,24 @@ for (name, reader), ax in zip(READERS.items(), axes):
     ax.set_xticks(range(T), range(1, T + 1))
     ax.set_yticks(range(T), range(1, T + 1))
 show(figure, "11_influence")
-traced_y, _, _ = READERS["traced at the first word"].forward(h, mask)
-assert np.allclose(traced_y, np.tanh(h @ W_x + b))
+
+# %%
+traced = READERS["traced at the first word"]
+y, _, cache = traced.forward(h, mask)
+assert np.allclose(y, np.tanh(h @ W_x + b))
+grad = traced.zeros_like()
+traced.backward(np.ones_like(y), 0, cache, grad)
+unmoved = [name for name, array in grad.named_parameters() if (array == 0).all()]
 print("the traced reader is y = tanh(h W_x + b): one layer, and no past at all")
+print("its gradient is 0, and right, for", ", ".join(unmoved))
+assert unmoved == ["W_s", "W_q", "v", "W_r"]
 
 # %% [markdown]
 # The right one has a triangle: no output moves before its time, and each state reaches all later
 # ones. The second sees the future. The third has only its diagonal, so it *trains*, and well: it is
-# an LSTM with one tanh layer on top. Code that runs is no proof that its equations do. We keep that
-# third one: it will be the **control**, the model to compare with.
+# an LSTM with one tanh layer on top. Code that runs is no proof that its equations do. (A sign to
+# look for in a run of your own: a parameter whose gradient is exactly 0.) We keep the third one: it
+# will be the **control**, the model to compare with.
 #
 # ## Ten letters, twenty dots
 #
@@ -599,12 +608,17 @@ assert on_it > 0.95
 
 
 # %% tags=["training"]
+def told(more):
+    """An Interval, with signs."""
+    return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
+
+
 def ablated(name, model, batches):
     """Print what each change of the weights costs; → the Ablation."""
     found = analysis.ablate(model, batches, np.random.default_rng(3))
     print(f"  {name}: {found.loss:.3f} nats; {found.verdict()}")
     for change in analysis.CHANGES:
-        print(f"    {change:<17} +{found.cost(change).more}")
+        print(f"    {change:<17} {told(found.cost(change).more)}")
     return found
 
 
@@ -613,7 +627,8 @@ copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
 assert copy_ablation.alive and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
-# Very much alive. To put all weight on the largest costs almost nothing: this model points.
+# Very much alive. To put all weight on the largest costs almost nothing: this model points. (For
+# a run that you have trained, `numpy-attention ablate RUN` prints the same.)
 #
 # ## The Bible, soberly
 #
@@ -662,10 +677,8 @@ def beside(name, other):
 
 against_lstm = beside("combined", "LSTM")
 against_control = beside("combined", "tanh layer")
-print(f"combined beside the LSTM:    {against_lstm.mean:+.3f} ({against_lstm.low:+.3f} to "
-      f"{against_lstm.high:+.3f}) nats a word")
-print(f"combined beside the control: {against_control.mean:+.3f} ({against_control.low:+.3f} to "
-      f"{against_control.high:+.3f}) nats a word")
+print(f"combined beside the LSTM:    {told(against_lstm)} nats a word")
+print(f"combined beside the control: {told(against_control)} nats a word")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 
 # %% tags=["training"]
@@ -689,8 +702,9 @@ show(figure, "11_ablation")
 
 # %% [markdown]
 # Read the Bible's panel slowly. **Equal weights** cost next to nothing: the softmax hardly chooses.
-# **Largest alone** costs more than **no context**: what this model wants is a *mean* of its past,
-# what the verse is about, and one state is a bad mean. So there is a context, and no pointing.
+# **Another's memory** costs nearly as much as **no context**, so it is this verse's own past that is
+# used. **Largest alone** costs even more: one state stands badly for all of them. What this model
+# reads is the mean of a verse so far, something like its subject. It does not point.
 #
 # And "no context" costs several times as much as equal weights. Is that what attention is worth
 # here? No! The control never had a context, and predicts no worse. A model leans on what it grew up
@@ -710,7 +724,7 @@ print(f"the layer gains {by_layer:.2f}, the look into the past {by_looking:.2f} 
 
 # %% [markdown]
 # Then combined does win, and most of its gain is the layer's. Without the control, attention would
-# have got the credit.
+# have got all the credit.
 #
 # ## Two more silent deaths
 #
