@@ -702,9 +702,9 @@ show(figure, "11_ablation")
 
 # %% [markdown]
 # Read the Bible's panel slowly. **Equal weights** cost next to nothing: the softmax hardly chooses.
-# **Another's memory** costs nearly as much as **no context**, so it is this verse's own past that is
-# used. **Largest alone** costs even more: one state stands badly for all of them. What this model
-# reads is the mean of a verse so far, something like its subject. It does not point.
+# **Another's memory** costs nearly as much as **no context**, so it is this verse's own past that
+# is used. **Largest alone** costs even more: one state stands badly for all of them. What this
+# model reads is the mean of a verse so far, something like its subject. It does not point.
 #
 # And "no context" costs several times as much as equal weights. Is that what attention is worth
 # here? No! The control never had a context, and predicts no worse. A model leans on what it grew up
