@@ -785,8 +785,8 @@ for name, recorded in RECORDED.items():
 # 2. Show that for *single* the causal softmax is a ratio of two running sums. What does c_t cost
 #    then, in time and memory?
 # 3. Copy with the seeds 1 to 5. Which of the four guesses depend on the seed?
-# 4. Someone writes `de = alpha * dalpha` in `backward`. The report shows element [1, 0, 0] of de:
-#    found −4.0, right 0. Why must it be 0? What do W_s, W_q and v learn from a text of two words?
+# 4. Someone writes `de = alpha * dalpha` in `backward`. The report shows element [1, 0, 0] of de,
+#    and that 0 would be right. Why 0? What do W_s, W_q and v learn from a text of two words?
 # 5. Is it the *gradient* that does not reach back in the LSTM? Measure what arrives of the last
 #    letter's loss with `analysis.gradient_flow`, before training. Guess first.
 # 6. Train *combined* over twenty dots and test it over ten, nineteen and forty. Will it point?
