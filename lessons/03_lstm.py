@@ -17,6 +17,7 @@
 # |---|---|
 # | `Array` | an array, in type hints |
 # | `Module` | a class whose array fields are parameters |
+# | `UNK` | the id of `<unk>`, for words that are not in the vocabulary |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives every parameter random values |
@@ -37,14 +38,15 @@ from functools import partial
 
 import numpy as np
 from course import caught, show
-from lstm_parts import (bible_words, in_words, known_words, recall_network, share_right,
-                        table_picture)
+from lstm_parts import (bible_words, count_perplexity, in_words, known_words, recall_network,
+                        share_right, table_picture)
 from matplotlib import pyplot as plt
 from recurrent_parts import Recall, train_recall
 
 from numpy_attention import plotting
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.stacked import Stacked
+from numpy_attention.data.vocabulary import UNK
 from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.models.language_model import LanguageModel
@@ -59,7 +61,8 @@ np.set_printoptions(precision=3, suppress=True)
 # ## Forward
 #
 # One step reads x_t and the state before, which is now a pair: h_{t−1}, what the network shows, and
-# c_{t−1}, what it keeps. σ(a) = 1 / (1 + e^{−a}) lies between 0 and 1, ∘ multiplies number by number.
+# c_{t−1}, what it keeps. σ(a) = 1 / (1 + e^{−a}) lies between 0 and 1, and ∘ multiplies number by
+# number.
 #
 #     a   = x_t W + h_{t−1} U + b         four blocks side by side: a_i, a_f, a_g, a_o
 #     i   = σ(a_i)                        input gate: how much of the candidate to add
@@ -378,7 +381,8 @@ four_steps = caught(check, create(HalfModern), xs)
 # ## The carousel, alone
 #
 # How far does (1) reach? Close the other way: with U = 0 nothing comes back through (2). Then what
-# comes back to c_0 must be what went in at c_T times the forget gates in between, to the last digit.
+# comes back to c_0 must be what went in at c_T times the forget gates in between, to the last
+# digit.
 
 # %%
 closed = create(PlainLSTM)
@@ -427,12 +431,12 @@ pairs = np.stack([values, flags], axis=1)[:, None]              # (T, 1, 2)
 
 
 def memory(b_f):
-    """c_1 … c_T of the unit above."""
+    """c_0, c_1, … of the unit above."""
     W = np.array([[0, 0, 1, 0], [12, -12, 0, 0]])
     b = np.array([-6, b_f, 0, 6])
     unit = PlainLSTM(W.astype(float), np.zeros((1, 4)), b.astype(float))
     _, _, cache = unit.forward(pairs, (np.zeros((1, 1)), np.zeros((1, 1))))
-    return np.array([kept[2].item() for kept in cache[1:]])
+    return np.array([kept[2].item() for kept in cache])
 
 
 # %%
@@ -442,10 +446,325 @@ ax.bar(range(1, 41), np.tanh(values), color="0.85", label="tanh(value), flag 0")
 ax.bar(1 + np.flatnonzero(flags), np.tanh(values[flags == 1]), color="black", label="flag 1")
 for place, (name, c) in enumerate(curves.items()):
     style = plotting.base.curve_style(place)
-    ax.plot(range(1, 40), c, label=name, markersize=4, **style)
-    print(f"{name}: {c[3]:.2f} at the flag, {c[23]:.2f} twenty steps later")
+    ax.plot(range(40), c, label=name, markersize=4, **style)
+    print(f"{name}: {c[4]:.2f} at the flag, {c[24]:.2f} twenty steps later")
 ax.set(xlabel="step t", ylabel="value")
-ax.set_title(f"b_f = 6 still holds {curves['c with b_f = 6'][23]:.2f} after 20 steps of noise, "
-             f"b_f = 1 holds {curves['c with b_f = 1'][23]:.2f}")
+ax.set_title(f"b_f = 6 still holds {curves['c with b_f = 6'][24]:.2f} after 20 steps of noise, "
+             f"b_f = 1 holds {curves['c with b_f = 1'][24]:.2f}")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "03_memory")
+
+# %% [markdown]
+# An Elman unit cannot do that: it rewrites its state at every step, by whatever it reads. With i
+# and f, a unit can be told *when*.
+#
+# ## How much of the gradient arrives
+#
+# Now networks as they are before training, with both ways open: 32 units, random weights, and the
+# inputs of lesson 02's task of recall. Four LSTMs differ in nothing but b_f. The fifth network is
+# Elman's, from its better start, U orthogonal. The loss sits on the last state alone. `way_back`
+# goes step by step and keeps every ∂L/∂(state) on its way.
+
+
+# %% tags=["training"]
+def way_back(cell, xs, dlast):
+    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps before it)."""
+    state = None
+    caches = []
+    for x in xs:
+        _, state, cache = cell.forward(x[None], state)
+        caches.append(cache)
+    dstates = [dlast]
+    dy = np.zeros((1, *xs[0].shape[:-1], len(cell.U)))
+    for cache in caches[::-1]:
+        _, dbefore = cell.backward(dy, dstates[-1], cache, cell.zeros_like())
+        dstates.append(dbefore)
+    return dstates
+
+
+# %% tags=["training"]
+NETWORKS = {
+    "Elman": None,
+    "LSTM, b_f = 0": 0.0,
+    "LSTM, b_f = 1": 1.0,
+    "LSTM, b_f = 3": 3.0,
+    "LSTM, b_f = 5": 5.0,
+}
+LONGEST = 64
+upstream = np.random.default_rng(6).standard_normal((32, 32))
+inputs = Recall(LONGEST, 1, np.random.default_rng(7)).batch(0).inputs       # (T, B)
+
+
+def share(gradients):
+    """Their mean length over the batch, as a share of the first."""
+    lengths = np.linalg.norm(gradients, axis=2).mean(1)
+    return lengths / lengths[0]
+
+
+# %% tags=["training"]
+arrives = {}
+for name, bias in NETWORKS.items():
+    model, _ = recall_network(LONGEST, bias)
+    model = model.astype(float)
+    cell = model.cells.cells[0]
+    read, _ = model.embedding.forward(inputs)
+    if bias is None:
+        arrives[name] = share(way_back(cell, read, upstream))
+    else:
+        dstates = way_back(cell, read, (np.zeros_like(upstream), upstream))
+        arrives[name] = share([dc for _, dc in dstates])
+
+# %% tags=["training"]
+places = [1, 5, 10, 20, 40, 60]
+print("share that arrives after", places, "steps; below it σ(b_f)^k, the carousel's own")
+for name, bias in NETWORKS.items():
+    print(f"{name:<14}", *(f"{one:9.1e}" for one in arrives[name][places]))
+    if bias is not None:
+        print(f"{'':<14}", *(f"{sigmoid(bias)**k:9.1e}" for k in places))
+
+# %% tags=["training"]
+at_20 = {name: curve[20] for name, curve in arrives.items()}
+title = (f"20 steps back arrive {at_20['LSTM, b_f = 0']:.0e} with b_f = 0, "
+         f"{at_20['LSTM, b_f = 5']:.1f} with b_f = 5")
+ax = plotting.gradient_flow(arrives, title=title)
+ax.set_ylabel("share of the last state's gradient (log scale)")
+ax.set_ylim(1e-9, 30)
+show(ax, "03_gradient_flow")
+assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["Elman"] < at_20["LSTM, b_f = 3"]
+
+# %% [markdown]
+# For the first steps the LSTMs follow σ(b_f)^k: that is the carousel. Farther back more arrives than
+# the carousel brings, for (2) is open as well and adds its own; with b_f = 5 the gradient even
+# grows. But read the order of the curves. Elman's network, from its good start, lies *above* two of
+# the LSTMs.
+#
+# ## Recall
+#
+# Lesson 02's task: the first symbol is one of four, then come n symbols of noise, then the question
+# which it was. Guessing gives a quarter. Each n gets a new network and 400 training steps. Last
+# chance to change your guess: write down, for each of the five networks, the largest n that it
+# learns.
+
+# %% tags=["training"]
+DISTANCES = (4, 8, 16, 32, LONGEST)
+accuracy = {}
+trained = {}                                    # with b_f = 5, which we need again
+for name, bias in NETWORKS.items():
+    right = []
+    for n in DISTANCES:
+        model, rng = recall_network(n, bias)
+        right.append(train_recall(model, n, rng))
+        if bias == 5.0:
+            trained[n] = model
+    accuracy[name] = right
+    told = [f"n = {n}: {one:.2f}" for n, one in zip(DISTANCES, right)]
+    print(f"{name:<14} said right,", "   ".join(told), flush=True)
+
+# %% tags=["training"]
+below = []
+for name, curve in arrives.items():
+    below.append([f"{curve[n + 1]:.1g} arrives" for n in DISTANCES])
+learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
+ax = table_picture(
+    np.array(list(accuracy.values())), below, list(NETWORKS), DISTANCES,
+    "n, symbols of noise in between",
+    f"Keys said right: b_f = 0 learns {learnt['LSTM, b_f = 0']} of 5 distances, "
+    f"b_f = 5 learns {learnt['LSTM, b_f = 5']}")
+show(ax, "03_recall")
+assert learnt["LSTM, b_f = 0"] < learnt["Elman"] < learnt["LSTM, b_f = 5"]
+assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
+
+# %% [markdown]
+# The textbook's LSTM with biases of 0 does *worse* than Elman's network: at n = 8, which Elman's
+# learns, it says only half of the keys right. With b_f = 1 it reaches no farther than Elman's. What
+# helps is the open gate: with b_f = 5 the LSTM recalls over 32 symbols, where Elman's guesses. All
+# that comes with three seeds (question 5 has them). Gates alone are no cure; a carousel that turns
+# is. A forget gate should start open, as the authors of 2000 themselves advised.
+#
+# Now the lower lines, which say how much of the gradient arrives at the state that has just read
+# the key. No network learns where less than a hundredth arrives. But the reverse is wrong: with b_f
+# = 3 more than half arrives at n = 32, and that network still guesses. A gradient that arrives is
+# needed and is not enough. It must also be heard among those of 32 symbols that do not matter.
+#
+# ## Dropout, but not along time
+#
+# Dropout D (Srivastava et al. 2014) sets each number to 0 with probability p in training, and
+# divides the others by 1 − p, so that their mean stays. A network then cannot rely on any single
+# unit. Zaremba et al. 2014 ask *where* to put it in a recurrent network, and answer (section 3.2):
+# on the connections that lead upwards alone.
+#
+#     layer 1 reads        D(x_t),  its own h_{t−1} and c_{t−1} whole
+#     layer 2 reads        D(h_t of layer 1),  its own whole
+#     the softmax reads    D(h_t of layer 2)
+#
+# What a word leaves behind then meets D once for each layer and once at the top, however long ago
+# it was read. First in our own terms: a stack of two cells with D in between.
+
+# %% tags=["training"]
+p = 0.5
+rng = np.random.default_rng(6)
+below = create(PlainLSTM)
+above = create(PlainLSTM, inputs=5)
+library = Stacked([LSTM(below.W, below.U, below.b), LSTM(above.W, above.U, above.b)], Dropout(p))
+zeros = (np.zeros((3, 5)), np.zeros((3, 5)))
+ys, _, _ = library.forward(xs, rng=np.random.default_rng(6))
+mask, _ = Dropout(p).forward(np.ones((4, 3, 5)), np.random.default_rng(6))     # 0 or 1 / (1 − p)
+lower, _, _ = below.forward(xs, zeros)
+upper, _, _ = above.forward(mask * lower, zeros)
+assert np.allclose(ys, upper, rtol=0, atol=1e-12)
+print("two of our cells with D in between are the library's stack")
+
+# %% [markdown]
+# Does it matter where? We have networks that remember: those with b_f = 5. Let us disturb them
+# while they recall, with p = 0.5, at one place at a time: upwards (on x and before the softmax), on
+# h_{t−1}, or on c_{t−1}. Which of the three will hurt more, the longer the distance is?
+
+
+# %% tags=["training"]
+def D(x, p, rng):
+    """Dropout."""
+    return x * (rng.random(x.shape) >= p) / (1 - p)
+
+
+def disturbed(model, n, upwards=0.0, on_h=0.0, on_c=0.0):
+    """The share of keys that are said right under dropout with these p."""
+    rng = np.random.default_rng(9)
+    test = Recall(n, 1, rng, size=1000).batch(0)
+    cell = PlainLSTM(*(array for _, array in model.cells.cells[0].named_parameters()))
+    read, _ = model.embedding.forward(test.inputs)
+    h = np.zeros((1000, 32), np.float32)
+    c = h
+    for x in read:
+        h, c, _ = cell.step(D(x, upwards, rng), D(h, on_h, rng), D(c, on_c, rng))
+    said = model.output.logits(D(h, upwards, rng)).argmax(1)
+    return (said == test.targets[-1]).mean()
+
+
+# %% tags=["training"]
+print("said right with p = 0.5   upwards   on h   on c")
+for n in DISTANCES[:4]:
+    upwards = disturbed(trained[n], n, upwards=0.5)
+    on_h = disturbed(trained[n], n, on_h=0.5)
+    on_c = disturbed(trained[n], n, on_c=0.5)
+    print(f"  n = {n:<3}                 {upwards:7.2f} {on_h:8.2f} {on_c:6.2f}")
+assert on_c < 0.45 < 0.6 < upwards
+
+# %% [markdown]
+# On c it is fatal, and more so with distance: each unit is wiped out every second step, and 32
+# steps later it is a guess. Upwards it costs a fixed price, for the key is read once and said once.
+# And on h? Next to nothing, at any distance. The key does not live there: it lives in c, and h is
+# only how it is shown. In Elman's network the same h would be all there is.
+#
+# ## By heart
+#
+# What is dropout good for? We train a model of words on 10,000 words of the Bible, 14 times over,
+# and watch the perplexity of other parts of the Bible. A word that occurs once in the text becomes
+# `<unk>`, unknown; so do all words of the held-out text that are not in the vocabulary, and they
+# are many more. That is a trap. `<unk>` is the easiest word of all to guess, and a text with more
+# of it looks better understood. So `<unk>` is read here, but its prediction is not counted, in
+# either text. What is left still differs: a held-out word that is known is a frequent word. The
+# perplexity by counts alone tells by how much.
+
+# %% tags=["training"]
+EPOCHS = 14
+vocabulary, ids, others = bible_words(10_000, 8_000)
+learn = known_words(ids)
+held_out = known_words(others)
+for name, text in (("to learn from", ids), ("held out", others)):
+    print(f"{name:<13} <unk> is {(text == UNK).mean():.1%}, perplexity by counts of words "
+          f"{count_perplexity(text, ids):.0f}")
+
+
+def train_words(p):
+    """→ a model, and a line an epoch: its perplexity, without dropout, on both texts."""
+    model = LanguageModel.create(np.random.default_rng(7), len(vocabulary), hidden=128, layers=1,
+                                 dropout=p, forget_bias=1.0)
+    trainer = Trainer(model, Adam(1e-2), learn, rng=np.random.default_rng(8), average="token",
+                      progress=False)
+    history = []
+    for epoch in range(1, EPOCHS + 1):
+        trainer.fit(epochs=epoch)
+        history.append({"epoch": epoch, "train_perplexity": evaluate(model, learn).perplexity,
+                        "valid_perplexity": evaluate(model, held_out).perplexity})
+    return model, history
+
+
+# %% tags=["training"]
+models = {}
+histories = {}
+for p in (0.0, 0.5):
+    models[p], histories[p] = train_words(p)
+    print(f"p = {p}: perplexity on the text it learns from and on the held-out text, by epoch")
+    for line in histories[p]:
+        print(f"  {line['epoch']:>2}  {line['train_perplexity']:6.1f}  "
+              f"{line['valid_perplexity']:6.1f}", flush=True)
+
+# %% tags=["training"]
+by_heart = {p: share_right(model, learn) for p, model in models.items()}
+elsewhere = {p: share_right(model, held_out) for p, model in models.items()}
+best = {p: min(line["valid_perplexity"] for line in one) for p, one in histories.items()}
+last = {p: one[-1]["valid_perplexity"] for p, one in histories.items()}
+for p in models:
+    print(f"p = {p}: held-out perplexity {best[p]:.1f} in the best epoch, {last[p]:.1f} in the last\n"
+          f"   next words said right: {by_heart[p]:.0%} of its own text, "
+          f"{elsewhere[p]:.0%} of the held-out text")
+assert best[0.5] < best[0.0] and last[0.5] < 0.8 * last[0.0]
+assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
+
+# %% tags=["training"]
+figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
+for ax, p in zip(axes, models):
+    plotting.learning_curves(histories[p], ax=ax)
+    ax.set_title(f"p = {p}: held-out perplexity ends at {last[p]:.0f}, best is {best[p]:.0f}")
+show(figure, "03_dropout")
+
+
+# %% tags=["training"]
+def recite(model, ids, given, length):
+    """The first words of a text, and what the model says after them, the likeliest each time."""
+    state = None
+    said = list(ids[:given])
+    for place in range(length):
+        logits, _, state = model.next(np.array(said[place:place + 1]), state)
+        if place + 1 >= given:
+            said.append(int(logits[0].argmax()))
+    return in_words(vocabulary, said)
+
+
+print("the text     ", in_words(vocabulary, ids[:30]))
+for p, model in models.items():
+    print(f"p = {p} recites", recite(model, ids, 5, 29))
+
+# %% [markdown]
+# Without dropout the held-out curve turns after four or five epochs. On its own text the model gets
+# better and better, until it says 59 % of the next words right; on the other text it gets worse and
+# worse, and ends more than one and a half times as perplexed as it had been. That is what *by
+# heart* means: what it went on to learn was this text, not English. With dropout it says only 45 %
+# of its own text right, and more of the other one; the held-out curve reaches a lower point and
+# hardly turns. Three seeds agree: it ends at 85, 73 and 86 without dropout, at 47, 46 and 47 with
+# it.
+#
+# Read the recitals again. Could you have told which model has learnt by heart? Both speak in
+# phrases of the Bible, and sound alike. It takes a text that they have not seen.
+#
+# Next, lesson 04: can the same be had with fewer gates, and without a cell?
+
+# %% [markdown]
+# ## Questions
+#
+# 1. In the step with a pencil, shut unit 1 off: a_i = −30, a_f = 30. What is dc_0 now, in terms of
+#    dc? And what does the unit itself learn at this step?
+# 2. In 1997 f was 1. Which lines of `step_backward` go away? Does a network with b_f = 100, which
+#    is that, learn to recall over 32 symbols?
+# 3. If f is 1 and each step adds i ∘ g = 0.1, c is 3 after 30 steps. What is left of dh on its way
+#    into dc then, and why is that a second reason for a forget gate?
+# 4. Someone writes `dc = dh * o * (1 - tanh_c**2)` in `step_backward`. Which gradients are wrong
+#    with one step if the loss does not read the last c? With four? What is such a network?
+# 5. With b_f = 5 the task was not learnt at n = 64. Is it impossible, or slow? And how far does
+#    luck decide at all: repeat the table with the seeds 9 and 10.
+# 6. Count `<unk>` as a word, in both texts. What becomes of the held-out curve, and when does it
+#    cross the other?
+# 7. Put D on h_{t−1} after all: h ∘ m_t / (1 − p) with a fresh mask m_t for each step. Derive the
+#    way back and check it. What does it change on the way (1)?
+# 8. Lesson 04's cell will have h_t = (1 − z) ∘ n + z ∘ h_{t−1}. Where is its carousel, and which
+#    bias plays b_f's part?

@@ -64,6 +64,13 @@ def known_words(ids):
     return batches
 
 
+def count_perplexity(ids, counted):
+    """Perplexity of a text's known words by how often each occurs in the counted text."""
+    counts = np.bincount(counted[counted != UNK])
+    known = ids[ids != UNK]
+    return np.exp(-np.log(counts[known] / counts.sum()).mean())
+
+
 def share_right(model, batches):
     """The share of next words that get the largest probability."""
     state = None
