@@ -2,9 +2,10 @@
 # # Lesson 03: long short-term memory
 #
 # Lesson 02's network could not say, after 32 symbols of noise, which symbol had come first. The way
-# back in time was a product of matrices, and little came through it. The LSTM (Hochreiter &
-# Schmidhuber 1997) gives the state a second part, a *cell* that is added to and not rewritten.
-# Gates decide what enters it, what stays and what is shown. It is famous for the cure.
+# back in time was a product of matrices, and little came through it. The LSTM, long short-term
+# memory (Hochreiter & Schmidhuber 1997), gives the state a second part, a *cell* that is added to
+# and not rewritten. Gates decide what enters it, what stays and what is shown. It is famous for the
+# cure.
 #
 # So guess now. We take its equations as they stand in the textbook, start all biases at 0, and give
 # it the same task with the same training. Will it do better than lesson 02's network, or worse?
@@ -533,8 +534,8 @@ show(ax, "03_gradient_flow")
 assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["Elman"] < at_20["LSTM, b_f = 3"]
 
 # %% [markdown]
-# For the first steps the LSTMs follow σ(b_f)^k: that is the carousel. Farther back more arrives than
-# the carousel brings, for (2) is open as well and adds its own; with b_f = 5 the gradient even
+# For the first steps the LSTMs follow σ(b_f)^k: that is the carousel. Farther back more arrives
+# than the carousel brings, for (2) is open as well and adds its own; with b_f = 5 the gradient even
 # grows. But read the order of the curves. Elman's network, from its good start, lies *above* two of
 # the LSTMs.
 #
@@ -705,8 +706,8 @@ elsewhere = {p: share_right(model, held_out) for p, model in models.items()}
 best = {p: min(line["valid_perplexity"] for line in one) for p, one in histories.items()}
 last = {p: one[-1]["valid_perplexity"] for p, one in histories.items()}
 for p in models:
-    print(f"p = {p}: held-out perplexity {best[p]:.1f} in the best epoch, {last[p]:.1f} in the last\n"
-          f"   next words said right: {by_heart[p]:.0%} of its own text, "
+    print(f"p = {p}: held-out perplexity {best[p]:.1f} in the best epoch, {last[p]:.1f} in the "
+          f"last\n   next words said right: {by_heart[p]:.0%} of its own text, "
           f"{elsewhere[p]:.0%} of the held-out text")
 assert best[0.5] < best[0.0] and last[0.5] < 0.8 * last[0.0]
 assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
