@@ -374,11 +374,11 @@ four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
 # With one step all weights are right, and so is every line that leads to them. Only `input[1][1]`,
-# which is c_0, is wrong, and one line makes it: dc_before. The report names it. With four steps
-# everything is wrong, for what is wrong at one step is handed to the one before, through every
-# line. If a report ever says "right: none", **shorten the sequence**: what a single step gets wrong
-# can be found by hand. And check the first state's gradient, too. Had we left it out, one step
-# would have passed.
+# which is c_0, is wrong, and one line makes it: dc_before. The report names it, and says what is
+# amiss there: a local derivative, the factor f. With four steps everything is wrong, for what is
+# wrong at one step is handed to the one before, and goes through every line there. If a report ever
+# says "right: none", **shorten the sequence**: what a single step gets wrong can be found by hand.
+# And check the first state's gradient, too. Had we left it out, one step would have passed.
 #
 # ## The carousel, alone
 #
@@ -457,8 +457,8 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "03_memory")
 
 # %% [markdown]
-# An Elman unit cannot do that: it rewrites its state at every step, by whatever it reads. With i
-# and f, a unit can be told *when*.
+# An Elman unit has no such gates: whatever it reads goes into its state, at every step. With i and
+# f a unit can be told *when*.
 #
 # ## How much of the gradient arrives
 #
@@ -745,8 +745,8 @@ for p, model in models.items():
 # worse, and ends more than one and a half times as perplexed as it had been. That is what *by
 # heart* means: what it went on to learn was this text, not English. With dropout it says only 45 %
 # of its own text right, and more of the other one; the held-out curve reaches a lower point and
-# hardly turns. Three seeds agree (7, 17 and 27): it ends at 85, 73 and 86 without dropout, at 47, 46
-# and 47 with it.
+# hardly turns. Three seeds agree (7, 17 and 27): it ends at 85, 73 and 86 without dropout, at 47,
+# 46 and 47 with it.
 #
 # Read the recitals again. Could you have told which model has learnt by heart? Both speak in
 # phrases of the Bible, and sound alike. It takes a text that they have not seen.
