@@ -563,12 +563,12 @@ for name, bias in NETWORKS.items():
     print(f"{name:<14} said right,", "   ".join(told), flush=True)
 
 # %% tags=["training"]
-below = []
+second_lines = []
 for name, curve in arrives.items():
-    below.append([f"{curve[n + 1]:.1g} arrives" for n in DISTANCES])
+    second_lines.append([f"{curve[n + 1]:.1g} arrives" for n in DISTANCES])
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
 ax = table_picture(
-    np.array(list(accuracy.values())), below, list(NETWORKS), DISTANCES,
+    np.array(list(accuracy.values())), second_lines, list(NETWORKS), DISTANCES,
     "n, symbols of noise in between",
     f"Keys said right: b_f = 0 learns {learnt['LSTM, b_f = 0']} of 5 distances, "
     f"b_f = 5 learns {learnt['LSTM, b_f = 5']}")
@@ -604,7 +604,6 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 
 # %% tags=["training"]
 p = 0.5
-rng = np.random.default_rng(6)
 below = create(PlainLSTM)
 above = create(PlainLSTM, inputs=5)
 library = Stacked([LSTM(below.W, below.U, below.b), LSTM(above.W, above.U, above.b)], Dropout(p))
@@ -653,9 +652,11 @@ assert on_c < 0.45 < 0.6 < upwards
 
 # %% [markdown]
 # On c it is fatal, and more so with distance: each unit is wiped out every second step, and 32
-# steps later it is a guess. Upwards it costs a fixed price, for the key is read once and said once.
-# And on h? Next to nothing, at any distance. The key does not live there: it lives in c, and h is
-# only how it is shown. In Elman's network the same h would be all there is.
+# steps later it is a guess. Upwards it costs a price that hardly grows with the distance, for the
+# key is read once and said once. And on h? Next to nothing, at any distance. The key does not live
+# there: it lives in c, and h is only how it is shown. In Elman's network h would be all there is.
+# (Zaremba et al. keep D off h as well, since its noise comes back at every step. That harm, if it
+# is one, our probe does not show.)
 #
 # ## By heart
 #
