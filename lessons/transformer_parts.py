@@ -116,17 +116,39 @@ def perplexity_of_counts(translator, pairs, test):
 
 
 def weights_of_heads(translator, pairs):
-    """All weights of all heads, under teacher forcing, and where words are.
+    """What all heads look at, under teacher forcing.
 
-    → {"encoder", "own words", "source"}: the encoder's, the decoder's over the words
-    written, and over the source, each a list of arrays (B, heads, T, S), one a layer; the masks
-    (B, S) and (B, T).
+    → three dicts, each by "the source reads itself", "the target reads itself" and "the target
+    reads the source": weights, a list of arrays (B, heads, T, S), one a layer; kinds of places,
+    {name: (B, T, S)}, of which no two overlap; the words (B, T) that count.
     """
     batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
     _, _, cache = translator.model.forward(batch)
-    weights = {
-        "encoder": [one.attention.part.looked.attended.weights for one in cache.encoded.layers],
-        "own words": [one.attention.part.looked.attended.weights for one in cache.layers],
-        "source": [one.source.part.looked.attended.weights for one in cache.layers],
-    }
-    return weights, batch.source_mask.T, batch.target_mask.T
+    S = len(batch.source)
+    T = len(batch.target_in)
+    linked = np.zeros((len(pairs), T, S), bool)
+    beside = linked.copy()
+    end = linked.copy()
+    for n, pair in enumerate(pairs):
+        end[n, :, len(pair.source)] = True
+        for i, j in pair.sure:
+            linked[n, j, i] = True
+            beside[n, j, max(i - 1, 0):i + 2] = True
+    names = "the source reads itself", "the target reads itself", "the target reads the source"
+    weights = [[one.attention.part.looked.attended.weights for one in cache.encoded.layers],
+               [one.attention.part.looked.attended.weights for one in cache.layers],
+               [one.source.part.looked.attended.weights for one in cache.layers]]
+    kinds = [_neighbours(len(pairs), S, end.any(1)[:, None]),
+             _neighbours(len(pairs), T, np.arange(T) == 0),
+             {"the right word": linked, "one beside it": beside & ~linked,
+              "the end": end & ~beside & ~linked}]
+    words = batch.source_mask.T, batch.target_mask.T, linked.any(2)
+    return dict(zip(names, weights)), dict(zip(names, kinds)), dict(zip(names, words))
+
+
+def _neighbours(B, T, mark):
+    """Kinds of places beside each word, and the one that is marked, where it is none of these."""
+    near = {"itself": np.eye(T, dtype=bool), "the word before": np.eye(T, k=-1, dtype=bool),
+            "the word after": np.eye(T, k=1, dtype=bool)}
+    kinds = {name: np.broadcast_to(kind, (B, T, T)) for name, kind in near.items()}
+    return kinds | {"the mark": mark & ~sum(kinds.values()).astype(bool)}
