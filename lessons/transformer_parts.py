@@ -138,17 +138,17 @@ def weights_of_heads(translator, pairs):
     weights = [[one.attention.part.looked.attended.weights for one in cache.encoded.layers],
                [one.attention.part.looked.attended.weights for one in cache.layers],
                [one.source.part.looked.attended.weights for one in cache.layers]]
-    kinds = [_neighbours(len(pairs), S, end.any(1)[:, None]),
-             _neighbours(len(pairs), T, np.arange(T) == 0),
+    kinds = [_neighbours(len(pairs), S, "the end", end[:, :1]),
+             _neighbours(len(pairs), T, "<s>", np.arange(T) == 0),
              {"the right word": linked, "one beside it": beside & ~linked,
               "the end": end & ~beside & ~linked}]
     words = batch.source_mask.T, batch.target_mask.T, linked.any(2)
     return dict(zip(names, weights)), dict(zip(names, kinds)), dict(zip(names, words))
 
 
-def _neighbours(B, T, mark):
-    """Kinds of places beside each word, and the one that is marked, where it is none of these."""
-    near = {"itself": np.eye(T, dtype=bool), "the word before": np.eye(T, k=-1, dtype=bool),
-            "the word after": np.eye(T, k=1, dtype=bool)}
-    kinds = {name: np.broadcast_to(kind, (B, T, T)) for name, kind in near.items()}
-    return kinds | {"the mark": mark & ~sum(kinds.values()).astype(bool)}
+def _neighbours(B, T, name, marked):
+    """Kinds of places beside each word, and the marked one of this name, where it is no such."""
+    places = {"itself": np.eye(T, dtype=bool), "the word before": np.eye(T, k=-1, dtype=bool),
+              "the word after": np.eye(T, k=1, dtype=bool)}
+    kinds = {one: np.broadcast_to(place, (B, T, T)) for one, place in places.items()}
+    return kinds | {name: marked & ~np.any(list(kinds.values()), 0)}
