@@ -938,7 +938,8 @@ show(figure, "09_heads")
 #    the mask from that.
 # 4. Can an encoder keep its keys when the source grows by a word, as the decoder does?
 # 5. Train the four models of the 2 × 2 with the seeds 0 to 2. What holds for all?
-# 6. Train post-norm without warm-up at constant rates of 0.003, 0.001 and 0.0005. Does it get away?
+# 6. Train post-norm without warm-up at the constant rates `0.003`, `0.001` and `0.0005`. Does it get
+#    away from word counts?
 # 7. After training, set one head's rows of W_o to 0 and measure the share of exactly right
 #    sentences, head by head, in the decoder. Which head is needed? Is it one that points?
 # 8. Train with the triangle one place too wide. What will perplexity say, and what will the
