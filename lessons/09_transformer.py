@@ -507,7 +507,8 @@ show(figure, "09_depth")
 # So it is not the first layer. With post-norm its gradient differs widely from seed to seed (0.61
 # to 9.11 with 16 layers), but in the mean it is about as large as the last layer's: nothing has
 # vanished on the way. What tells the two apart is the *last* layer: theorem 1 of Xiong et al. says
-# that its gradient falls like 1 / √L with pre-norm and does not fall with post-norm.
+# that its gradient falls like 1 / √L with pre-norm (here even faster) and does not fall with
+# post-norm.
 #
 # Why, and what follows? A post-norm layer brings the sum back to variance 1, so each part counts as
 # much as all before it together. In a pre-norm stack the stream has grown, and a late part changes
@@ -938,8 +939,8 @@ show(figure, "09_heads")
 #    the mask from that.
 # 4. Can an encoder keep its keys when the source grows by a word, as the decoder does?
 # 5. Train the four models of the 2 × 2 with the seeds 0 to 2. What holds for all?
-# 6. Train post-norm without warm-up at the constant rates `0.003`, `0.001` and `0.0005`. Does it get
-#    away from word counts?
+# 6. Train post-norm without warm-up at the constant rates `0.003`, `0.001` and `0.0005`. Does it
+#    get away from word counts?
 # 7. After training, set one head's rows of W_o to 0 and measure the share of exactly right
 #    sentences, head by head, in the decoder. Which head is needed? Is it one that points?
 # 8. Train with the triangle one place too wide. What will perplexity say, and what will the
