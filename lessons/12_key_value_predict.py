@@ -80,11 +80,11 @@ boxes = {
     "ht": ("hₜ", 0, 0.4),
     "kt": ("kₜ", 1.7, 0.9, 0),
     "pt": ("pₜ", 1.7, 0, 1),
-    "M": ("Mᵢ = tanh(kᵢ W_Y + kₜ W_h)", 4.2, 3.2),
-    "a": ("α = softmax(M w)", 7.1, 3.2),
-    "r": ("r = Σ αᵢ vᵢ", 7.1, 1.7, 2),
-    "y": ("y = tanh(r W_r + pₜ W_x)", 7.1, 0, 1),
-    "P": ("P(next word)", 9.8, 0),
+    "M": ("Mᵢ = tanh(kᵢ W_Y + kₜ W_h)", 4.5, 3.2),
+    "a": ("α = softmax(M w)", 7.5, 3.2),
+    "r": ("r = Σ αᵢ vᵢ", 7.5, 1.7, 2),
+    "y": ("y = tanh(r W_r + pₜ W_x)", 7.5, 0, 1),
+    "P": ("P(next word)", 10.2, 0),
 }
 
 # %%
@@ -311,23 +311,222 @@ for roles in (1, 2, 3):
 # %% [markdown]
 # ### How a bug looks
 #
-# Now file the value's gradient with the keys. Which of the three models will notice?
+# One letter of `terms` is changed below. Which of the three models will notice?
 
 
 # %%
 class Misfiled(PlainReader):
     """A reader with a planted bug."""
 
-    def backward(self, dy, dalpha, cache, grad):
-        query, key, value, predict = self.terms(dy, dalpha, cache, grad)
-        dh = np.zeros_like(cache[0])
-        dk, dv, dp = self.parts(dh)
-        dk += query
-        dk += key
-        dk += value
-        dp += predict
+    def terms(self, dy, dalpha, cache, grad):
+        h, M, alpha, r, y = cache
+        k, v, p = self.parts(h)
+        da = dy * (1 - y**2)
+        grad.W_r += r.T @ da
+        grad.W_x += p.T @ da
+        dr = da @ self.W_r.T
+        dalpha = dalpha + dr @ k.T
+        de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
+        grad.w += np.tensordot(de, M, 2)
+        dZ = de[:, :, None] * self.w * (1 - M**2)
+        grad.W_Y += k.T @ dZ.sum(0)
+        grad.W_h += k.T @ dZ.sum(1)
+        return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T, alpha.T @ dr, da @ self.W_x.T
+
+
+# %%
+print(check(Misfiled, 1))
+report = caught(check, Misfiled, 3)
+
+# %% [markdown]
+# With one role it is no bug at all: k and v are the same numbers. A check sees only what the sizes
+# and roles of its example tell apart, so use an example that tells all apart. With three roles W_r
+# and W_x are right, so everything from y down to r is. All that comes through the score is wrong.
+# Between the two stands dα, and the report names that line, and the variable: what is *fetched* is
+# v, not k.
+#
+# ## Without attention: the last states speak for themselves
+#
+# The paper looks at where attention falls, and finds it on the last few words. Its fourth model
+# draws the consequence (section 2.4, equation 13). No score, no softmax. h_t is cut by *when* a
+# part speaks, h_t = [h¹; h²; h³], and for N = 4:
+#
+#     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
+#     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
+#
+# h² is written one step before it is read, h³ two. With N = 2 nothing is left but one tanh layer
+# between state and words, and no past. That is our **control**: every model here has such a layer,
+# and what it alone is worth must not be counted as attention's.
+
+
+# %% tags=["plain"]
+@dataclass(eq=False)
+class PlainNGram(Module):
+    """One text: states h (T, H) → y (T, O)."""
+
+    W: Array  # (H, O): W¹ … W^{N−1}, one above the other
+    order: int = 4
+
+    def terms(self):
+        """[(how many steps later it speaks, its columns)] of each part."""
+        n = len(self.W) // (self.order - 1)
+        return [(late, slice(late * n, late * n + n)) for late in range(self.order - 1)]
+
+    def forward(self, h):
+        a = np.zeros((len(h), self.W.shape[1]))
+        for late, part in self.terms():
+            a[late:] += h[:len(h) - late, part] @ self.W[part]
+        y = np.tanh(a)
+        return y, (h, y)
+
+    def backward(self, dy, cache, grad):
+        h, y = cache
+        da = dy * (1 - y**2)
+        dh = np.zeros_like(h)
+        for late, part in self.terms():
+            grad.W[part] += h[:len(h) - late, part].T @ da[late:]
+            dh[:len(h) - late, part] = da[late:] @ self.W[part].T
         return dh
 
 
-print(check(Misfiled, 1))
-report = caught(check, Misfiled, 3)
+W = rng.standard_normal((3 * n, O))
+print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
+
+# %% [markdown]
+# ## The same as the library
+#
+# Its readers take a batch of texts, B of them, and `expect_same` (in `roles_parts.py`) gives ours
+# one text after another: y, dh and all gradients.
+
+# %%
+W_Y, W_h, w, W_r, W_x = weights
+for roles in (1, 2, 3):
+    batch = rng.standard_normal((T, 3, roles * n))
+    library = KeyValueReader(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=3)
+    expect_same(PlainReader(*weights, roles, 3), library, batch)
+expect_same(PlainNGram(W), NGramReader(W), batch)
+print("three readers and the 4-gram: outputs and all gradients are the library's")
+
+# %% [markdown]
+# ## What follows what
+#
+# Our task is that of the example. A sequence tells five pairs of letters, all ten different, out of
+# 50. Then it repeats the first letter of a pair, and the second must be said; three times. Nothing
+# else is to be predicted, and the pairs are new in every sequence: nothing can be learnt by heart.
+
+# %%
+test = Pairs(np.random.default_rng(99), 1, size=500).batch(0)
+for row in range(3):
+    text = text_of(test.inputs[:, row])
+    print("  told:", " ".join(text[:10]), "  asked:", text[10], text[12], text[14],
+          "  to say:", *text_of(test.targets[10::2, row]))
+
+# %% [markdown]
+# Every model is an LSTM with a reader on top, and a table of 16 numbers a letter, used for input
+# and output. First the paper's comparison: *a vector of 8 numbers for each role*. One role means a
+# state of 8, two roles 16, three roles 24.
+#
+# But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
+# all four jobs, and the same LSTM as with two roles. Guess before you run: where does it end,
+# beside 8 numbers, and beside 8 + 8?
+
+# %% tags=["training"]
+SEEDS = (1, 2, 3)
+MODELS = {
+    "no past": ("projection", 24),
+    "4-gram": ("ngram", 24),
+    "one vector of 8": ("attention", 8),
+    "key 8 | value, predict 8": ("key-value", 16),
+    "key 8 | value 8 | predict 8": ("key-value-predict", 24),
+    "one vector of 16": ("attention", 16),
+}
+
+
+def create(reader, hidden, seed):
+    """An untrained model for the letters."""
+    return AttentiveLanguageModel.create(np.random.default_rng(seed), 54, reader, hidden=hidden,
+                                         embedding=16, layers=1, init=0.5)
+
+
+# %% [markdown]
+# While the two models with *one* vector learn, we look into them every 100 steps. `terms_of` runs
+# the library's backward on 500 sequences and gives the four terms of dh, each of shape (T · B, n).
+# From these we take
+#
+# - the **norm** of each, root mean square over all states: how much a job asks for;
+# - the **cosine** between two, mean over the states where both are there: 1 if both want the same
+#   change of this state, −1 if they want opposite ones;
+# - their **overlap**. D (T · B, n) holds all gradients of a job, and G = Dᵀ D (n, n) says how much
+#   it uses each direction of the state. The cosine of two such matrices is 1 if both jobs use the
+#   same directions alike, whatever the signs, and 0 if they share none.
+#
+# Two people in one room are in each other's way (overlap) even if they do not pull at one rope
+# (cosine).
+
+# %% tags=["training"]
+ROLES = ("query", "key", "value", "predict")
+
+
+def norms_of(terms):
+    """{role: root mean square of the lengths of its gradients}."""
+    return {role: np.sqrt((terms[role]**2).sum(1).mean()) for role in ROLES}
+
+
+def cosine_of(terms, one, other):
+    """The mean cosine of two roles' gradients, where neither is 0."""
+    lengths = np.linalg.norm(terms[one], axis=1) * np.linalg.norm(terms[other], axis=1)
+    there = lengths > 0
+    return ((terms[one] * terms[other]).sum(1)[there] / lengths[there]).mean()
+
+
+def overlap_of(terms, one, other):
+    """The cosine of D₁ᵀ D₁ and D₂ᵀ D₂."""
+    G = terms[one].T @ terms[one]
+    F = terms[other].T @ terms[other]
+    return (G * F).sum() / np.linalg.norm(G) / np.linalg.norm(F)
+
+
+# %% tags=["training"]
+PAIRS = (("query", "predict"), ("key", "value"), ("value", "predict"), ("query", "key"))
+
+
+def look(model):
+    """Norms by role, cosines and overlaps by pair of roles."""
+    terms = terms_of(model, test)
+    cosines = {pair: cosine_of(terms, *pair) for pair in PAIRS}
+    overlaps = {pair: overlap_of(terms, *pair) for pair in PAIRS}
+    return {"norm": norms_of(terms), "cosine": cosines, "overlap": overlaps}
+
+
+# %% tags=["training"]
+models = {}
+seen = {}
+right = {}
+print(f"\nright answers of 1,500, 800 steps, seeds {SEEDS}")
+for name, (reader, hidden) in MODELS.items():
+    models[name] = [create(reader, hidden, seed) for seed in SEEDS]
+    watch = look if reader == "attention" else None
+    seen[name] = [train_pairs(model, seed, look=watch)
+                  for model, seed in zip(models[name], SEEDS)]
+    right[name] = np.array([answered(model, test) for model in models[name]])
+    print(f"  {name:<28} {models[name][0].size:,} parameters: "
+          + ", ".join(f"{share:.0%}" for share in right[name]), flush=True)
+
+# %% tags=["training"]
+def dots(ax, results):
+    """A dot a seed, a column a model."""
+    for place, values in enumerate(results.values()):
+        ax.plot([place] * len(values), values, "o", color=plotting.COLOURS[0], alpha=0.7)
+    names = [name.replace(" | ", "\n").replace("vector of", "vector\nof") for name in results]
+    ax.set_xticks(range(len(results)), names)
+    ax.grid(axis="y", alpha=0.3)
+
+
+# %% tags=["training"]
+print("\nat the end, seed by seed")
+for name, several in seen.items():
+    for kind in ("cosine", "overlap") if several[0] else ():
+        for pair in PAIRS:
+            values = [run[-1][1][kind][pair] for run in several]
+            print(f"  {name:<17} {kind:<8} {' · '.join(pair):<17} "
+                  + ", ".join(f"{value:5.2f}" for value in values))
