@@ -56,6 +56,15 @@ def answered(model, batch):
     return (model.output.logits(y[asked]).argmax(1) == batch.targets[asked]).mean()
 
 
+def weights_on_answers(model, batch):
+    """The weights at each question (ASKED, B, T), and of them the one on the answer (ASKED, B)."""
+    weights, _ = model.weights(batch)
+    asked = batch.inputs[2 * KNOWN::2]                          # (ASKED, B)
+    told = (batch.inputs[:2 * KNOWN] == asked[:, None]).argmax(1)
+    looks = weights[2 * KNOWN::2]
+    return looks, np.take_along_axis(looks, told[:, :, None] + 1, 2)[:, :, 0]
+
+
 def train_pairs(model, seed, steps=800, every=100, look=None):
     """Train on Pairs; → [(step, look(model))] before and after every so many steps."""
     rng = np.random.default_rng([seed, 1])
