@@ -1,4 +1,4 @@
-"""What lesson 12 needs beside what it teaches: the task of pairs, the Bible, training, comparing."""
+"""What lesson 12 needs beside what it teaches: the task of pairs, the Bible, comparisons."""
 
 import numpy as np
 
