@@ -7,8 +7,8 @@
 # own: a key, a value, a predict part.
 #
 # You will derive their models, take the gradient of h_t apart by its jobs, and watch the parts
-# pull at it during training. Then comes a task that one small vector hardly learns and separate
-# parts do, and a control that turns the explanation round. Guess now, and write it down: which
+# pull at it during training. Then comes a task that one small vector learns late and separate
+# parts soon, and a control that turns the explanation round. Guess now, and write it down: which
 # two of the four jobs disagree most?
 #
 # | from the package | what it is |
@@ -752,6 +752,7 @@ for name in ("one role", "two roles", "three roles"):
     by_window = []
     for reader.window in (5, 1):
         by_window.append(bible.perplexity(readers[name][0]))
+    reader.window = 10
     print(f"  {name:<12} {shares}; {perplexity[name][0]:.1f} → {by_window[0]:.1f}, "
           f"{by_window[1]:.1f}", flush=True)
 
