@@ -703,8 +703,8 @@ assert right["query, key, value | predict"].max() < right["query, key, predict |
 # p has nothing to add, since the answer comes with r: a predict part of its own is room given to
 # nobody. The key says which letter stood *before*. So key and value need different things from one
 # state, at the same time. That is the paper's idea, and here it holds. It shows in the answers, not
-# in the angle of two gradients. (Why the first cut has not even
-# begun after 800 steps, where one vector of 8 has, we do not know.)
+# in the angle of two gradients. (Why the first cut is behind even
+# one vector of 8, in these three seeds, we do not know.)
 #
 # ## The Bible, soberly
 #
