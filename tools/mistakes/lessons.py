@@ -81,7 +81,7 @@ def cases(rng):
     reader = PlainReader(*(rng.standard_normal(shape) for shape in shapes))
     yield reader, (h, mask), reader.forward, reader.backward
 '''),
-    Lesson("12_key_value_predict", ("PlainReader", "PlainNGram"), '''
+    Lesson("12_key_value_predict", ("softmax", "PlainReader", "PlainNGram"), '''
 def cases(rng):
     shapes = (4, 4), (4, 4), (4,), (4, 5), (4, 5)
     readers = [PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
