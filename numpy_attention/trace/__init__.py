@@ -32,13 +32,13 @@ def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None
 
 def trace(model: Any, *sentence: Any, forward: Any = None, backward: Any = None,
           step: int | None = None, layer: str | None = None,
-          names: str | Sequence[str] | None = None) -> Trace:
+          names: str | Sequence[str] | None = None, depth: int | None = None) -> Trace:
     """Print every named array of a forward and a backward pass, in order; → the Trace.
 
     Of each its line, name, shape, norm, and the line of code that makes it; of what a loop makes
     the smallest and the largest norm. model, sentence, forward and backward are those of `traced`,
-    step, layer and names those of `Trace.told`: what to print, instead of all.
+    step, layer, names and depth those of `Trace.told`: what to print, instead of all.
     """
     found = traced(model, *sentence, forward=forward, backward=backward)
-    print(found.told(step, layer, names))
+    print(found.told(step, layer, names, depth))
     return found

@@ -7,6 +7,7 @@ import ast
 import sys
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy_attention.gradcheck.rewriting import (LISTENER, Place, Rewritten, cal
 from numpy_attention.gradcheck.sources import lines_between
 from numpy_attention.module import Module
 
+HERE = Path(__file__).parent
 CALL = "__call__"       # the number of the call, within rewritten functions
 # what stands in an array of np.empty until it is written: NaN, told from others by their bits
 UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
@@ -123,8 +125,9 @@ def recorded(work, keep, model=None):
 
 
 def is_of_interest(code):
-    """Whether a function computes: what refuses arguments does not, nor does Python's own."""
-    return not (code.co_name.startswith(("expect", "_expect")) or "<frozen" in code.co_filename)
+    """Whether a function computes: what refuses arguments does not, nor Python's own, nor this."""
+    return Path(code.co_filename).parent != HERE and not (
+        code.co_name.startswith(("expect", "_expect")) or "<frozen" in code.co_filename)
 
 
 def owners_of(model):
@@ -223,8 +226,13 @@ class Lines(Backward):
                 return node
             last = f"{whole}[-1]"
             return [node, self.tell("part", node, "appended", last, expression(last))]
-        name = path_of(function).rpartition(".")[2]
-        return self.around_filling(node, [] if name.startswith("expect") else arrays_in(node.value))
+        if path_of(function).rpartition(".")[2].startswith("expect"):
+            return [node]
+        out = [one.value for one in node.value.keywords if one.arg == "out" and path_of(
+            one.value.value if isinstance(one.value, ast.Subscript) else one.value)]
+        filled = [path for path in arrays_in(node.value) if path not in map(ast.unparse, out)]
+        told = [told for one in out for told in self.after(one, node, "update", frozenset())]
+        return [*self.around_filling(node, filled), *told]
 
     def around_filling(self, node, paths):
         """The statement between two looks at arrays that it may fill."""
@@ -265,12 +273,13 @@ def expression(path):
 
 
 def arrays_in(node):
-    """The names, paths and parts of arrays that a call is given, each once."""
-    given = [node]
+    """The names, paths and parts of arrays that an expression reads, each once, but functions."""
+    if path_of(node.value if isinstance(node, ast.Subscript) else node):
+        return [ast.unparse(node)]
+    parts = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.Call):
-        given = [*node.args, *(one.value for one in node.keywords)]
-    return list(dict.fromkeys(ast.unparse(one) for one in given if path_of(
-        one.value if isinstance(one, ast.Subscript) else one)))
+        parts[0] = node.func.value if isinstance(node.func, ast.Attribute) else ast.Constant(0)
+    return list(dict.fromkeys(path for part in parts for path in arrays_in(part)))
 
 
 # ---- what they tell -----------------------------------------------------------------------------
@@ -369,7 +378,7 @@ class Listener:
     def tell(self, name, array, place, call, kind):
         if place.function.rpartition(".")[2].startswith("__"):
             return                      # makes an object, and names nothing
-        if kind not in ("argument", "return"):
+        if kind != "argument":
             self.seen_before[id(array)] = array, name, kind
         if kind != place.kind:
             place = replace(place, kind=kind)

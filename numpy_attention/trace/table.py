@@ -125,10 +125,11 @@ class Trace:
         return f"Trace of {self.title}: {counted(len(self.rows), 'line')} that make arrays"
 
     def told(self, step: int | None = None, layer: str | None = None,
-             names: str | Sequence[str] | None = None) -> str:
+             names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
         """The table. step: only what is made in this step of a loop, by the number that its
         variable has; layer: only in a part of the model, by its path, or by the name of a function;
-        names: only arrays of these names, patterns such as d* among them.
+        names: only arrays of these names, patterns such as d* among them. depth: calls within so
+        many calls are told in a line.
 
         ValueError: nothing has such a step, layer or name.
         """
@@ -150,7 +151,7 @@ class Trace:
                             for steps in row.steps if row.longest() is not None})
             tree = self._chosen(tree, lambda row: row.at(step), f"step {step}",
                                 list(map(str, known)), "")
-        lines = [self.title, *lines_of(tree, step)]
+        lines = [self.title, *lines_of(tree, step, depth)]
         return "\n".join([*lines, *self._notes()])
 
     def _chosen(self, tree: Block, choice: Any, what: str, known: list[str], given: str) -> Block:
@@ -257,9 +258,8 @@ def file_of(file: str) -> str:
 # ---- as text ------------------------------------------------------------------------------------
 
 
-def lines_of(block: Block, step: int | None, depth: int = 0) -> list[str]:
-    """The lines of a Block's parts."""
-    margin = "  " * depth
+def lines_of(block: Block, step: int | None, depth: int | None, margin: str = "") -> list[str]:
+    """The lines of a Block's parts; depth: of calls within calls."""
     lines = []
     for part in block.parts.values():
         while isinstance(part, Block) and part.call is not None and is_wrapper(part):
@@ -269,10 +269,16 @@ def lines_of(block: Block, step: int | None, depth: int = 0) -> list[str]:
                          f"{told_norms(part.norms):<19} {part.equation}")
             continue
         if part.call is not None:
-            lines.append(f"      {margin}{part.head}")
+            within = counted(len(list(part.rows())), "line")
+            folded = f"   … {within}" if depth == 0 else ""
+            lines.append(f"      {margin}{part.head}{folded}")
+            if depth != 0:
+                lines += lines_of(part, step, depth and depth - 1, margin + "  ")
         elif step is None:
             lines.append(f"      {margin}{part.head}   {told_steps(part.labels)}")
-        lines += lines_of(part, step, depth + (part.call is not None or step is None))
+            lines += lines_of(part, step, depth, margin + "  ")
+        else:
+            lines += lines_of(part, step, depth, margin)
     return lines
 
 
