@@ -108,14 +108,15 @@ class Recording(NamedTuple):
     unfollowed: dict[str, str]
 
 
-def recorded(work, keep, model=None):
+def recorded(work, keep, model=None, is_followed=lambda code: True):
     """Run work(), which must do the same each time, three times, the last time recorded. → Recording.
 
     keep(array) → what is kept of it, when it is told. model: whose parts are told by their paths.
+    is_followed(code): of which functions the values are told.
     """
     work()                              # what is compiled, or imported, at its first use, is now
     functions, _ = called(work)
-    functions = [one for one in functions if is_of_interest(one.__code__)]
+    functions = [one for one in functions if is_of_interest(one.__code__) and is_followed(one.__code__)]
     loops: dict = {}
     rewritten = Rewritten(functions, partial(Lines, extents=loops))
     listener = Listener(rewritten.places, loops, keep, owners_of(model))
