@@ -11,7 +11,7 @@ from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.translator import Translator
 from numpy_attention.runs.writer import Writer
 from numpy_attention.trace import stepping, traced
-from numpy_attention.trace.lessons import lesson_named, plain_form_of
+from numpy_attention.trace.lessons import lesson_named, plain_cell, plain_form_of
 from numpy_attention.trace.weights import weight_gradients
 
 # ---- trace --------------------------------------------------------------------------------------
@@ -61,5 +61,6 @@ def draw_gradients(run: Any, sentences: list[Any], path: str | Path) -> None:
 
 def step(options: Namespace) -> None:
     lesson = lesson_named(options.lesson, options.lessons)
+    plain_cell(lesson)                              # refused before anything is printed
     print(f"{lesson.path.name}: runs its cells up to the plain form", flush=True)
     stepping.go(plain_form_of(lesson), options.steps)

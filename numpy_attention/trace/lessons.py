@@ -161,6 +161,8 @@ def plain_form_of(lesson: Lesson) -> PlainForm:
                 if cell.tag == "training":
                     break
                 exec(compiled(lesson, cell), names)
+                if heard.is_backward:
+                    break
         except Enough:
             pass
         finally:
@@ -196,7 +198,8 @@ def quietly(folder: Path) -> Iterator[None]:
     matplotlib.use("Agg")
     known = set(sys.modules)
     sys.path.insert(0, str(folder))
-    with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
+    with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(
+            io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         try:
             if (folder / "course.py").is_file():
                 import course  # type: ignore[import-not-found]

@@ -37,7 +37,7 @@ class Line(Place):
     """A Place with the loops of its function around it, the outermost first, by their first lines.
 
     kind: also "part" (x[i] = …), "filled" (by a function that was given it), "appended",
-    "unpacked" (read, not computed), and "step" (the variable of a loop).
+    "unpacked" (read, not computed), "packed" (into a tuple), and "step" (the variable of a loop).
     """
 
     loops: tuple[int, ...] = ()
@@ -109,15 +109,16 @@ class Recording(NamedTuple):
 
 
 def recorded(work, keep, model=None, is_followed=lambda code: True):
-    """Run work(), which must do the same each time, three times, the last time recorded. → Recording.
+    """Run work() three times, which must do the same each time, the last recorded. → Recording.
 
     keep(array) → what is kept of it, when it is told. model: whose parts are told by their paths.
     is_followed(code): of which functions the values are told.
     """
     work()                              # what is compiled, or imported, at its first use, is now
     functions, _ = called(work)
-    functions = [one for one in functions if is_of_interest(one.__code__) and is_followed(one.__code__)]
-    loops: dict = {}
+    functions = [one for one in functions
+                 if is_of_interest(one.__code__) and is_followed(one.__code__)]
+    loops = {}
     rewritten = Rewritten(functions, partial(Lines, extents=loops))
     listener = Listener(rewritten.places, loops, keep, owners_of(model))
     with rewritten.told(listener):
@@ -294,11 +295,11 @@ class Listener:
         self.extents = extents
         self.keep = keep
         self.owners = owners
-        self.told: list[Told] = []
-        self.calls: list[Call] = []
-        self.running: list = []         # (frame, Call)
-        self.seen_before: dict = {}     # {id: (array, name, kind)} of what was told
-        self.looked: dict = {}          # {(number of a call, name): what it was before}
+        self.told = []
+        self.calls = []
+        self.running = []               # (frame, Call)
+        self.seen_before = {}           # {id: (array, name, kind)} of what was told
+        self.looked = {}                # {(number of a call, name): what it was before}
 
     # ---- calls and loops -----------------------------------------------------------------------
 
@@ -350,7 +351,9 @@ class Listener:
         for name, array in arrays_of(value, place.name):
             known = self.seen_before.get(id(array))
             kind = place.kind
-            if known and (kind == "return" or known[1:] == (name, kind)):
+            if known and kind == "assign" and name != place.name:
+                kind = "packed"         # into a tuple, by a name of its own already
+            elif known and (kind == "return" or known[1:] == (name, kind)):
                 kind = "unpacked"
             elif kind == "unpacked" and not known and getattr(array, "base", array) is None:
                 kind = "assign"         # a copy, such as the rows of an embedding
@@ -380,7 +383,8 @@ class Listener:
         if place.function.rpartition(".")[2].startswith("__"):
             return                      # makes an object, and names nothing
         if kind != "argument":
-            self.seen_before[id(array)] = array, name, kind
+            is_new = kind != "assign" or "np.empty" not in place.text
+            self.seen_before[id(array)] = array, name if is_new else "", kind
         if kind != place.kind:
             place = replace(place, kind=kind)
         call = self.calls[call]

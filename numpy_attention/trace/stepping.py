@@ -79,7 +79,7 @@ def stages_of(calls: list[Made]) -> list[Stage]:
         if loops:
             step = one.every_step[0] if one.every_step else None
             key = step and (count, step.head, step.turn)
-            title = step and f"{step.text} {step.label}"
+            title = step and f"{step.text.rstrip(':')} ({step.label})"
         elif len(calls) > 1:
             key, title = count, f"call {count + 1} of {len(calls)}, {root.function}"
         else:
@@ -103,7 +103,7 @@ def stages_of(calls: list[Made]) -> list[Stage]:
 
 def root_of(told: Told) -> Any:
     """The outermost Call."""
-    call = told.call
+    call: Any = told.call
     while call.parent is not None:
         call = call.parent
     return call
@@ -113,7 +113,7 @@ def line_in(told: Told, root: Any) -> int:
     """The line of the outermost function in which a value is made."""
     if told.call is root:
         return told.place.line
-    call = told.call
+    call: Any = told.call
     while call.parent is not root:
         call = call.parent
     return call.at
@@ -132,7 +132,8 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
     for one in stage.told:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None
-        if nested and one.place.kind == "argument":
+        read_next = one.place.kind == "argument" and (nested or one.place.name == "cache")
+        if read_next or one.place.kind == "packed":
             continue
         name = f"{function}: {one.name}" if nested else one.name
         was = before.get(name)

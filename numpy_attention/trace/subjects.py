@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_function, expect_tokens
+from numpy_attention.arguments import as_integers, expect_function, expect_tokens
 from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.gradcheck.arrays import outputs_of
@@ -70,7 +70,10 @@ def tokens_of(name: str, sentence: Any) -> list[str]:
 
 
 def text_of(ids: Any) -> TextBatch:
-    """A sentence of ids after </s>, each to be predicted, and </s> after them."""
+    """A sentence of ids after </s>, each to be predicted, and </s> after them. ValueError: none."""
+    ids = as_integers("ids", ids)
+    if not len(ids):
+        raise ValueError("the sentence is empty: expected at least one id")
     read = np.array([EOS, *ids, EOS])[:, None]
     return TextBatch(read[:-1], read[1:], np.arange(1))
 
@@ -106,12 +109,18 @@ def of_translator(translator: Translator, source: Any, target: Any = None) -> Su
                     f"{' '.join(source)} → {' '.join(target)}")
 
 
+def tokens_read(writer: Writer, sentence: Any) -> list[str]:
+    """The tokens of a sentence, letters for a model of letters. TypeError, ValueError."""
+    if writer.training.unit == "characters" and isinstance(sentence, str):
+        sentence = list(sentence)
+    return tokens_of("the sentence", sentence)
+
+
 def of_writer(writer: Writer, sentence: Any) -> Subject:
-    tokens = list(sentence) if writer.training.unit == "characters" else (
-        tokens_of("the sentence", sentence))
+    tokens = tokens_read(writer, sentence)
     batch = text_of(writer.vocabulary.encode(tokens))
-    return of_batch(writer.model, batch, "".join(tokens) if tokens == list(sentence) and isinstance(
-        sentence, str) else " ".join(tokens))
+    between = "" if writer.training.unit == "characters" else " "
+    return of_batch(writer.model, batch, between.join(tokens))
 
 
 def of_batch(model: Any, batch: Any, what: str) -> Subject:

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numpy_attention.arguments import expect_text, listed
 from numpy_attention.gradcheck.notebooks import file_told
 from numpy_attention.gradcheck.rewriting import PACKAGE
 from numpy_attention.messages import counted, shown
+from numpy_attention.shapes import at_least
 from numpy_attention.trace.recording import Call, Recording, Step, Told, written
 
 # not computed there, but handed over, read, or counted
-GIVEN = "argument", "unpacked", "step"
+GIVEN = "argument", "unpacked", "packed", "step"
 
 
 class Measured(NamedTuple):
@@ -76,6 +78,11 @@ class Row:
         return Row(self.name, self.shape, self.equation, self.function, self.file, self.line,
                    self.layer, [self.steps[n] for n in chosen], [self.norms[n] for n in chosen])
 
+    def labels(self) -> set[int]:
+        """The numbers of that loop's steps."""
+        longest = self.longest()
+        return set() if longest is None else {steps[longest].label for steps in self.steps}
+
     def longest(self) -> int | None:
         """Which of the loops around it has most steps: that over time; None: there is none."""
         turns = [len({steps[n].label for steps in self.steps}) for n in range(len(self.steps[0]))]
@@ -131,9 +138,12 @@ class Trace:
         names: only arrays of these names, patterns such as d* among them. depth: calls within so
         many calls are told in a line.
 
-        ValueError: nothing has such a step, layer or name.
+        ValueError: nothing has such a step, layer or name. TypeError: arguments of another kind.
         """
-        patterns = [names] if isinstance(names, str) else list(names or ())
+        at_least(0, step=step, depth=depth)
+        if layer is not None:
+            expect_text("layer", layer)
+        patterns = [names] if isinstance(names, str) else names_in(names)
         tree = self.tree
         if layer is not None:
             tree = self._chosen(tree, lambda row: row if is_of(row, layer) else None,
@@ -147,8 +157,7 @@ class Trace:
             tree = tree.chosen(lambda row: row if any(is_named(row, one) for one in patterns)
                                else None)
         if step is not None:
-            known = sorted({steps[row.longest()].label for row in tree.rows()
-                            for steps in row.steps if row.longest() is not None})
+            known = sorted({label for row in tree.rows() for label in row.labels()})
             tree = self._chosen(tree, lambda row: row.at(step), f"step {step}",
                                 list(map(str, known)), "")
         lines = [self.title, *lines_of(tree, step, depth)]
@@ -166,6 +175,14 @@ class Trace:
 
     def _notes(self) -> list[str]:
         return [f"not followed: {why}" for why in self.unfollowed.values()]
+
+
+def names_in(names: Any) -> list[str]:
+    """Names, or patterns, as a list. TypeError: no list of texts."""
+    found = [] if names is None else listed("names", names, "names of arrays")
+    for one in found:
+        expect_text("names", one)
+    return found
 
 
 def nearest(given: str, known: list[str]) -> str:

@@ -15,7 +15,7 @@ from numpy_attention.runs.translator import Translator
 from numpy_attention.runs.words import turned
 from numpy_attention.runs.writer import Writer
 from numpy_attention.trace.recording import Told, recorded
-from numpy_attention.trace.subjects import batch_of, pair_of, subject_of, text_of, tokens_of
+from numpy_attention.trace.subjects import batch_of, pair_of, subject_of, text_of, tokens_read
 from numpy_attention.trace.table import GIVEN
 
 END = "</s>"
@@ -70,8 +70,7 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> Looked:
 
 
 def of_writer(run: Writer, sentence: Any) -> Looked:
-    tokens = list(sentence) if run.training.unit == "characters" else (
-        tokens_of("the sentence", sentence))
+    tokens = tokens_read(run, sentence)
     shown = run.attend(tokens)
     batch: TextBatch = text_of(run.vocabulary.encode(tokens))
     weights = run.model.weights(batch)[0][:, 0]                                 # (T, S)
@@ -91,14 +90,12 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
     subject = subject_of(run, sentence)
     told = recorded(subject.work, np.array, subject.model).told
     known = by_owner(told, GRADIENTS[:1]) or by_owner(told, GRADIENTS[1:])
-    found = {owner: as_rows(values, weights.shape, np.sum) for owner, values in known.items()}
-    found = {owner: values for owner, values in found.items() if values is not None}
-    looked = {owner: as_rows(values, weights.shape, np.mean)
-              for owner, values in by_owner(told, WEIGHTS).items()}
-    for owner in sorted(found, key=lambda owner: owner.count(".")):
-        own = looked.get(owner)
-        if own is not None and np.allclose(own, weights, atol=AS_LARGE):
-            return found[owner]
+    forward = by_owner(told, WEIGHTS)
+    for owner in sorted(known, key=lambda owner: owner.count(".")):
+        found = as_rows(known[owner], weights.shape, np.sum)
+        own = as_rows(forward.get(owner, []), weights.shape, np.mean)
+        if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
+            return found
     raise ValueError("the backward pass makes no array dalpha, or dweights, that is as large as "
                      "the weights that it is the gradient of: call it so")
 
