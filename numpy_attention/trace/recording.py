@@ -351,7 +351,7 @@ class Listener:
         for name, array in arrays_of(value, place.name):
             known = self.seen_before.get(id(array))
             kind = place.kind
-            if known and kind == "assign" and name != place.name:
+            if known and kind in ("assign", "unpacked") and name != place.name:
                 kind = "packed"         # into a tuple, by a name of its own already
             elif known and (kind == "return" or known[1:] == (name, kind)):
                 kind = "unpacked"
@@ -382,9 +382,8 @@ class Listener:
     def tell(self, name, array, place, call, kind):
         if place.function.rpartition(".")[2].startswith("__"):
             return                      # makes an object, and names nothing
-        if kind != "argument":
-            is_new = kind != "assign" or "np.empty" not in place.text
-            self.seen_before[id(array)] = array, name if is_new else "", kind
+        is_made = kind != "argument" and not (kind == "assign" and "np.empty" in place.text)
+        self.seen_before[id(array)] = array, name if is_made else "", kind
         if kind != place.kind:
             place = replace(place, kind=kind)
         call = self.calls[call]

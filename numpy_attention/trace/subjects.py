@@ -18,11 +18,13 @@ from numpy_attention.runs.writer import Writer
 
 
 class Subject(NamedTuple):
-    """What is run: work() → L; what it is called; the Module whose parts are named."""
+    """What is run: work() → L; what it is called; the Module whose parts are named; the batch that
+    a model of the library reads."""
 
     work: Callable[[], float]
     title: str
     model: Any
+    batch: Any = None
 
 
 def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
@@ -129,7 +131,7 @@ def of_batch(model: Any, batch: Any, what: str) -> Subject:
         loss, _ = model.loss_and_grad(batch, None, 1.0, model.zeros_like())
         return float(loss)
 
-    return Subject(work, f"{type(model).__name__}, {what}", model)
+    return Subject(work, f"{type(model).__name__}, {what}", model, batch)
 
 
 # ---- any two passes -----------------------------------------------------------------------------
