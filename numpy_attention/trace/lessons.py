@@ -171,8 +171,8 @@ def plain_form_of(lesson: Lesson) -> PlainForm:
     if not forward:
         raise ValueError(f"{lesson.path.name} does not call its plain form before it trains: there "
                          "is nothing to step through")
-    return PlainForm(lesson, (backward or forward)[0].function.__qualname__.partition(".")[0],
-                     forward, backward)
+    name = forward[0].function.__qualname__.partition(".")[0]
+    return PlainForm(lesson, name, forward, backward)
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:
@@ -184,10 +184,10 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
     """The codes of functions and methods, not those within them."""
     for one in code.co_consts:
         if isinstance(one, CodeType) and not one.co_name.startswith("<"):
-            if one.co_flags & 2:            # with local names of its own: no class
-                yield one
-            else:
+            if not one.co_flags & 2:            # of a class, which has no local names of its own
                 yield from functions_in(one)
+            elif not one.co_name.startswith("__"):
+                yield one
 
 
 @contextlib.contextmanager

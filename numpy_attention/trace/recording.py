@@ -345,10 +345,13 @@ class Listener:
 
     def seen(self, value, number, call, base):
         place = self.places[number]
+        arrays = arrays_of(value, place.name)
         if place.kind == "argument":
-            for name, array in arrays_of(value, place.name):
-                self.calls[call].given[name] = np.shape(array)
-        for name, array in arrays_of(value, place.name):
+            self.calls[call].given.update((name, np.shape(array)) for name, array in arrays)
+        if place.kind == "return" and type(value) is tuple:     # outputs, and then a cache
+            arrays = [(f"return[{i}]", one) for i, one in enumerate(value)
+                      if isinstance(one, np.ndarray)]
+        for name, array in arrays:
             known = self.seen_before.get(id(array))
             kind = place.kind
             if known and kind in ("assign", "unpacked") and name != place.name:

@@ -116,7 +116,7 @@ def test_a_tuple_of_arrays_is_told_by_its_parts_unless_they_have_names():
     told = told_of(lambda: state(np.ones(2)))
     assert [(one.name, one.place.kind) for one in told] == [
         ("x", "argument"), ("pair[0]", "assign"), ("pair[1]", "assign"), ("known[0]", "packed"),
-        ("known[1]", "packed"), ("h", "unpacked"), ("c", "unpacked")]
+        ("known[1]", "packed"), ("h", "unpacked"), ("c", "unpacked"), ("return[0]", "return")]
 
 
 def flat(x):

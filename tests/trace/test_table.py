@@ -153,7 +153,8 @@ def test_what_was_not_written_has_no_norm():
 
 def test_what_is_not_followed_is_said():
     names = {"np": np}
-    exec("def square(x):\n    return x * x, x\ndef back(dy, x, grad):\n    return 2 * x * dy", names)
+    exec("def square(x):\n    return x * x, x\n\n"
+         "def back(dy, x, grad):\n    return 2 * x * dy", names)
     text = traced(None, np.ones(2), forward=names["square"], backward=names["back"]).told()
     assert "not followed: square has no source that could be read" in text
 
