@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import as_integers, expect_function, expect_tokens
+from numpy_attention.arguments import as_integers, expect_function, expect_text, expect_tokens
 from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.gradcheck.arrays import outputs_of
@@ -64,7 +64,10 @@ def expect_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> S
 
 def tokens_of(name: str, sentence: Any) -> list[str]:
     """The tokens of a sentence, a string among them cut at its spaces. TypeError, ValueError."""
-    tokens = sentence.split() if isinstance(sentence, str) else sentence
+    tokens = sentence
+    if isinstance(sentence, str):
+        expect_text(name, sentence)
+        tokens = sentence.split()
     expect_tokens(name, tokens)
     if not len(tokens):
         raise ValueError(f"{name} is empty: expected at least one token")

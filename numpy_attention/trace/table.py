@@ -178,8 +178,11 @@ class Trace:
 
 
 def names_in(names: Any) -> list[str]:
-    """Names, or patterns, as a list. TypeError: no list of texts."""
+    """Names, or patterns, as a list; None are none. TypeError: no list of texts; ValueError: none.
+    """
     found = [] if names is None else listed("names", names, "names of arrays")
+    if names is not None and not found:
+        raise ValueError("names is empty: expected names of arrays, or None for all")
     for one in found:
         expect_text("names", one)
     return found

@@ -4,11 +4,13 @@ import subprocess
 import sys
 
 import pytest
-from cli_runs import COPY, SMALL, told
+from cli_runs import COPY, told
 from small_lessons import HEAD, PLAIN, USE, written
 
 from numpy_attention import plotting
 from numpy_attention.cli.main import main
+
+TINY = "--embedding 6 --batch-size 4 --steps 5 --epochs 2 --learning-rate 0.01 --threads 1"
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +21,7 @@ def runs(tmp_path_factory):
     text.write_text("the cat sees a dog\nthe dog sees a cat\n" * 20)
     found = {name: str(folder / name) for name in ("translator", "writer", "ngram")}
     assert main([*COPY, "--run", found["translator"]]) == 0
-    lm = ["train", "lm", "--text", str(text), *SMALL, "--layers", "1"]
+    lm = ["train", "lm", "--text", str(text), *TINY.split()]
     assert main([*lm, "--attention", "combined", "--run", found["writer"]]) == 0
     assert main([*lm, "--attention", "ngram", "--order", "2", "--run", found["ngram"]]) == 0
     return found
@@ -43,7 +45,7 @@ def test_trace_of_a_translator(runs, capsys):
     lines = capsys.readouterr().out.splitlines()
     names = {line.split()[1] for line in lines if line[:5].strip().isdigit()}
     assert names == {"dalpha", "weights"}
-    assert main(["trace", runs["translator"], "3 1", "--depth", "0"]) == 0
+    assert main(["trace", runs["translator"], "3 1", "1", "--depth", "0"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
