@@ -45,7 +45,7 @@ class Line(Place):
 
 class Step(NamedTuple):
     """One turn of a loop: its first line, how many turns came before, and the number that its
-    variable has then; None: that is no number. text: the loop's first line."""
+    variable has then, out of range() or enumerate(); else None. text: the loop's first line."""
 
     head: int
     turn: int
@@ -201,7 +201,9 @@ class Lines(Backward):
         entered = self.tell("enter", node, "loop", "", ast.Constant(0))
         self.around.append(node.lineno)
         self.extents[self.file, node.lineno] = node.end_lineno
-        number = self.tell("turn", node, "turn", "", loaded(node.target))
+        counts = any(path_of(one) in ("range", "enumerate") for one in ast.walk(node.iter))
+        variable = loaded(node.target) if counts else ast.Constant(None)
+        number = self.tell("turn", node, "turn", "", variable)
         told = self.after(node.target, node.target, "step", frozenset())
         node.body = [number, *told, *self.block(node.body)]
         self.around.pop()

@@ -167,6 +167,21 @@ def test_the_steps_of_loops_are_told_by_the_number_of_their_variable_or_by_their
     assert inner[0].call.around[0].text == "while n < 2:"
 
 
+def counted(ids):
+    total = np.zeros(1)
+    for id in ids:
+        total = total + id
+    for n, id in enumerate(ids, 5):
+        total = total * id
+    return total
+
+
+def test_ids_that_a_loop_goes_through_are_not_the_numbers_of_its_steps():
+    told = [one for one in told_of(lambda: counted([7, 7, 3])) if one.name == "total"]
+    assert [[one.label for one in each.every_step] for each in told] == [
+        [], [0], [1], [2], [5], [6], [7]]
+
+
 def test_a_call_knows_its_caller_its_arguments_and_its_module():
     class Two(Linear):
         def forward(self, x):
