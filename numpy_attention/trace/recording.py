@@ -300,7 +300,7 @@ class Listener:
         self.told = []
         self.calls = []
         self.running = []               # (frame, Call)
-        self.seen_before = {}           # {id: (array, name, kind)} of what was told
+        self.seen_before = {}           # {id: [array, name, kind]} of what was told
         self.looked = {}                # {(number of a call, name): what it was before}
 
     # ---- calls and loops -----------------------------------------------------------------------

@@ -27,7 +27,8 @@ AS_LARGE = 1e-5     # how far weights may be apart that are the same
 class Looked(NamedTuple):
     """What a model looked at, and what the loss makes of it.
 
-    weights α (T, S), gradients ∂L/∂α (T, S), visible (T, S), tokens of the columns and the rows.
+    weights α, gradients ∂L/∂α, and what is visible, a row for each of the targets, a column for
+    each of the sources.
     """
 
     weights: Array
@@ -60,7 +61,7 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> Looked:
     if run.name == "encoder-decoder":
         raise ValueError("the encoder-decoder has no attention weights: choose a run with "
                          "attention")
-    weights = run.model.weights(batch)[:, 0]                                    # (T, S)
+    weights = run.model.weights(batch)[:, 0]
     gradients = gradients_of(run, (words, translation), weights)
     if run.training.reverse_source:
         weights, gradients = turned(weights), turned(gradients)
@@ -73,7 +74,7 @@ def of_writer(run: Writer, sentence: Any) -> Looked:
     tokens = tokens_read(run, sentence)
     shown = run.attend(tokens)
     batch: TextBatch = text_of(run.vocabulary.encode(tokens))
-    weights = run.model.weights(batch)[0][:, 0]                                 # (T, S)
+    weights = run.model.weights(batch)[0][:, 0]
     gradients = gradients_of(run, (tokens,), weights)
     return Looked(shown, gradients, ~np.isnan(shown), [END, *tokens], [*tokens, END])
 
