@@ -26,6 +26,8 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 def written(array):
     """Where an array of floats has been written since np.empty made it."""
+    if array.itemsize not in UNWRITTEN:
+        return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
 
 
@@ -139,6 +141,10 @@ def owners_of(model):
 
 # ---- the functions, rewritten -------------------------------------------------------------------
 
+# with names of their own, or parts that may not be read
+PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp,
+           ast.BoolOp, ast.NamedExpr)
+
 
 class Lines(Backward):
     """As `Backward` has it; parts of arrays, loops and what functions fill are told, too.
@@ -228,8 +234,7 @@ class Lines(Backward):
             whole = path_of(function.value)
             if not whole or len(node.value.args) != 1:
                 return node
-            last = f"{whole}[-1]"
-            return [node, self.tell("part", node, "appended", last, expression(last))]
+            return [node, self.tell("appended", node, "appended", whole, expression(whole))]
         if path_of(function).rpartition(".")[2].startswith("expect"):
             return [node]
         out = [one.value for one in node.value.keywords if one.arg == "out" and path_of(
@@ -242,8 +247,8 @@ class Lines(Backward):
         """The statement between two looks at arrays that it may fill."""
         if not paths:
             return [node]
-        before, after = ([self.tell(method, node, "filled", path, expression(path))
-                          for path in paths] for method in ("before", "filled"))
+        before = [self.tell("before", node, "filled", path, expression(path)) for path in paths]
+        after = [self.tell("filled", node, "filled", path, ast.Constant(None)) for path in paths]
         return [*before, node, *after]
 
 
@@ -277,7 +282,12 @@ def expression(path):
 
 
 def arrays_in(node):
-    """The names, paths and parts of arrays that an expression reads, each once, but functions."""
+    """The names, paths and parts of arrays that an expression reads, each once, but functions.
+
+    Of what it reads in any case: neither x nor x.a in f(x.a if x else b).
+    """
+    if isinstance(node, PERHAPS):
+        return []
     if path_of(node.value if isinstance(node, ast.Subscript) else node):
         return [ast.unparse(node)]
     parts = list(ast.iter_child_nodes(node))
@@ -301,7 +311,7 @@ class Listener:
         self.calls = []
         self.running = []               # (frame, Call)
         self.seen_before = {}           # {id: [array, name, kind]} of what was told
-        self.looked = {}                # {(number of a call, name): what it was before}
+        self.looked = {}                # {(number of a call, name): (array, its bytes before)}
 
     # ---- calls and loops -----------------------------------------------------------------------
 
@@ -371,17 +381,23 @@ class Listener:
     def part(self, value, number, call):
         place = self.places[number]
         for name, array in arrays_of(value, place.name):
-            if place.kind != "appended" or id(array) not in self.seen_before:
-                self.tell(name, array, place, call, place.kind)
+            self.tell(name, array, place, call, place.kind)
+
+    def appended(self, whole, number, call):
+        place = self.places[number]
+        if isinstance(whole, list):
+            for name, array in arrays_of(whole[-1], f"{place.name}[-1]"):
+                if id(array) not in self.seen_before:
+                    self.tell(name, array, place, call, place.kind)
 
     def before(self, value, number, call):
         if isinstance(value, np.ndarray):
-            self.looked[call, self.places[number].name] = value.tobytes()
+            self.looked[call, self.places[number].name] = value, value.tobytes()
 
-    def filled(self, value, number, call):
+    def filled(self, _, number, call):
         place = self.places[number]
-        was = self.looked.pop((call, place.name), None)
-        if was is not None and value.tobytes() != was:
+        value, was = self.looked.pop((call, place.name), (None, None))
+        if value is not None and value.tobytes() != was:
             self.tell(place.name, value, place, call, "filled")
 
     def tell(self, name, array, place, call, kind):

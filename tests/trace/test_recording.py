@@ -135,6 +135,38 @@ def test_what_is_filled_through_a_view_is_told():
     assert told[1].value.tolist() == [[0, 3], [0, 0]]
 
 
+class Log:
+    """Has an append, and nothing else of a list's."""
+
+    def __init__(self):
+        self.last = None
+
+    def append(self, value):
+        self.last = value
+
+
+def awkward(x, nothing=None):
+    log = Log()
+    log.append(x)
+    rest = [x]
+    rest.remove(rest[0])
+    print(*(one for one in range(2)), nothing.a if nothing else x, end="")
+    sorted(rest, key=lambda one: one.size)
+    small = np.empty(2, np.float16)
+    small[0] = 1
+    whole = np.empty(2, int)
+    whole[:] = 3
+    return small + whole
+
+
+def test_statements_of_every_kind_go_on_as_they_are(capsys):
+    x = np.ones(1)
+    told = told_of(lambda: awkward(x))
+    assert capsys.readouterr().out == 3 * "0 1 [1.]"
+    assert [one.value.tolist() for one in told if one.name == "whole[:]"] == [[3, 3]]
+    assert written(only(told, "small").value).all()
+
+
 # ---- loops and calls ----------------------------------------------------------------------------
 
 
