@@ -5,7 +5,6 @@ backward. Its cells run up to where both passes have been called; what they were
 what is gone through.
 """
 
-import ast
 import contextlib
 import copy
 import io
@@ -13,6 +12,7 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -126,10 +126,7 @@ def plain_cell(lesson: Lesson) -> int:
 
 def has_backward(cell: Cell) -> bool:
     """Whether a cell defines a backward pass."""
-    if "def " not in cell.body or "backward" not in cell.body:
-        return False
-    return any(isinstance(node, ast.FunctionDef) and "backward" in node.name
-               for node in ast.walk(ast.parse(cell.body)))
+    return re.search(r"^ *def \w*backward", cell.body, re.MULTILINE) is not None
 
 
 # ---- what a lesson calls ------------------------------------------------------------------------
@@ -142,12 +139,12 @@ class Enough(BaseException):
 def plain_form_of(lesson: Lesson) -> PlainForm:
     """Run the lesson until it has called its plain form forward and backward.
 
-    ValueError: it has no plain form, or does not call it before its training.
+    ValueError: it has no plain form, does not call it before its training, or stops.
     """
     plain = plain_cell(lesson)
     names: dict[str, Any] = {"__file__": str(lesson.path), "__name__": "lesson"}
     heard = Heard(names)
-    with quietly(lesson.path.parent):
+    with quietly(lesson.path.parent), stops_told(lesson):
         for cell in lesson.cells[:plain]:
             if cell.tag != "training":
                 exec(compiled(lesson, cell), names)
@@ -173,6 +170,21 @@ def plain_form_of(lesson: Lesson) -> PlainForm:
                          "is nothing to step through")
     name = forward[0].function.__qualname__.partition(".")[0]
     return PlainForm(lesson, name, forward, backward)
+
+
+@contextlib.contextmanager
+def stops_told(lesson: Lesson) -> Iterator[None]:
+    """An exception of a lesson becomes a ValueError that tells its line."""
+    try:
+        yield
+    except Exception as error:
+        trace = traceback.extract_tb(error.__traceback__)
+        lines = [one.lineno for one in trace if one.filename == str(lesson.path)]
+        if isinstance(error, SyntaxError):
+            lines.append(error.lineno)
+        where = f" in line {lines[-1]}" if lines else ""
+        raise ValueError(f"{lesson.path.name} stops{where} before both passes of its plain form "
+                         f"are known, with {type(error).__name__}: {error}") from error
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:

@@ -114,9 +114,13 @@ def test_a_lesson_leaves_everything_as_it_was(tmp_path):
     assert "helper_parts" not in sys.modules
 
 
-def test_an_error_of_a_lesson_is_its_own(tmp_path):
-    with pytest.raises(ZeroDivisionError):
-        form(tmp_path, HEAD, PLAIN, "# %%\n1 / 0\n")
+@pytest.mark.parametrize("wrong, message", [
+    ("1 / 0", "ZeroDivisionError: division by zero"), ("Plain(nothing)", "NameError: name"),
+    ("1 +", "SyntaxError")])
+def test_an_error_of_a_lesson_is_told_with_its_line(wrong, message, tmp_path):
+    line = (HEAD + PLAIN).count("\n") + 3
+    with pytest.raises(ValueError, match=f"^01_small.py stops in line {line} before .*{message}"):
+        form(tmp_path, HEAD, PLAIN, f"# %%\n\n{wrong}\n")
     assert sys.getprofile() is None
 
 
