@@ -728,3 +728,24 @@ loud = told("r = 1", locked(1.0))
 quiet = told("r = 1, U_n halved", locked(0.5))
 print(f"Without choosing: {quiet - chosen:.2f} more; and as loud as that: {loud - chosen:.2f} more.")
 assert chosen < quiet and chosen < loud
+
+# %% [markdown]
+# A gate that makes the past quieter is worth something, and one that chooses when is worth more.
+# It is the same twice in this lesson: what a gate can do is seen in one unit; what it is worth, only
+# by taking it away.
+
+# %% [markdown]
+# ## Questions
+#
+# 1. The hold unit leaks. What must stand in place of the 6, if half of the number is to be left
+#    after 1,000 letters?
+# 2. How must the gates stand to make this cell the network of lesson 02?
+# 3. You have trained weights of a cell with update="old", and a program that knows "new" only.
+#    Which numbers do you change, and how?
+# 4. Let r be 1 everywhere. Are reset="after" and reset="before" then the same cell?
+# 5. A friend checks `forgetful` for one step and compares only the weights' gradients. Does he find
+#    the bug? What of two steps?
+# 6. Count the letters of a word with one unit that has no reset gate. It can be done: how does a
+#    space start the count anew?
+# 7. Train the locked unit, u = 32, with a fresh state of zeros in every window. Is it freed?
+# 8. Train the model of letters with all b_z = 0. What becomes of its bits, and of the unit?
