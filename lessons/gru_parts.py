@@ -23,6 +23,21 @@ def last_marks(text):
     return np.array(marks)
 
 
+def quoted(text):
+    """Where a text quotes, verse by verse; it counts only verses that close what they open.
+
+    → +1 inside of a quotation, else −1 (T,); whether the letter's verse counts (T,)
+    """
+    inside = []
+    counts = []
+    for verse in text.splitlines(keepends=True):
+        marks = "".join(letter for letter in verse if letter in OPENING + CLOSING)
+        is_closed = marks != "" and marks == (OPENING + CLOSING) * (len(marks) // 2)
+        inside.append(last_marks(verse))
+        counts.append(np.full(len(verse), is_closed))
+    return np.concatenate(inside), np.concatenate(counts)
+
+
 def one_hot(text):
     """Which of three each letter is: opening mark, closing mark, any other → (T, 1, 3)."""
     kinds = [[letter == OPENING, letter == CLOSING, letter not in OPENING + CLOSING]
