@@ -569,8 +569,8 @@ for u in (0.0, 16.0, 32.0):
 # ## A model of letters
 #
 # Embedding, GRU, softmax: `LanguageModel`, as in lesson 02. It reads the Bible as letters, 16
-# places side by side, in windows of 100, with the state carried. Unit k starts with its own b_z,
-# evenly spread from −1 to 5: some units begin as takers, some as holders, nearly as firm as yours.
+# places side by side, in windows of 100, with the state carried. All biases begin at 0, so that no
+# gate knows anything, and none is locked.
 
 # %% tags=["training"]
 UNITS = 128
@@ -580,11 +580,9 @@ V = len(vocabulary)
 
 
 def start(seed=7):
-    """A new model; b_z spread from −1 to 5."""
-    model = LanguageModel.create(np.random.default_rng(seed), V, hidden=UNITS, layers=1,
-                                 cell="gru", embedding=32, init=0.3)
-    model.cells.cells[0].b[UNITS:2 * UNITS] = np.linspace(-1, 5, UNITS)
-    return model
+    """A new model."""
+    return LanguageModel.create(np.random.default_rng(seed), V, hidden=UNITS, layers=1,
+                                cell="gru", embedding=32, init=0.3)
 
 
 # %% tags=["training"]
@@ -731,13 +729,13 @@ print("after 250 windows of 16 · 100 letters:")
 chosen = told("r learns", start())
 loud = told("r = 1", locked(1.0))
 quiet = told("r = 1, U_n halved", locked(0.5))
-print(f"Without choosing: {quiet - chosen:.2f} more; and as loud as that: {loud - chosen:.2f} more.")
+print(f"Without choosing when: {quiet - chosen:.2f} more; and without making the past quieter: "
+      f"{loud - chosen:.2f} more.")
 assert chosen < quiet and chosen < loud
 
 # %% [markdown]
 # A gate that makes the past quieter is worth something, and one that chooses when is worth more.
-# It is the same twice in this lesson: what a gate can do is seen in one unit; what it is worth, only
-# by taking it away.
+# What a gate *can* do was seen in one unit. What it *is* worth, only by taking it away.
 
 # %% [markdown]
 # ## Questions
@@ -753,4 +751,5 @@ assert chosen < quiet and chosen < loud
 # 6. Count the letters of a word with one unit that has no reset gate. It can be done: how does a
 #    space start the count anew?
 # 7. Train the locked unit, u = 32, with a fresh state of zeros in every window. Is it freed?
-# 8. Train the model of letters with all b_z = 0. What becomes of its bits, and of the unit?
+# 8. A unit that holds needs a large b_z. So let the units begin with b_z spread from −1 to 5, some
+#    as takers and some as holders. Does the model of letters learn better?
