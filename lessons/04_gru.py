@@ -569,8 +569,9 @@ for u in (0.0, 16.0, 32.0):
 # ## A model of letters
 #
 # Embedding, GRU, softmax: `LanguageModel`, as in lesson 02. It reads the Bible as letters, 16
-# places side by side, in windows of 100, with the state carried. All biases begin at 0, so that no
-# gate knows anything, and none is locked.
+# places side by side, in windows of 100, with the state carried. The units' b_z begin evenly
+# spread from −1 to 5: some units begin as takers, some as holders, and none is locked. What a
+# holder should hold, and when to let go, nobody says. (Question 8 has the start with all b_z = 0.)
 
 # %% tags=["training"]
 UNITS = 128
@@ -580,9 +581,11 @@ V = len(vocabulary)
 
 
 def start(seed=7):
-    """A new model."""
-    return LanguageModel.create(np.random.default_rng(seed), V, hidden=UNITS, layers=1,
-                                cell="gru", embedding=32, init=0.3)
+    """A new model; b_z spread from −1 to 5."""
+    model = LanguageModel.create(np.random.default_rng(seed), V, hidden=UNITS, layers=1,
+                                 cell="gru", embedding=32, init=0.3)
+    model.cells.cells[0].b[UNITS:2 * UNITS] = np.linspace(-1, 5, UNITS)
+    return model
 
 
 # %% tags=["training"]
@@ -660,8 +663,8 @@ scored = counts & ~in_first_half
 found = knows(states, scored)
 sign = np.sign(found[unit])
 right = (np.sign(sign * states[scored, unit]) == inside[scored]).mean()
-print(f"unit {unit}: correlation {abs(found[unit]):.2f}; the median unit has "
-      f"{np.median(np.abs(found)):.2f}")
+print(f"unit {unit}, whose b_z began at {np.linspace(-1, 5, UNITS)[unit]:.1f}: correlation {abs(found[unit]):.2f}; "
+      f"the median unit has {np.median(np.abs(found)):.2f}")
 print(f"the sign of its state is right at {right:.0%} of {scored.sum():,} letters")
 
 # %% tags=["training"]
@@ -696,8 +699,8 @@ below.set_xticks(range(len(verse)), list(verse.replace(" ", "␣").replace("\n",
 show(figure, "04_found")
 
 # %% [markdown]
-# That is your unit. Nobody asked for it: the model is only paid for the next letter, and to know
-# that a closing mark may come, somebody has to remember the opening one.
+# That is your unit. It began as a holder, but of nothing. The model is paid for the next letter
+# alone, and to know that a closing mark may come, somebody has to remember the opening one.
 #
 # ## What is the reset gate worth?
 #
@@ -731,11 +734,12 @@ loud = told("r = 1", locked(1.0))
 quiet = told("r = 1, U_n halved", locked(0.5))
 print(f"Without choosing when: {quiet - chosen:.2f} more; and without making the past quieter: "
       f"{loud - chosen:.2f} more.")
-assert chosen < quiet and chosen < loud
+assert chosen < quiet < loud
 
 # %% [markdown]
-# A gate that makes the past quieter is worth something, and one that chooses when is worth more.
-# What a gate *can* do was seen in one unit. What it *is* worth, only by taking it away.
+# Both are worth something: to make the past quieter, and to choose when. Had we compared the first
+# two models only, we would have praised the choice for both. What a gate *can* do was seen in one
+# unit; what it *is* worth, only by taking it away, one thing at a time.
 
 # %% [markdown]
 # ## Questions
@@ -751,5 +755,5 @@ assert chosen < quiet and chosen < loud
 # 6. Count the letters of a word with one unit that has no reset gate. It can be done: how does a
 #    space start the count anew?
 # 7. Train the locked unit, u = 32, with a fresh state of zeros in every window. Is it freed?
-# 8. A unit that holds needs a large b_z. So let the units begin with b_z spread from −1 to 5, some
-#    as takers and some as holders. Does the model of letters learn better?
+# 8. Train the model of letters with all b_z = 0 at the start. What becomes of its bits, and of the
+#    unit that holds?
