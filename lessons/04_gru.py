@@ -21,7 +21,6 @@
 # | `plotting` | diagrams, colours, pictures as files |
 # | `GRU` | the library's gated recurrent unit, for comparison |
 # | `TextBatches` | cuts a long text into windows, in its order |
-# | `EOS` | the last of the special ids that are no letters, but one |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives every parameter random values |
@@ -47,7 +46,6 @@ from recurrent_parts import bigram_bits, bits, letters
 from numpy_attention import plotting
 from numpy_attention.cells.gru import GRU
 from numpy_attention.data.batching import TextBatches
-from numpy_attention.data.vocabulary import EOS
 from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array, Module
@@ -497,7 +495,7 @@ for letter in "god said , let":
 
 # %%
 def hold_unit(kind, u):
-    """The unit that holds as a cell; it reads: opening mark, closing mark, other letter."""
+    """The hold unit as a cell; it reads: opening mark, closing mark, other letter."""
     W = np.array([[0.0, -6.0, 3.0],             # columns r, z, n
                   [0.0, -6.0, -3.0],
                   [0.0, 6.0, 0.0]])
@@ -543,8 +541,8 @@ for u in (0.0, 8.0, 16.0, 32.0):
           f"largest |∂L/∂w| = {np.abs(grad.vector).max():.1e}")
 
 # %% [markdown]
-# The gradient is *right*, any check would say so, and it is nothing. Look at the lines that make
-# it: dz is large, but da_z = dz ∘ z ∘ (1 − z), and dn = dh' ∘ (1 − z). A gate at 1 gets no gradient
+# At u = 16 and more the gradient is *right*, any check would say so, and it is nothing. Look at the
+# lines that make it: dz is large, but da_z = dz ∘ z ∘ (1 − z), and dn = dh' ∘ (1 − z). A gate at 1 gets no gradient
 # and lets none through to the candidate. What is wrong everywhere can be blamed on nobody.
 #
 # Does an optimizer get it out? Three hundred windows of real verses, the state carried. The error
@@ -621,7 +619,7 @@ def write(model, begin, length, rng):
     for _ in range(length):
         log_p, _, state = model.next(np.array(written[-1:]), state)
         p = np.exp(log_p[0].astype(float) / 0.6)
-        p[:EOS + 2] = 0                         # the special ids are no letters
+        p[:4] = 0                               # ids below 4 are special, no letters
         written.append(int(rng.choice(V, p=p / p.sum())))
     return "".join(vocabulary.decode(written))
 
@@ -663,8 +661,10 @@ scored = counts & ~in_first_half
 found = knows(states, scored)
 sign = np.sign(found[unit])
 right = (np.sign(sign * states[scored, unit]) == inside[scored]).mean()
-print(f"unit {unit}, whose b_z began at {np.linspace(-1, 5, UNITS)[unit]:.1f}: correlation {abs(found[unit]):.2f}; "
+began = np.linspace(-1, 5, UNITS)[unit]
+print(f"unit {unit}, whose b_z began at {began:.1f}: correlation {abs(found[unit]):.2f}; "
       f"the median unit has {np.median(np.abs(found)):.2f}")
+# the seeds 1, 2, 3, 4 of `start`: correlation 0.94, 0.90, 0.79, 0.92
 print(f"the sign of its state is right at {right:.0%} of {scored.sum():,} letters")
 
 # %% tags=["training"]
@@ -699,7 +699,8 @@ below.set_xticks(range(len(verse)), list(verse.replace(" ", "␣").replace("\n",
 show(figure, "04_found")
 
 # %% [markdown]
-# That is your unit. It began as a holder, but of nothing. The model is paid for the next letter
+# That is your unit: it opens at the marks, keeps elsewhere, and four other seeds find one too. It
+# began as a holder, but of nothing. The model is paid for the next letter
 # alone, and to know that a closing mark may come, somebody has to remember the opening one.
 #
 # ## What is the reset gate worth?
@@ -735,6 +736,7 @@ quiet = told("r = 1, U_n halved", locked(0.5))
 print(f"Without choosing when: {quiet - chosen:.2f} more; and without making the past quieter: "
       f"{loud - chosen:.2f} more.")
 assert chosen < quiet < loud
+# the seeds 1, 2, 3: 2.23, 2.22, 2.20 where r learns; 2.55, 2.70, 2.60; and 2.45, 2.37, 2.43 halved
 
 # %% [markdown]
 # Both are worth something: to make the past quieter, and to choose when. Had we compared the first
