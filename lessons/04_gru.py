@@ -396,12 +396,11 @@ class PlainGRU(Module):
             hs.append(h)
         return np.stack(hs), h, (xs, steps)
 
-    def backward(self, dys, dlast, cache, grad):
-        """From ∂L/∂(all states) and ∂L/∂(last state) to ∂L/∂xs and ∂L/∂(first state)."""
+    def backward(self, dys, dh, cache, grad):
+        """From ∂L/∂(all states) and dh of the last state to ∂L/∂xs and dh of the first one."""
         xs, steps = cache
         U_r, U_z, U_n = np.split(self.U, 3, axis=1)
         dxs = np.empty_like(xs)
-        dh = dlast
         for t in reversed(range(len(xs))):
             runs, h, r, z, s, n, keep = steps[t]
             dh = dh + dys[t]                                # from the step after, and from above
