@@ -48,17 +48,17 @@ def trained_translator(pairs, name, settings, epochs, rate, seed=0, folder=None,
 
 def bible_clauses():
     """Short clauses of bible-en-es whose words are all frequent: → to learn from, held out."""
-    parts = [load_parallel("bible-en-es", split, part="clauses", max_length=LONGEST)
-             for split in ("train", "valid", "test")]
-    sources = Counter(word for pair in parts[0] for word in pair.source)
-    targets = Counter(word for pair in parts[0] for word in pair.target)
+    every, *others = (load_parallel("bible-en-es", split, part="clauses", max_length=LONGEST)
+                      for split in ("train", "valid", "test"))
+    counts = Counter(word for pair in every for word in words_of(pair))
+    train = [pair for pair in every if all(counts[word] >= RARE for word in words_of(pair))]
+    known = {word for pair in train for word in words_of(pair)}
+    return train, [pair for part in others for pair in part if known.issuperset(words_of(pair))]
 
-    def is_known(pair):
-        return (all(sources[word] >= RARE for word in pair.source)
-                and all(targets[word] >= RARE for word in pair.target))
 
-    train, valid, test = ([pair for pair in part if is_known(pair)] for part in parts)
-    return train, valid + test
+def words_of(pair):
+    """Its words, each with the side on which it stands."""
+    return [(side, word) for side in ("source", "target") for word in getattr(pair, side)]
 
 
 # ---- a model that ships --------------------------------------------------------------------------
