@@ -74,7 +74,7 @@ np.set_printoptions(precision=3, suppress=True)
 # %%
 boxes = {
     "before": ("q = sᵢ₋₁", 0, 0),
-    "h": ("h₁ … hₛ", 0, 3, 2),
+    "h": ("h₁ … hₛ", 5.6, 2.9, 2),
     "a": ("aⱼ = q Wₐ + hⱼ Uₐ", 2.3, 1.3),
     "e": ("eⱼ = tanh(aⱼ) · vₐ", 4.8, 1.3),
     "alpha": ("α = softmax(e)", 7.1, 1.3),
@@ -489,7 +489,8 @@ for (step, points, weights), ax in zip(shown, axes):
                                title=f"step {step}: {points:.1%} right")
     ax.set_xlabel("digits read")
 axes[0].set_ylabel("digits written")
-figure.suptitle("the largest weight on the right digit (white frames), learnt from sequences alone")
+figure.suptitle("the largest weight on the right digit (white frames), learnt from sequences "
+                "alone\n(blue: weight 0, yellow: weight 1)")
 show(figure, "06_reverse")
 _, at_last, _ = seen[-1]
 assert at_last > 0.99
@@ -664,7 +665,8 @@ for (name, n), row in zip(chosen.items(), axes):
             title=f"{name}, {when} the word is known: {count}")
         ax.set_xlabel("English, read")
         ax.set_ylabel("Spanish, written")
-figure.suptitle("gold cells (white frames) that hold their row's maximum, before and after")
+figure.suptitle("gold cells (white frames) that hold their row's maximum, before and after\n"
+                "(blue: weight 0, yellow: weight 1)")
 show(figure, "06_attention")
 
 # %% [markdown]

@@ -43,6 +43,39 @@ def trained_translator(pairs, name, settings, epochs, rate, seed=0, folder=None,
     return translator
 
 
+# ---- lesson 05's measures ------------------------------------------------------------------------
+
+
+def gradient_by_place(translator, length, rng, count=40):
+    """The norm of ∂L/∂(embedded source word) at each place, the mean over sequences of one length.
+
+    The words of a sequence are all different, so each has a row of the table's gradient for itself.
+    """
+    model = translator.model
+    words = np.arange(4, len(translator.source_vocabulary))     # ids below 4 are special
+    norms = np.zeros(length)
+    for _ in range(count):
+        ids = rng.permutation(words)[:length].tolist()
+        grad = model.zeros_like()
+        model.loss_and_grad(pair_batch([ids], [ids]), None, 1.0, grad)
+        norms += np.linalg.norm(grad.source_embedding.E[ids], axis=1) / count
+    return norms
+
+
+def right_when_fed(translator, pairs):
+    """For each pair, whether each of its target ids, </s> last, is the likeliest: (T + 1,) bools.
+
+    The decoder is fed the words before from the pair, not its own.
+    """
+    found = []
+    for pair in pairs:
+        batch = translator.batches([pair]).batch([0])
+        read_out, _, _ = translator.model.forward(batch)
+        likeliest = translator.model.output.log_probabilities(read_out).argmax(1)
+        found.append(likeliest == batch.target_out[:, 0])
+    return found
+
+
 # ---- the Bible's clauses -------------------------------------------------------------------------
 
 
