@@ -431,15 +431,30 @@ assert (wrong[1:] > 0.01).all()
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
 # At the start all is small: z and r are about 1/2, n about 0, the last term about 0. U_n begins as
-# a rotation, which changes no length. So a gradient is multiplied by about ½ + ¼ · (a rotation):
-# at least by √(½² + ¼²) = 0.56 if both parts are at right angles, as a random vector's are, at most
-# by ½ + ¼ = 0.75, if the rotation turns it little; and those directions survive. Over eleven steps
-# between the twelve words of a sequence, that is at best 0.75¹¹, some 4 %.
-#
-# We train two models to copy, and look at ∂L/∂(embedded word) place by place, before training and
-# after one epoch. The second is lesson 06's, with attention: each target word has a way of its own
-# to each source word. Their numbers of parameters are equal. What will training do to the curve of
-# the fixed vector? Draw your guess.
+# a rotation, which changes no length. So a gradient is multiplied by about ½ + ¼ · (a rotation).
+# That is √(½² + ¼²) of its length if the two parts stand at right angles, as they do for a random
+# vector; and ½ + ¼ at best, for what the rotation hardly turns. The second kind survives longest,
+# so the factor should creep up from the first towards the second. A random rotation shows it:
+
+# %%
+rng = np.random.default_rng(6)
+rotation, _ = np.linalg.qr(rng.standard_normal((64, 64)))
+told = rng.standard_normal(64)
+factors = []
+for _ in range(11):
+    before = told
+    told = told / 2 + rotation @ told / 4
+    factors.append(np.linalg.norm(told) / np.linalg.norm(before))
+print("at right angles × %.2f, at best × %.2f" % (np.hypot(0.5, 0.25), 0.5 + 0.25))
+print("eleven steps:", np.array(factors))
+print(f"what arrives: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
+
+# %% [markdown]
+# Eleven steps lie between the twelve words of a sequence. Now we train models to copy, and look at
+# ∂L/∂(embedded word) place by place, before training and after one epoch. One of them is lesson
+# 06's, with attention: each target word has a way of its own to each source word. It has as many
+# parameters. Is the derivation right for the untrained model? And what will training do to the
+# curve of the fixed vector? Draw your guess.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -610,11 +625,12 @@ show(figure, "05_by_length")
 # shapes for sentences.
 #
 # Is there too little *room* in 64 numbers? Fourteen symbols out of 20 are 14 · log₂ 20, some 61
-# bits, not one bit for each number. There is room. And the gradient arrives. What is short is
-# *training*: all symbols must be laid into the same numbers so that none disturbs another, and each
-# must be found again when its turn comes. Attention is spared both: a symbol stays where it was read, and
-# needs only to be pointed at. So the figure says: at equal parameters and equal steps, the fixed
-# vector fails first, and fails with length. (More steps help it, question 3.)
+# bits, less than one for each number. There is room. And the gradient arrives. What is short is
+# *training*: twice the epochs help as much as twice the numbers (question 3). Here is our reading:
+# all symbols must be laid into the same numbers so that none disturbs another, and each must be
+# found again when its turn comes. Attention is spared both: a symbol stays where it was read, and
+# needs only to be pointed at. What the figure itself says is less: at equal parameters and equal
+# steps the fixed vector fails first, and fails with length.
 #
 # Right of the dotted line nobody has trained. There attention errs as well, and how much is a
 # matter of the seed (question 7): where to look next is computed from the decoder's state, which
