@@ -1,6 +1,7 @@
 """What lesson 10 needs beside what it teaches: bugs in one line, a tree drawn, draws in a batch."""
 
 import inspect
+import linecache
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -18,13 +19,17 @@ LOOKS = {               # of a node of the tree: face, edge, line of the edge to
 
 
 def with_bug(function, right, wrong):
-    """The function with one place of its text exchanged. AssertionError: there is no such place, or
-    there are several.
+    """The function with one place of its text exchanged; it can be exchanged again.
+
+    AssertionError: there is no such place, or there are several.
     """
     text = inspect.getsource(function)
     assert text.count(right) == 1, f"{right!r} stands in {function.__name__} {text.count(right)} ×"
+    text = text.replace(right, wrong)
+    file = f"<{function.__name__} with {wrong}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     names = dict(function.__globals__)
-    exec(compile(text.replace(right, wrong), f"<{wrong}>", "exec"), names)
+    exec(compile(text, file, "exec"), names)
     return names[function.__name__]
 
 
