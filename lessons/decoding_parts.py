@@ -58,10 +58,10 @@ def draw_tree(steps, winner, words, title):
         is_won = winner.ids[:len(ids)] == ids
         ax.plot([column - 1, column], [above, line], color=edge, linestyle=style, zorder=1,
                 linewidth=4 if is_won else 1.2)
-        ax.text(column - 0.45, 0.55 * line + 0.45 * above, f"{nodes[ids].terms[-1]:.2f}",
+        ax.text(column - 0.45, 0.55 * line + 0.45 * above, _number(nodes[ids].terms[-1]),
                 ha="center", va="center", fontsize=8,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
-        total = f"  {nodes[ids].total:.2f}" if look == "ended" else ""
+        total = "  " + _number(nodes[ids].total) if look == "ended" else ""
         _label(ax, column, line, words[ids[-1]] + total, look)
     ax.set(xlim=(-0.4, max(map(len, nodes)) - 0.3), ylim=(max(lines.values()) + 0.7, -0.7))
     ax.set_title(title)
@@ -87,6 +87,10 @@ def _lines_of(nodes, root):
 
     lay(root)
     return lines
+
+
+def _number(log_p):
+    return f"{round(log_p, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def _look_of(ids, nodes):
