@@ -390,6 +390,8 @@ bugs = {
     "the past not counted": with_bug(
         plain_beam, "so_far[:, None] + log_p", "0 * so_far[:, None] + log_p"),
 }
+
+# %%
 print(f"of {len(randoms)} translators {'law 1':>17}{'law 2':>8}{'law 3':>8}")
 held = {}
 for name, search in bugs.items():
@@ -668,6 +670,8 @@ for name in ["right", "rows put in order", "the past not counted", "the ended's 
     changed = sum(found[0].ids != right[0].ids for found, right in zip(each, plain))
     print(f"  {name:<24} BLEU {bleus[name]:.1f}, {changed:>3} of {len(test)} translations changed, "
           f"false claims in {wrong}", flush=True)
+
+# %% tags=["training"]
 for name in ("rows put in order", "the ended's rows kept"):
     print(f"{name}: BLEU changes by {bleus[name] - bleus['right']:+.1f}, and stays "
           f"{bleus[name] - greedy_bleu:.1f} above greedy")
