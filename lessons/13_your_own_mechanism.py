@@ -364,8 +364,8 @@ assert code == 0
 # numbers: a difference that the next seed reverses is none.
 #
 # We ask for three figures: how many sentences are exactly right; how often the largest weight lies
-# on the right word, `</s>` left out; and how sharp the attention is, the mean of its largest weight.
-# Write your guesses down: an order for each.
+# on the right word, `</s>` left out; and how sharp the attention is, the mean of its largest
+# weight. Write your guesses down: an order for each.
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -379,6 +379,7 @@ scores = {"additive": dict(attention="concat", alignment=24),
           "nearness": dict(attention=class_in(path, "Nearness"))}
 
 
+# %% tags=["training"]
 def train(seed, **changes):
     """A trained Translator; changes: of SIZES."""
     translator = Translator.create(pairs, "luong", SIZES | changes, TranslatorTraining(seed=seed))
@@ -406,10 +407,11 @@ trained = {}
 for name, choice in scores.items():
     for seed in SEEDS:
         trained[name] = train(seed, **choice)
+        told = f"  {name:<9} seed {seed}: {trained[name].model.size:,} parameters"
         for what, number in zip(MEASURES, measure(trained[name])):
             figures[what][name].append(number)
-        told = ", ".join(f"{what} {figures[what][name][-1]:.1%}" for what in MEASURES)
-        print(f"  {name:<9} seed {seed}: {trained[name].model.size:,} parameters, {told}", flush=True)
+            told += f", {what} {number:.1%}"
+        print(told, flush=True)
 
 
 # %% tags=["training"]
@@ -422,8 +424,9 @@ def spread(what, name):
 for what in MEASURES:
     print(f"{what}: " + ", ".join(f"{name} {spread(what, name)}" for name in scores))
 sharp = figures["largest weight"]
-show(draw_runs(figures, list(scores), f"Nearness is sharp ({spread('largest weight', 'nearness')}), "
-               f"but general is, too ({spread('largest weight', 'general')})"), "13_runs")
+title = (f"Nearness is sharp (largest weight {spread('largest weight', 'nearness')}), "
+         f"but general is, too ({spread('largest weight', 'general')})")
+show(draw_runs(figures, list(scores), title), "13_runs")
 assert min(sharp["nearness"]) > max(sharp["additive"]) < min(sharp["general"])
 
 # %% [markdown]
