@@ -401,6 +401,7 @@ def measure(translator):
     return exact, metrics.pointing_accuracy(weights, test), largest.mean()
 
 
+# %% tags=["training"]
 MEASURES = ("exactly right", "points right", "largest weight")
 figures = {measure: {name: [] for name in scores} for measure in MEASURES}
 trained = {}
