@@ -161,4 +161,11 @@ def cases(rng):
     yield (layer, (x, m), lambda x, m: decode(layer, x, m),
            lambda dout, cache, grad: decode_backward(dout, layer, cache, grad))
 '''),
+    Lesson("13_your_own_mechanism", ("Nearness",), '''
+def cases(rng):
+    attention = randomize(Nearness(np.empty((4, 3)), np.empty(1)), rng)
+    mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]], bool)
+    inputs = rng.standard_normal((5, 2, 3)), rng.standard_normal((2, 6, 4))
+    yield attention, inputs, *protocol(attention, mask)
+'''),
 ]
