@@ -535,7 +535,7 @@ for when, ax in zip(("before training", "after one epoch"), axes):
     ax.grid(alpha=0.3)
 axes[0].set_ylabel("‖∂L/∂(embedded word)‖ (log scale)")
 axes[0].set_title(f"before training the first word gets 1/{before[-1] / before[0]:.0f} of the last")
-axes[1].set_title(f"after one epoch {after[0] / after[-1]:.1f} times the last")
+axes[1].set_title(f"after one epoch it gets {after[0] / after[-1]:.1f} times the last")
 axes[1].legend()
 show(figure, "05_gradient")
 

@@ -7,9 +7,10 @@
 # learnt. Nobody has to say which words belong together: pairs of sentences are enough.
 #
 # You will derive the mechanism with three words and a pencil, check each line, and put it into a
-# translator of Bible verses. For those verses scholars have linked English and Spanish words by
-# hand; the model never sees these links. Guess now: for how many of them does the largest weight
-# lie on the right word? Always looking at the same relative place would be right for half of them.
+# translator of clauses from the Bible. Scholars have marked which Hebrew or Greek word each English
+# and each Spanish word stands for, so it is known which of them belong together; the model never
+# sees these links. Guess now: for how many of them does the largest weight lie on the right word?
+# Always looking at the same relative place would be right for a little more than half of them.
 #
 # | from the package | what it is |
 # |---|---|
