@@ -1,0 +1,113 @@
+"""The curated mistakes: what is changed in the solution, and the step of the derivation it breaks.
+
+{exercise: ((right, wrong, sentence), …)}
+"""
+
+MISTAKES = {
+    "softmax": (
+        ("return alpha * (dalpha - mean)", "return alpha * dalpha",
+         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
+         "loss by more than the average look does"),
+        ("return alpha * (dalpha - mean)", "return dalpha - mean",
+         "each score moves its weight by α times as much: the α in front is left out"),
+        ("return alpha * (dalpha - mean)", "return alpha * (1 - alpha) * dalpha",
+         "α (1 − α) is the diagonal alone: every weight depends on every score, for they add up "
+         "to 1"),
+        ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+         "mean = dalpha.mean(axis=1, keepdims=True)",
+         "the average look is weighted: words are looked at by α, not all alike"),
+        ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+         "mean = (alpha * dalpha).sum(axis=0, keepdims=True)",
+         "the sum goes over the words of one sentence, not over the sentences of a batch"),
+    ),
+    "cross-entropy": (
+        ("return dz * dloss / len(y), None", "return dz * dloss, None",
+         "the loss is a mean of N: each of them has a share of 1/N"),
+        ("dz[rows, y] -= 1", "dz[rows, y] += 1",
+         "dz = p − onehot(y): the right score has to rise"),
+        ("    dz[rows, y] -= 1\n", "",
+         "the second term of L, −z_y, is forgotten: dz = p − onehot(y)"),
+        ("return dz * dloss / len(y), None", "return dz / len(y), None",
+         "dloss is forgotten: what comes after L says by how much L counts"),
+    ),
+    "embedding": (
+        ("np.add.at(grad.E, ids, drows)", "grad.E[ids] += drows",
+         "a word that occurs twice is added once: += with repeated ids keeps the last of them"),
+        ("np.add.at(grad.E, ids, drows)", "grad.E[ids] = drows",
+         "a row that is used twice gets two gradients, which add up"),
+        ("np.add.at(grad.E, ids, drows)", "grad.E[:len(ids)] += drows",
+         "the rows that were read are those of the ids, not the first ones"),
+    ),
+    "linear": (
+        ("grad.b += dy.sum(axis=0)", "grad.b += dy.mean(axis=0)",
+         "b was used by every row of the batch: its gradients add up, they are not averaged"),
+        ("grad.W += x.T @ dy", "grad.W[...] = x.T @ dy",
+         "a layer may be used twice: its gradients are added to what is there"),
+        ("grad.b += dy.sum(axis=0)", "grad.b += dy[0]",
+         "b was used by every row of the batch, not by the first alone"),
+        ("grad.W += x.T @ dy", "grad.W += x.T @ dy / len(x)",
+         "nothing is averaged here: a mean belongs to the loss, which has it in dy already"),
+    ),
+    "squash": (
+        ("dx * (1 - x**2)", "dx * (1 - x)",
+         "tanh′ = 1 − tanh², not 1 − tanh"),
+        ("ds * s * (1 - s)", "ds * (1 - s**2)",
+         "σ′ = σ (1 − σ); 1 − x² is tanh's"),
+        ("ds * s * (1 - s)", "ds * s",
+         "half of σ′ = σ (1 − σ) is left out"),
+        ("dx * (1 - x**2)", "dx",
+         "the tanh was passed without its derivative"),
+    ),
+    "dropout": (
+        ("return dy * scale, None, None", "return dy * (scale > 0), None, None",
+         "what was made larger on its way forward is so on its way back: the factor 1/(1 − p)"),
+        ("return dy * scale, None, None", "return dy, None, None",
+         "what was left out has no part in the loss: its gradient is 0"),
+    ),
+    "clipping": (
+        ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
+         "factor = most / norm if norm > 0 else 1.0",
+         "a gradient that is short enough stays as it is: it is never made longer"),
+        ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
+         "norm = sum((one**2).sum() for one in gradients)",
+         "this is the norm's square: the root is missing"),
+        ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
+         "norm = sum(np.sqrt((one**2).sum()) for one in gradients)",
+         "the norm of all arrays together is not the sum of their norms"),
+        ("return [one * factor for one in gradients], norm",
+         "return [np.clip(one, -most, most) for one in gradients], norm",
+         "each element cut by itself turns the gradient round: all get one factor"),
+    ),
+    "adam": (
+        ("m_hat = m / (1 - beta1**step)", "m_hat = m",
+         "the first mean starts from 0 and is too small at the beginning: it is divided by "
+         "1 − β₁ to the power of the step"),
+        ("v_hat = v / (1 - beta2**step)", "v_hat = v",
+         "the second mean starts from 0 and is too small at the beginning: it is divided by "
+         "1 − β₂ to the power of the step"),
+        ("(1 - beta2) * g**2", "(1 - beta2) * g",
+         "v is the mean of squares"),
+        ("(np.sqrt(v_hat) + epsilon)", "np.sqrt(v_hat + epsilon)",
+         "ε stands outside of the root"),
+        ("(1 - beta1**step)", "(1 - beta1*step)",
+         "a power of the step, not a multiple"),
+        ("return x - rate * m_hat", "return x + rate * m_hat",
+         "a step goes against the gradient"),
+    ),
+    "perplexity": (
+        ("losses[mask].sum() / mask.sum()", "(losses * mask).mean()",
+         "words that are not there do not count: the mean goes over what the mask has"),
+        ("np.exp(losses[mask].sum() / mask.sum())", "np.exp(losses[mask]).mean()",
+         "exp of the mean, not the mean of exp: one hopeless word would count for all"),
+        ("np.exp(losses[mask].sum() / mask.sum())", "2 ** (losses[mask].sum() / mask.sum())",
+         "losses are natural logarithms here: e to their power, not 2"),
+    ),
+    "pointing": (
+        ("return sum(right) / len(linked)", "return sum(right) / len(weights)",
+         "words without a sure link are not asked"),
+        ("return sum(right) / len(linked)", "return sum(right) / len(links)",
+         "a word with two links is asked once"),
+        ("int(weights[t].argmax())", "int(weights[:, t].argmax())",
+         "a row of the weights is a target word; this is a column"),
+    ),
+}
