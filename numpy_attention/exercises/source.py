@@ -40,12 +40,16 @@ class Source:
                                     "lessons, run this where the lessons are")
         text = self.path.read_text(encoding="utf-8")
         body = ast.parse(text).body
-        taken = {named(node): node for node in body if named(node) in self.names}
+        taken = {}
+        for node in sorted(body, key=is_definition):    # a definition, before a value of its name
+            if named(node) in self.names:
+                taken[named(node)] = node
+        taken = dict(sorted(taken.items(), key=lambda item: item[1].lineno))
         missing = [name for name in self.names if name not in taken]
         if missing:
             raise LookupError(f"{self.path.name} has no {', '.join(missing)}")
         used = {one.id for node in taken.values() for one in ast.walk(node)
-                if isinstance(one, ast.Name)}
+                if isinstance(one, ast.Name)} | {"np"}
         imports = []
         for node in body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -69,6 +73,10 @@ class Source:
         _, parts = self.parts
         name, _, method = blank.partition(".")
         return textwrap.dedent(body_of(parts[name], method or name))
+
+
+def is_definition(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef))
 
 
 def named(node: ast.stmt) -> str:

@@ -1,9 +1,6 @@
-"""The curated mistakes: what is changed in the solution, and the step of the derivation it breaks.
+"""Mistakes in what every model is made of: what is changed, and the step that it breaks."""
 
-{exercise: ((right, wrong, sentence), …)}
-"""
-
-MISTAKES = {
+BASICS = {
     "softmax": (
         ("return alpha * (dalpha - mean)", "return alpha * dalpha",
          "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "

@@ -1,0 +1,13 @@
+"""The curated mistakes: {exercise: ((right, wrong, sentence), …)}.
+
+right is what the solution has, wrong what stands there instead, and the sentence names the step of
+the derivation that it breaks.
+"""
+
+from numpy_attention.exercises.mistakes.basics import BASICS
+from numpy_attention.exercises.mistakes.heads import HEADS
+from numpy_attention.exercises.mistakes.luong import LUONG
+from numpy_attention.exercises.mistakes.sequences import SEQUENCES
+
+Slips = tuple[tuple[str, str, str], ...]
+MISTAKES: dict[str, Slips] = {**BASICS, **SEQUENCES, **LUONG, **HEADS}
