@@ -46,12 +46,18 @@ def reader_file(folder: Folder, exercise: Exercise) -> Path:
 
 def list_all(options: Namespace) -> None:
     records = Folder(options.folder).records()
-    lesson = ""
+    for lesson, names in by_lesson().items():
+        print(lesson)
+        for name in names:
+            print(f"  {mark(records.get(name))} {name:<16} {EXERCISES[name].title}")
+
+
+def by_lesson() -> dict[str, list[str]]:
+    """{lesson: the names of its exercises}"""
+    found: dict[str, list[str]] = {}
     for name, exercise in EXERCISES.items():
-        if exercise.lesson != lesson:
-            lesson = exercise.lesson
-            print(lesson.replace("_", " "))
-        print(f"  {mark(records.get(name))} {name:<16} {exercise.title}")
+        found.setdefault(exercise.lesson.replace("_", " "), []).append(name)
+    return found
 
 
 def mark(record: Record | None) -> str:
@@ -127,7 +133,9 @@ def told(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
     yield verdict.message
     if verdict.blank:
         return
-    if verdict.mistakes:
+    if exercise.planted:
+        yield "which line is it?"
+    elif verdict.mistakes:
         yield "what it gives is what this mistake gives:"
         yield from (f"  {said}" for said in verdict.mistakes)
     elif verdict.stage in ("values", "gradients", "laws"):
@@ -220,4 +228,5 @@ def progress(options: Namespace) -> None:
         print(f"next: numpy-attention exercise start {ahead}")
     if options.output:
         from numpy_attention import plotting
-        print(f"saved {plotting.save(plotting.course_path(EXERCISES, passed), options.output)}")
+        picture = plotting.course_path(by_lesson(), passed)
+        print(f"saved {plotting.save(picture, options.output)}")

@@ -90,7 +90,7 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
 
 def as_text(banks: dict[str, list[Known]]) -> str:
     """bank.json."""
-    found = {}
+    found: dict[str, dict[str, list]] = {}
     for name, mistakes in banks.items():
         names = list(mistakes[0].numbers) if mistakes else []
         found[name] = {"names": names, "mistakes": [

@@ -5,6 +5,8 @@ nothing is left unwritten); the values; the gradients; the laws that no differen
 """
 
 import ast
+import inspect
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -67,10 +69,10 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
                 expect_outputs(mine, right)
         for seed in SEEDS:
             for mine, _ in exercise.pairs(its, seed):
-                expect_gradients(mine, seed)
+                expect_gradients(mine, seed, exercise.planted is not None)
     except Failed as failure:
         found = Verdict(failure.stage, failure.message, blank=failure.blank)
-        if failure.stage in ("values", "gradients", "laws"):
+        if failure.stage in ("values", "gradients", "laws") and not exercise.planted:
             found.mistakes = told(exercise, numbers_of(exercise, its))
         return found
     return Verdict()
@@ -95,7 +97,8 @@ def module_of(exercise: Exercise, code: Code) -> Any:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError) as error:
-        where = f"line {error.lineno}" if getattr(error, "lineno", None) else "it"
+        line = getattr(error, "lineno", None)
+        where = f"line {line}" if line else "it"
         raise Failed("runs", f"{where} is no Python: {getattr(error, 'msg', error)}") from None
     for name in imported(tree):
         if name in FRAMEWORKS:
@@ -216,8 +219,7 @@ def expect_values(found: Any, wanted: Any) -> None:
         close = np.isclose(one, other, rtol=1e-7, atol=1e-10)
         if not close.all():
             at = np.unravel_index(np.argmax(np.where(close, 0, np.abs(one - other))), one.shape)
-            at = tuple(map(int, at))
-            where = f"element {list(at)} of {one.shape} is" if one.shape else "it is"
+            where = f"element {[int(each) for each in at]} of {one.shape} is" if one.shape else "it is"
             raise Failed("values", f"{name}: {int((~close).sum())} of {one.size} wrong; {where} "
                          f"{one[at]:.8g}, right {other[at]:.8g}")
 
@@ -225,8 +227,10 @@ def expect_values(found: Any, wanted: Any) -> None:
 # ---- gradients and laws -------------------------------------------------------------------------
 
 
-def expect_gradients(case: Case, seed: int) -> None:
-    """Failed: the backward pass is not the derivative of the forward; with the whole report."""
+def expect_gradients(case: Case, seed: int, brief: bool) -> None:
+    """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
+    where the line is to be found, with what is right and what is wrong alone.
+    """
     if case.backward is None:
         return
     try:
@@ -236,11 +240,40 @@ def expect_gradients(case: Case, seed: int) -> None:
             gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),
                       forward=case.forward, backward=case.backward, causal=case.causal)
     except GradientError as error:
-        raise Failed(stage_of(error), str(error)) from None
+        message = symptoms(error) if brief else str(error)
+        raise Failed(stage_of(error), with_names(message, case)) from None
     except NotAParameter as warned:
         raise Failed("protocol", str(warned)) from None
     except Exception as error:                      # whatever a reader's code may come to
         raise Failed("returns", stopped(error)) from None
+
+
+def symptoms(error: GradientError) -> str:
+    """Which gradients are right and which wrong, by how many elements; no line of the code."""
+    report = error.report
+    if isinstance(report, str) or not report.wrong:
+        return str(error)
+    lines = [f"right: {', '.join(report.right) or 'none'}; wrong: {', '.join(report.wrong)}"]
+    for name in report.wrong:
+        found, right = report.analytic.get(name), report.numeric[name]
+        if found is None or np.shape(found) != right.shape:
+            lines.append(f"  {name}: it has not the shape {right.shape}")
+            continue
+        wrong = ~np.isclose(found, right, rtol=1e-6, atol=1e-9)
+        at = tuple(map(int, np.argwhere(wrong)[0])) if wrong.any() else (0,) * right.ndim
+        lines.append(f"  {name}: {int(wrong.sum())} of {right.size} elements; {list(at)} is "
+                     f"{found[at]:.6g}, right {right[at]:.6g}")
+    return "\n".join(lines)
+
+
+def with_names(message: str, case: Case) -> str:
+    """A message in which inputs go by the names that the forward gives them."""
+    names = list(inspect.signature(case.forward).parameters)
+
+    def name_of(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return names[number] if number < len(names) else found[0]
+    return re.sub(r"\binput\[(\d+)\]", name_of, message)
 
 
 def stage_of(error: GradientError) -> str:

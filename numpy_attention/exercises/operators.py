@@ -76,12 +76,13 @@ def with_change(tree: ast.Module, statement: ast.stmt,
     made = write(found)
 
     class Exchange(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST | None:
+        def visit(self, node: ast.AST) -> ast.AST:
             if node is found:
                 return made if made is not None else ast.Pass()
             return self.generic_visit(node)
 
-    return ast.unparse(ast.fix_missing_locations(Exchange().visit(other)))
+    changed: ast.AST = Exchange().visit(other)
+    return ast.unparse(ast.fix_missing_locations(changed))
 
 
 # ---- whole statements ---------------------------------------------------------------------------
@@ -137,7 +138,7 @@ def exchanged_at(number: int, other: ast.expr) -> Callable[[ast.stmt], ast.stmt]
             def visit(self, node: ast.AST) -> ast.AST:
                 return copy.deepcopy(other) if node is found else self.generic_visit(node)
 
-        made = Exchange().visit(statement)
+        made: ast.stmt = Exchange().visit(statement)
         return made
     return write
 

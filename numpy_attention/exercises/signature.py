@@ -80,4 +80,3 @@ def agree(ours: Numbers, others: Numbers) -> bool:
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
     return bool(np.isfinite(mine).all()) and np.allclose(
         mine, its, rtol=NEAR, atol=NEAR * max(1e-12, float(np.abs(its).max(initial=0.0))))
-

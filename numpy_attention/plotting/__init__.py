@@ -16,9 +16,10 @@ from numpy_attention.plotting.distance import attention_span, gradient_flow
 from numpy_attention.plotting.grid import heatmap_grid
 from numpy_attention.plotting.heatmap import attention_heatmap
 from numpy_attention.plotting.history import history_heatmap
+from numpy_attention.plotting.path import course_path
 
 __all__ = [
     "Arrow", "Box", "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
-    "bands", "bleu_by_length_plot", "costs", "diagram", "excess_loss", "gradient_flow",
+    "bands", "bleu_by_length_plot", "costs", "course_path", "diagram", "excess_loss", "gradient_flow",
     "heatmap_grid", "history_heatmap", "learning_curves", "save",
 ]

@@ -202,7 +202,7 @@ losses (T, B) holds −log p, natural logarithms; mask (T, B) is False where a s
             "however long its texts are.",
             "It is a mean over words, not over sequences, and not over the places of padding.",
             "exp(sum of the losses where the mask is / how many that are)"),
-        "It is the geometric mean of 1/p: the number of equally likely words that would be as hard.",
+        "It is the geometric mean of 1/p: so many equally likely words would be as hard.",
         "Counting a word that is never predicted, such as each sentence's end, makes it smaller "
         "and compares with nothing."),
     Exercise(
@@ -212,7 +212,8 @@ losses (T, B) holds −log p, natural logarithms; mask (T, B) is False where a s
 
 weights (T, S): a row for each target word; links: a set of pairs (t, s), the sure ones.
 """, pointing_cases, (
-            "Target words without a sure link are not asked; those with two have two right answers.",
+            "Target words without a sure link are not asked; those with two have two right "
+            "answers.",
             "First which words are asked, then how many of them point right.",
             "right / asked, with asked = {t : (t, s) in links for some s}"),
         "It says what the heatmap shows: where the darkest cell of a row lies.",

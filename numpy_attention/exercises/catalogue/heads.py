@@ -1,7 +1,5 @@
 """Exercises on queries, keys and values: lesson 08."""
 
-import numpy as np
-
 from numpy_attention.exercises.exercise import Case, Exercise
 from numpy_attention.exercises.source import Source
 
