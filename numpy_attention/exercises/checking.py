@@ -161,8 +161,9 @@ def expect_outputs(mine: Case, right: Case) -> None:
     expect_like(found, wanted)
     changed = watch.changed()
     if changed:
-        raise Failed("protocol", f"{' and '.join(changed)} was changed: what a function is given "
-                     "belongs to who calls it, work on a copy")
+        raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: what a function "
+                                            "is given belongs to who calls it, work on a copy",
+                                            mine))
     expect_values(found, wanted)
 
 
@@ -219,7 +220,8 @@ def expect_values(found: Any, wanted: Any) -> None:
         close = np.isclose(one, other, rtol=1e-7, atol=1e-10)
         if not close.all():
             at = np.unravel_index(np.argmax(np.where(close, 0, np.abs(one - other))), one.shape)
-            where = f"element {[int(each) for each in at]} of {one.shape} is" if one.shape else "it is"
+            place = [int(each) for each in at]
+            where = f"element {place} of {one.shape} is" if one.shape else "it is"
             raise Failed("values", f"{name}: {int((~close).sum())} of {one.size} wrong; {where} "
                          f"{one[at]:.8g}, right {other[at]:.8g}")
 
@@ -279,10 +281,9 @@ def with_names(message: str, case: Case) -> str:
 def stage_of(error: GradientError) -> str:
     """Which stage a report of the gradient check belongs to."""
     report = error.report
-    if isinstance(report, str):
-        return "returns" if "returns" in report else "runs"
-    if report.stops:
-        return "runs"
+    stop = report if isinstance(report, str) else report.stops
+    if stop:
+        return "runs" if " stops in " in stop else "returns"
     kinds = {kind.name for of_one in report.kinds for kind in of_one[:1]}
     if kinds & {"shape"}:
         return "shapes"

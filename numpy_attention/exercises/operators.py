@@ -7,6 +7,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 AXES = ("0", "1", "-1", "None")
 
@@ -138,8 +139,7 @@ def exchanged_at(number: int, other: ast.expr) -> Callable[[ast.stmt], ast.stmt]
             def visit(self, node: ast.AST) -> ast.AST:
                 return copy.deepcopy(other) if node is found else self.generic_visit(node)
 
-        made: ast.stmt = Exchange().visit(statement)
-        return made
+        return cast(ast.stmt, Exchange().visit(statement))
     return write
 
 

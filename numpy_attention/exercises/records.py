@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from numpy_attention.exercises.exercise import Exercise
-from numpy_attention.paths import brief, existing_file, exists, told, written_whole
+from numpy_attention.paths import as_path, brief, existing_file, exists, told, written_whole
 from numpy_attention.training.lock import held
 
 FILE = "progress.json"
@@ -34,7 +34,7 @@ class Folder:
     """A reader's folder of exercises."""
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        self.path = as_path(path, "folder")
 
     @property
     def file(self) -> Path:

@@ -20,6 +20,6 @@ from numpy_attention.plotting.path import course_path
 
 __all__ = [
     "Arrow", "Box", "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
-    "bands", "bleu_by_length_plot", "costs", "course_path", "diagram", "excess_loss", "gradient_flow",
-    "heatmap_grid", "history_heatmap", "learning_curves", "save",
+    "bands", "bleu_by_length_plot", "costs", "course_path", "diagram", "excess_loss",
+    "gradient_flow", "heatmap_grid", "history_heatmap", "learning_curves", "save",
 ]
