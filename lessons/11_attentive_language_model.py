@@ -1,29 +1,54 @@
 # %% [markdown]
 # # Lesson 11: a language model that looks back
 #
-# A recurrent language model carries all that it knows of a text in one vector, h_t, and writes over it at every word. But
-# h_1 … h_{t−1} were computed, and are thrown away only because nothing asks for them. Salton, Ross & Kelleher (2017)
-# ask: before each prediction, a softmax over *all earlier states* decides which of them to read again. In this lesson you
-# will derive that for all words of a text at once, forward and backward, see a bug that no gradient check can see,
-# train it beside an LSTM with the same number of parameters, and look at where it looks.
+# Read ten letters, then twenty dots, then say the ten letters again. For you that is easy: you look
+# back. A recurrent network cannot. All that it knows of a text must be in one vector, h_t, and it
+# writes over that vector at every dot. Yet h_1 … h_{t−1} were all computed. They are thrown away
+# only because nobody asks for them.
+#
+# Salton, Ross & Kelleher (2017) ask: before each prediction, a softmax over *all earlier states*
+# decides which of them to read again. You will derive that for one step, then for a whole text at
+# once, and let two scores and an LSTM of the same size copy letters. Guess now how many of the ten
+# the LSTM gets right.
+#
+# After that win comes a sober second text, the Bible, and a question that is asked too rarely: *is
+# the attention alive?* You will meet bugs of which every gradient is right.
+#
+# | from the package | what it is |
+# |---|---|
+# | `analysis` | is the attention alive? intervals for differences |
+# | `plotting` | diagrams, heatmaps, what a change of the attention costs |
+# | `Combined` | the library's score that knows who asks |
+# | `Single` | its score that does not |
+# | `KeyValueReader` | its layer from states to what the output layer reads |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `LanguageModel` | words in, states of an LSTM, words out |
+# | `AttentiveLanguageModel` | the same with a reader between states and words |
+# | `within_budget` | the largest sizes with at most so many parameters |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `Adam` | the optimizer |
+# | `LinearDecay` | a learning rate that falls in a straight line |
+# | `Trainer` | the training loop |
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 import numpy as np
+from attentive_parts import (COPY_VOCABULARY, Copying, Verses, expect_same, letters_right, losses,
+                             signs)
+from course import caught, show
 from matplotlib import pyplot as plt
 
 from numpy_attention import analysis, plotting
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.single import Single
-from numpy_attention.data.batching import DocumentBatches, TextBatch
-from numpy_attention.data.running_text import load
-from numpy_attention.data.vocabulary import PAD, UNK, Vocabulary
-from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.budget import within_budget
 from numpy_attention.models.language_model import LanguageModel
@@ -32,327 +57,739 @@ from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
 
-OUTPUTS = (Path(__file__).parent if "__file__" in globals() else Path()) / "outputs"
-OUTPUTS.mkdir(exist_ok=True)
+np.set_printoptions(precision=3, suppress=True)
+
+# %% [markdown]
+# ## One step
+#
+# An LSTM (lesson 03) has read t words and stands in state h_t. Its earlier states are the rows of a
+# memory M. Its own state is not among them: that one goes to the prediction anyway. To predict word
+# t + 1 it does four things:
+#
+#     e_s = v · tanh(h_s W_s + h_t W_q)     how well does state s serve now?     for s < t
+#     α   = softmax(e)                      weights: positive, they add up to 1
+#     c   = Σ_s α_s h_s                     the context: what was found
+#     y   = tanh(h_t W_x + c W_r + b)       state and context meet; y predicts the word
+#
+# The paper calls this score *combined*. Its other one, *single*, leaves h_t W_q out: how much has
+# state s to say, whoever asks? The last line is the paper's tanh(W_c [h; c] + b), with W_c cut into
+# its two parts.
+#
+# | symbol | shape | what it is |
+# |---|---|---|
+# | h_t | (H,) | the state that asks |
+# | M, its rows h_s | (S, H) | the states before it |
+# | k_s, q | (A,) | h_s W_s and h_t W_q: key and query |
+# | x_s | (A,) | tanh(k_s + q) |
+# | e, α | (S,) | scores, weights |
+# | c | (H,) | context |
+# | y | (K,) | what the output layer reads |
+# | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
+# | W_x, W_r, b | (H, K), (H, K), (K,) | parameters of the last line |
+
+# %%
+boxes = {
+    "M": ("h₁ … hₜ₋₁", 0, 2.3, 2),
+    "h": ("hₜ", 0, 0, 0),
+    "e": ("eₛ = v · tanh(hₛ Wₛ + hₜ W_q)", 2.7, 1.15),
+    "a": ("α = softmax(e)", 5.2, 1.15),
+    "c": ("c = Σ αₛ hₛ", 7.1, 1.15, 2),
+    "y": ("y = tanh(hₜ Wₓ + c Wᵣ + b)", 7.1, 0, 1),
+    "p": ("P(word t + 1)", 9.8, 0),
+    "next": ("hₜ₊₁", 2.7, -0.9),
+}
+arrows = [("M", "e", "keys"), ("h", "e", "query"), ("e", "a"), ("a", "c"),
+          ("M", "c", "values", 0.1), ("c", "y"), ("h", "y", "predicts"), ("y", "p"),
+          ("h", "next", "step")]
+show(plotting.diagram(boxes, arrows, title="What is found goes to the word, and never back into "
+                      "the LSTM"), "11_architecture")
 
 # %% [markdown]
 # ## Forward
 #
-# h_t (H) is the LSTM's state after word t. The memory of step t holds h_1 … h_{t−1}: the step's own state is not in it,
-# since it goes to the prediction anyway. At the first word the memory is empty and gives 0. Vectors are rows:
+# Three states of three numbers. The first number says which letter was read: 1 for x, −1 for o. The
+# other two say at which place: (1, 0) for the first, (0, 1) for the second. A dot has no place.
 #
-#     e_ts = v · tanh(h_s W_s)                     score `single`: how much state s has to say, whoever asks
-#     e_ts = v · tanh(h_s W_s + h_t W_q)           score `combined`: … to one who is at h_t
-#     α_t  = softmax of e_ts over s < t            c_t = Σ_s α_ts h_s,   c_1 = 0
-#     y_t  = tanh(h_t W_x + c_t W_r + b)           the paper's tanh(W_c [h; c] + b), W_c cut into its two halves
-#     p(word t + 1) = softmax(y_t Eᵀ + b')         E: the table of embeddings, used twice (tied weights)
-#
-# **Why there is no loop over t.** A translator (lesson 06) asks a question that depends on what its last look brought,
-# so it must ask one question after another. Here c_t goes into y_t, and from there to the softmax, *never back into the
-# LSTM*. So when the LSTM has read the text, all states are there: all questions and all that may be found. The questions
-# t are rows of one matrix, the places s its columns, and "only what came before" is a triangle of ones, a **causal mask**
-# visible_ts = (s < t), times whether s holds a word at all.
-#
-# ## Backward
-#
-# Given dy (and dα, where a loss reads the weights), walk the lines in reverse. h is used in four places, in four roles,
-# and its gradient is the sum of what comes back from each:
-#
-#     y_t = tanh(a_t)                    da_t = dy_t ∘ (1 − y_t²),  db += Σ_t da_t
-#     a_t = h_t W_x + c_t W_r + b        dW_x += h_tᵀ da_t,  dW_r += c_tᵀ da_t,  dc_t = da_t W_rᵀ
-#                                        dh_t += da_t W_xᵀ                                    (1) it predicts
-#     c_t = Σ_s α_ts h_s                 dα_ts += dc_t · h_s
-#                                        dh_s += Σ_t α_ts dc_t                                (2) it is a value
-#     α_t = softmax(e_t)                 de_ts = α_ts (dα_ts − Σ_r α_tr dα_tr)    as ∂α_tr/∂e_ts = α_tr (1[r = s] − α_ts)
-#     e_ts = v · x_ts                    dv += Σ de_ts x_ts,  dx_ts = de_ts v
-#     x_ts = tanh(k_s + q_t)             dz_ts = dx_ts ∘ (1 − x_ts²),  dk_s = Σ_t dz_ts,  dq_t = Σ_s dz_ts
-#     k_s = h_s W_s                      dW_s += h_sᵀ dk_s,   dh_s += dk_s W_sᵀ               (3) it is a key
-#     q_t = h_t W_q                      dW_q += h_tᵀ dq_t,   dh_t += dq_t W_qᵀ               (4) it is a query
-#
-# Sums over t run over the *later* steps: where the mask is 0, α is 0, and so is everything that is multiplied by it. Term
-# (2) is the one to remember: from the loss at t straight to h_s in **one** step, however far apart they are, where the
-# LSTM's own gradient has to pass t − s steps. At the end of the lesson we measure both ways.
+# The state that asks wants to say the first letter again: (0, 1, 0). W_q was chosen such that the
+# query lowers what is at the *other* place. Which weight will be the largest?
 
 
 # %%
+def softmax(e, visible=True):
+    """Along the last axis, over what is visible; nothing visible: all weights 0."""
+    e = np.where(visible, e, -1e30)
+    a = np.where(visible, np.exp(e - e.max(-1, keepdims=True)), 0)
+    return a / np.maximum(a.sum(-1, keepdims=True), 1e-30)
+
+
+read = ["x", "o", "·"]
+M = np.array([[1.0, 1.0, 0.0],      # x, at the first place
+              [-1.0, 0.0, 1.0],     # o, at the second
+              [0.0, 0.0, 0.0]])     # a dot
+h_t = np.array([0.0, 1.0, 0.0])     # wants the first
+W_s = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
+W_q = np.array([[0.0, 0.0], [0.0, -3.0], [-3.0, 0.0]])
+v = np.array([3.0, 3.0])
+
+# %%
+k = M @ W_s                         # (S, A)
+q = h_t @ W_q                       # (A,)
+x = np.tanh(k + q)                  # (S, A)
+e = x @ v                           # (S,)
+alpha = softmax(e)                  # (S,)
+c = alpha @ M                       # (H,)
+print("the query is", q)
+for sign, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
+    print(f"  {sign}  key {one_k}  tanh(key + query) {one_x}  e = {one_e:5.2f}  α = {weight:.2f}")
+print("the context is", c)
+
+# %% [markdown]
+# The context's first number is near 1: it found the x. Now let somebody ask who wants the second
+# letter. And then ask with *single*, which has no query.
+
+
+# %%
+def context(now, W_q):
+    """c (H,) for a state that asks."""
+    return softmax(np.tanh(M @ W_s + now @ W_q) @ v) @ M
+
+
+wants_second = np.array([0.0, 0.0, 1.0])
+no_query = np.zeros_like(W_q)
+print("combined: the first wants", context(h_t, W_q), " the second", context(wants_second, W_q))
+print("single:   the first gets ", context(h_t, no_query), " the second",
+      context(wants_second, no_query))
+assert context(h_t, W_q)[0] > 0.5 and context(wants_second, W_q)[0] < -0.5
+assert (context(h_t, no_query) == context(wants_second, no_query)).all()
+
+# %% [markdown]
+# *single* is combined with W_q = 0. It gives the same to everybody. Remember that when the heatmaps
+# come.
+#
+# The last line makes of state and context what the output layer reads.
+
+# %%
+W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
+W_r = np.array([[0.9, -0.8], [0.2, 0.1], [0.0, 0.3]])
+b = np.array([0.1, -0.2])
+y = np.tanh(h_t @ W_x + c @ W_r + b)            # (K,)
+print("y =", y)
+
+# %% [markdown]
+# ## Backward
+#
+# The layer above hands us dy = ∂L/∂y, here two numbers w, as if L were w · y. We walk up the lines,
+# and after each a central difference says whether we are still right. `L(c=…)` is the loss with
+# that much added to c.
+
+# %%
+w = np.array([1.0, -2.0])
+
+
+def L(a=0, c=0, alpha=0, e=0, z=0):
+    """w · y, where each of the intermediates has been moved by what is given."""
+    hidden = np.tanh(M @ W_s + h_t @ W_q + z)
+    weights = softmax(hidden @ v + e) + alpha
+    found = weights @ M + c
+    return w @ np.tanh(h_t @ W_x + found @ W_r + b + a)
+
+
+def compare(name, ours, loss, array):
+    """Hold our gradient against the central difference of loss, which reads the array."""
+    numeric = numeric_gradient(loss, array)
+    assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
+    print(f"  {name:<7} {ours.ravel()}   as measured: {numeric.ravel()}")
+
+
+def moved(name, ours):
+    """The same for an intermediate."""
+    by = np.zeros_like(ours)
+    compare("d" + name, ours, partial(L, **{name: by}), by)
+
+
+# %% [markdown]
+# With a = h_t W_x + c W_r + b and z_s = k_s + q:
+#
+#     y = tanh(a)            da = dy ∘ (1 − y²)
+#     a = … + c W_r + b      dc = da W_rᵀ
+#     c = Σ_s α_s h_s        dα_s = h_s · dc
+#     α = softmax(e)         de = α ∘ (dα − α · dα)         lesson 06
+#     e_s = v · tanh(z_s)    dz_s = de_s v ∘ (1 − x_s²)
+
+# %%
+da = w * (1 - y**2)                             # (K,)
+dc = da @ W_r.T                                 # (H,)
+dalpha = M @ dc                                 # (S,)
+de = alpha * (dalpha - alpha @ dalpha)          # (S,)
+dz = de[:, None] * v * (1 - x**2)               # (S, A)
+moved("a", da)
+moved("c", dc)
+moved("alpha", dalpha)
+moved("e", de)
+moved("z", dz)
+
+# %% [markdown]
+# ### Four roles
+#
+# Now the states. h_t was used twice: it **predicts** (in a) and it **asks** (in q). Each h_s was
+# used twice as well: it is **found** (k_s, its key) and it is **said** (in c, its value). The query
+# met every key, so dq is a sum:
+#
+#     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks         with dq = Σ_s dz_s
+#     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is said      with dk_s = dz_s
+#
+# Parameters as always: what stood before the matrix, times what comes back.
+
+# %%
+dq = dz.sum(0)                                  # (A,)
+compare("dh_t", da @ W_x.T + dq @ W_q.T, L, h_t)
+compare("dM", dz @ W_s.T + np.outer(alpha, dc), L, M)
+compare("dW_q", np.outer(h_t, dq), L, W_q)
+compare("dW_s", M.T @ dz, L, W_s)
+compare("dv", de @ x, L, v)
+compare("dW_r", np.outer(c, da), L, W_r)
+print("one step: every gradient is what the central difference measures")
+
+# %% [markdown]
+# ## All words at once
+#
+# A translator must ask one question after another: what it found goes into its next state. Here c
+# goes into y, from there to the softmax over words, and *never back into the LSTM*. So let the LSTM
+# read the text to its end. Then all states are there, all that ask and all that may be found.
+#
+# The questions t are the rows of one matrix, the places s its columns. "Only what came before" is a
+# triangle of ones, the **causal mask**: visible_ts = (s < t). For five words:
+
+# %%
+print(np.tri(5, k=-1, dtype=int))
+
+# %% [markdown]
+# The first row is empty: the first word has no past, so its weights and its c are 0.
+#
+# Now each state has all four roles, in different questions: h_3 asks at step 3, and is found and
+# said at 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t, where α_ts is
+# not 0. The value's term is the one to remember: it takes the loss at t to h_s in **one** step,
+# however far apart they are.
+
+
+# %% tags=["plain"]
 @dataclass(eq=False)
 class PlainReader(Module):
-    """The equations above, one statement a line, for a batch: h (T, B, H), mask (T, B) → y (T, B, K), α (T, B, T)."""
+    """What the states say of the next words, with the score combined; single: W_q = 0."""
 
-    W_s: Array          # (H, A)
-    W_q: Array | None   # (H, A); None: single
-    v: Array            # (A,)
-    W_x: Array          # (H, K)
-    W_r: Array          # (H, K)
-    b: Array            # (K,)
+    W_s: Array  # (H, A)
+    W_q: Array  # (H, A)
+    v: Array  # (A,)
+    W_x: Array  # (H, K)
+    W_r: Array  # (H, K)
+    b: Array  # (K,)
 
     def visible(self, mask):
-        return np.tri(len(mask), k=-1, dtype=bool)[:, None, :] & mask.T     # (T, B, T): t, row, s < t
+        """May step t of row b look at place s? (T, B, T)"""
+        before = np.tri(len(mask), k=-1, dtype=bool)                # (T, T)
+        return before[:, None] & mask.T
 
     def forward(self, h, mask):
-        visible = self.visible(mask)
-        z = (h @ self.W_s).transpose(1, 0, 2)[None]                         # (1, B, s, A)
-        if self.W_q is not None:
-            z = z + (h @ self.W_q)[:, :, None]                              # (t, B, s, A)
-        x = np.tanh(z)
-        e = np.where(visible, x @ self.v, -1e30)                            # (t, B, s)
-        alpha = np.where(visible, np.exp(e - e.max(2, keepdims=True)), 0)
-        alpha /= np.maximum(alpha.sum(2, keepdims=True), 1e-30)             # an empty memory: 0 / tiny = 0
-        c = np.einsum("tbs,sbh->tbh", alpha, h)
-        y = np.tanh(h @ self.W_x + c @ self.W_r + self.b)
-        return y, alpha, (h, x, alpha, c, y)
+        """h (T, B, H), mask (T, B) → y (T, B, K), α (T, B, T), cache."""
+        values = h.swapaxes(0, 1)                                   # (B, S, H)
+        k = values @ self.W_s                                       # (B, S, A)
+        q = h @ self.W_q                                            # (T, B, A)
+        x = np.tanh(k + q[:, :, None])                              # (T, B, S, A)
+        alpha = softmax(x @ self.v, self.visible(mask))             # (T, B, S)
+        c = (alpha[..., None] * values).sum(2)                      # (T, B, H)
+        y = np.tanh(h @ self.W_x + c @ self.W_r + self.b)           # (T, B, K)
+        return y, alpha, (h, values, x, alpha, c, y)
 
     def backward(self, dy, dalpha, cache, grad):
-        h, x, alpha, c, y = cache
-        # y = tanh(h W_x + c W_r + b)
+        """dy (T, B, K), dalpha (T, B, S) where a loss reads the weights → dh (T, B, H)."""
+        h, values, x, alpha, c, y = cache
         da = dy * (1 - y**2)
         grad.b += da.sum((0, 1))
         grad.W_x += np.einsum("tbh,tbk->hk", h, da)
         grad.W_r += np.einsum("tbh,tbk->hk", c, da)
-        dc = da @ self.W_r.T
-        dh = da @ self.W_x.T                                                                # (1) it predicts
-        # c_t = Σ_s α_ts h_s
-        dalpha = dalpha + np.einsum("tbh,sbh->tbs", dc, h)
-        dh += np.einsum("tbs,tbh->sbh", alpha, dc)                                          # (2) it is a value
-        # α = softmax(e),  e = v · x,  x = tanh(z)
+        dc = da @ self.W_r.T                                        # (T, B, H)
+        dvalues = (alpha[..., None] * dc[:, :, None]).sum(0)        # (B, S, H)
+        dalpha = (values * dc[:, :, None]).sum(3) + dalpha
         de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))
-        grad.v += np.einsum("tbs,tbsa->a", de, np.broadcast_to(x, de.shape + self.v.shape))
-        dz = de[..., None] * self.v * (1 - x**2)
-        # z_ts = h_s W_s + h_t W_q
-        dk, dq = dz.sum(0).transpose(1, 0, 2), dz.sum(2)
-        grad.W_s += np.einsum("sbh,sba->ha", h, dk)
-        dh += self.key_backward(dk)                                                         # (3) it is a key
-        if self.W_q is not None:
-            grad.W_q += np.einsum("tbh,tba->ha", h, dq)
-            dh += dq @ self.W_q.T                                                           # (4) it is a query
-        return dh
+        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        dz = de[..., None] * self.v * (1 - x**2)                    # (T, B, S, A)
+        dk = dz.sum(0)                                              # (B, S, A)
+        dq = dz.sum(2)                                              # (T, B, A)
+        grad.W_s += np.einsum("bsh,bsa->ha", values, dk)
+        grad.W_q += np.einsum("tbh,tba->ha", h, dq)
+        return self.four_roles(da, dq, dk.swapaxes(0, 1), dvalues.swapaxes(0, 1))
 
-    def key_backward(self, dk):
-        return dk @ self.W_s.T
+    def four_roles(self, da, dq, dk, dvalues):
+        """What comes back to each state from all that it was used for."""
+        dh = da @ self.W_x.T                    # it predicts
+        dh += dq @ self.W_q.T                   # it asks
+        dh += dk @ self.W_s.T                   # it is found
+        dh += dvalues                           # it is said
+        return dh
 
 
 # %% [markdown]
 # ## Check
 #
-# First against the equations taken literally: a loop that visits word after word and appends each state to a list. Then
-# `gradcheck`, then the library's reader, outputs and all gradients. That one never builds x (T, B, T, A): its kernel
-# computes the tanh row by row, and once more on the way back instead of keeping it.
+# First against the lines of one step, with a list to which each state is appended after it asked.
 
 # %%
-T, B, H, A, K = 6, 3, 4, 5, 7                       # all sizes differ, so that no transpose can hide
+T = 6
+B = 3
+H = 4                               # all sizes differ, so that a transpose cannot hide
+A = 5
+K = 7
 rng = np.random.default_rng(5)
-h, mask = rng.standard_normal((T, B, H)), np.arange(T)[:, None] < np.array([6, 3, 5])
-arrays = {name: rng.standard_normal(shape) for name, shape in
-          dict(W_s=(H, A), W_q=(H, A), v=(A,), W_x=(H, K), W_r=(H, K), b=(K,)).items()}
-plain = {"single": PlainReader(**arrays | {"W_q": None}), "combined": PlainReader(**arrays)}
-W_s, W_q, v, *rest = arrays.values()
-package = {"single": KeyValueReader(Single(W_s, v), *rest), "combined": KeyValueReader(Combined(W_s, W_q, v), *rest)}
+h = rng.standard_normal((T, B, H))
+mask = np.arange(T)[:, None] < np.array([6, 3, 5])      # three texts of different lengths
+shapes = [(H, A), (H, A), (A,), (H, K), (H, K), (K,)]
+arrays = [rng.standard_normal(shape) for shape in shapes]
+plain = PlainReader(*arrays)
 
 
+# %%
 def one_by_one(reader, states):
-    """y for the states of one text (T, H), one word at a time, with a memory that grows."""
-    memory, ys = [], []
+    """y for the states of one text (T, H), with a memory that grows."""
+    memory = []
+    ys = []
     for now in states:
-        c = np.zeros(H)
+        found = np.zeros_like(now)
         if memory:
-            question = 0 if reader.W_q is None else now @ reader.W_q
-            e = np.array([np.tanh(then @ reader.W_s + question) @ reader.v for then in memory])
-            c = np.exp(e) / np.exp(e).sum() @ np.array(memory)
-        ys.append(np.tanh(now @ reader.W_x + c @ reader.W_r + reader.b))
+            past = np.array(memory)
+            found = softmax(np.tanh(past @ reader.W_s + now @ reader.W_q) @ reader.v) @ past
+        ys.append(np.tanh(now @ reader.W_x + found @ reader.W_r + reader.b))
         memory.append(now)
     return np.array(ys)
 
 
-dy, dalpha = rng.standard_normal((T, B, K)), rng.standard_normal((T, B, T))
-print("\nlargest relative error of the plain form, and its largest difference from the library's:")
-for name, reader in plain.items():
-    y, alpha, cache = reader.forward(h, mask)
-    assert np.allclose(y[:, 0], one_by_one(reader, h[:, 0]), rtol=0, atol=1e-14)
-    assert (alpha[0] == 0).all() and np.allclose(alpha[1:].sum(2), 1)
-    report = gradcheck(reader, h, mask, rng=rng)
-    ours, theirs = reader.zeros_like(), package[name].zeros_like()
-    dh = reader.backward(dy, dalpha, cache, ours)
-    y_too, _, alpha_too, cache = package[name].forward(h, mask)
-    dh_too = package[name].backward(dy, dalpha, cache, theirs)
-    pairs = [(y, y_too), (alpha, alpha_too), (dh, dh_too)]
-    pairs += [(getattr(ours, n), getattr(theirs.attention if n in ("W_s", "W_q", "v") else theirs, n))
-              for n in arrays if getattr(reader, n) is not None]
-    assert all(np.allclose(mine, other, rtol=1e-10, atol=1e-12) for mine, other in pairs)
-    print(f"  {name:<8}  {report.worst:.1e}, {max(np.abs(mine - other).max() for mine, other in pairs):.1e}")
+# %%
+y, alpha, _ = plain.forward(h, mask)
+assert np.allclose(y[:, 0], one_by_one(plain, h[:, 0]), rtol=0, atol=1e-13)
+print("weights of the first text, a row a step:")
+print(alpha[:, 0])
+print("all at once gives what one by one gives")
+
 
 # %% [markdown]
-# `single` scores a state without knowing who asks. So its weights need no matrix: exp(e_s) is one number a state, and c_t =
-# Σ_{s<t} exp(e_s) h_s / Σ_{s<t} exp(e_s) is a running mean in which each word has chosen its importance once and for all.
+# Then the gradients, as always against central differences.
 
 # %%
-weight = np.exp(np.tanh(h @ arrays["W_s"]) @ arrays["v"])[:, 0, None]       # exp(e_s) of the first text, (T, 1)
-running = np.cumsum(weight * h[:, 0], 0)[:-1] / np.cumsum(weight, 0)[:-1]
-assert np.allclose(running, (plain["single"].forward(h, mask)[1] @ h.transpose(1, 0, 2)[None, 0])[1:, 0])
-print("single: the causal softmax is a ratio of two running sums")
+def check(reader):
+    return gradcheck(reader, h, mask, rng=np.random.default_rng(2))
+
+
+print(check(plain))
+
+# %% [markdown]
+# Last against the library's reader, `Combined` and `Single`. It shares no code with ours: it never
+# builds x (T, B, S, A), but computes it row by row in a kernel, and once more on the way back.
+
+# %%
+W_s, W_q, v, W_x, W_r, b = arrays
+combined = KeyValueReader(Combined(W_s, W_q, v), W_x, W_r, b)
+single = KeyValueReader(Single(W_s, v), W_x, W_r, b)
+expect_same(plain, combined, h, mask)
+expect_same(PlainReader(W_s, np.zeros_like(W_q), v, W_x, W_r, b), single, h, mask)
+print("combined and single: outputs, weights and all gradients are the library's")
 
 
 # %% [markdown]
-# ## Two bugs
+# ### How a bug looks
 #
-# The first forgets term (3), that a state is also a key. The gradient check says where to look.
+# Four roles, and somewhere a gradient is not added up. Read the report before you read the code.
+# Which roles survive?
+
 
 # %%
-class Forgetful(PlainReader):
-    def key_backward(self, dk):
-        return 0
+class LastRoles(PlainReader):
+    """A planted bug."""
+
+    def four_roles(self, da, dq, dk, dvalues):
+        dh = da @ self.W_x.T
+        dh += dq @ self.W_q.T
+        dh = dk @ self.W_s.T
+        dh += dvalues
+        return dh
 
 
-try:
-    gradcheck(Forgetful(**arrays), h, mask, rng=rng)
-except GradientError as error:
-    print("\n" + "\n".join(str(error).split("\n")[:4]))
-else:
-    raise AssertionError("the check should have failed")
-
+report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# The second forgets the triangle: every step sees the whole text, also the words that it is to predict. Its backward is
-# right for what its forward computes, so **the gradient check passes**; in training the loss would be wonderfully low.
-# What catches it is another test: change the state at s, and no output before s may move.
+# All six parameters are right, so whatever they need is right: da, dc, de, dk, dq. Only the input
+# is wrong, and what is left is how its terms meet. The report names the line and the mistake: it
+# *assigns where it is to be added*. What came before, "it predicts" and "it asks", is lost.
+#
+# Check the element it shows with your head. It is of the last step, [5, …], which nobody looks back
+# at: it is neither found nor said. So with this bug its gradient is exactly 0.
+
+# %% [markdown]
+# ## What no gradient check sees
+#
+# A gradient check proves that `backward` belongs to `forward`. It has no idea whether you wanted
+# *this* forward. Here are two ways to ruin it. The first forgets the triangle, so that each step
+# sees what it is to predict. Its loss would be wonderfully low.
+#
+# The second was published. The code that was released with the paper gives its cell to a framework
+# that *traces* it: runs it once, at the first word, and repeats for ever what it saw. At the first
+# word the past is empty.
+
 
 # %%
 class Clairvoyant(PlainReader):
+    """Forgets the triangle."""
+
     def visible(self, mask):
-        return np.broadcast_to(mask.T, (len(mask),) + mask.T.shape)
+        return np.broadcast_to(mask.T, (len(mask), *mask.T.shape))
 
 
-def earliest_change(reader, s):
-    """The first step whose output moves when the state of step s does."""
-    moved = h.copy()
-    moved[s] += 1
-    return int((reader.forward(moved, mask)[0] != reader.forward(h, mask)[0]).any((1, 2)).argmax())
+class Traced(PlainReader):
+    """Keeps for all steps what the first one may see."""
+
+    def visible(self, mask):
+        every = super().visible(mask)
+        return np.broadcast_to(every[:1], every.shape)
 
 
-gradcheck(Clairvoyant(**arrays), h, mask, rng=rng)
-print("without the triangle: the gradient check passes; the state at 2 changes the output from step "
-      f"{earliest_change(Clairvoyant(**arrays), 2)} on")
-assert earliest_change(Clairvoyant(**arrays), 2) == 0
-assert all(earliest_change(reader, s) == s for reader in plain.values() for s in range(3)), "with it: from step s on"
+READERS = {"as it should be": plain, "without the triangle": Clairvoyant(*arrays),
+           "traced at the first word": Traced(*arrays)}
+for name, reader in READERS.items():
+    print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
-# ## Three models of one size
-#
-# An LSTM with tied weights, and the same with either score. Attention brings weights of its own, so at equal hidden sizes
-# it would win or lose as the larger model. `within_budget` finds the sizes at which all three have as many parameters.
-# Each verse of `bible-en` is a text of its own: state and memory are empty at its start, </s> stands before its first
-# word, and every word is predicted, the first and the final </s> too. All read the same verses in the same order.
-#
-# **A start that lets them learn.** First of all a language model learns how frequent each word is. If b' begins at 0, it
-# is largely y that is bent to say so, into a vector which hardly depends on the text, with entries driven to where the
-# tanh is flat and 1 − y² ≈ 0: nothing below learns any more. So we give b' what it would have to learn, the logarithm of
-# the words' frequencies; to the LSTM too. The first lines below show 60 steps without it and with it.
+# All gradients of all three are right. So ask another question, one about the *forward* pass: who
+# depends on whom? Move the state of step s, and see which outputs move.
+
 
 # %%
-V, VERSES, BATCH, INIT, RATE = 2000, 12_800, 64, 0.1, 0.02
-train, valid = load("bible-en", "train"), load("bible-en", "valid")
-vocabulary = Vocabulary.build(train.sentences, V)
-verses, held_out = train.documents(vocabulary, "sentence"), valid.documents(vocabulary, "sentence")
-verses = [verses[n] for n in np.random.default_rng(6).permutation(len(verses))[:VERSES]]
-valid_batches = DocumentBatches(held_out, 100)
-counts = np.bincount(np.concatenate([verse[1:] for verse in verses]), minlength=V) + 0.5
-SHARED = dict(layers=1, tied=True, forget_bias=1.0, init=INIT)
+def influence(reader):
+    """(T, T): does y_t move when h_s does?"""
+    before, _, _ = reader.forward(h, mask)
+    columns = []
+    for s in range(T):
+        other = h.copy()
+        other[s] += 1
+        after, _, _ = reader.forward(other, mask)
+        columns.append((after != before).any((1, 2)))
+    return np.array(columns).T
 
 
-def create(attention, start=np.log(counts / counts.sum())):
-    """The largest model of at most 200,000 parameters; attention: None, "single" or "combined"."""
-    sizes, _ = within_budget(200_000, V, attention, **SHARED)
-    kind, name = (AttentiveLanguageModel, {"attention": attention}) if attention else (LanguageModel, {})
-    model = kind.create(np.random.default_rng(7), V, **name, **sizes, **SHARED)
-    model.output.b[...] = start
+assert (influence(plain) == np.tri(T)).all()
+assert influence(READERS["without the triangle"]).all()
+assert (influence(READERS["traced at the first word"]) == np.eye(T)).all()
+
+# %%
+figure, axes = plt.subplots(1, 3, figsize=(9.5, 3.6), layout="constrained")
+figure.suptitle("Who depends on whom: three readers that all pass their gradient check")
+for (name, reader), ax in zip(READERS.items(), axes):
+    ax.imshow(influence(reader), cmap="Blues", vmin=0, vmax=1.4)
+    ax.set(title=name, xlabel="state s is moved", ylabel="output t moves (blue)")
+    ax.set_xticks(range(T), range(1, T + 1))
+    ax.set_yticks(range(T), range(1, T + 1))
+show(figure, "11_influence")
+
+# %%
+traced = READERS["traced at the first word"]
+y, _, cache = traced.forward(h, mask)
+assert np.allclose(y, np.tanh(h @ W_x + b))
+grad = traced.zeros_like()
+traced.backward(np.ones_like(y), 0, cache, grad)
+unmoved = [name for name, array in grad.named_parameters() if (array == 0).all()]
+print("the traced reader is y = tanh(h W_x + b): one layer, and no past at all")
+print("its gradient is 0, and right, for", ", ".join(unmoved))
+assert unmoved == ["W_s", "W_q", "v", "W_r"]
+
+# %% [markdown]
+# The right one has a triangle: no output moves before its time, and each state reaches all later
+# ones. The second sees the future. The third has only its diagonal, so it *trains*, and well: it is
+# an LSTM with one tanh layer on top. Code that runs is no proof that its equations do. (A sign to
+# look for in a run of your own: a parameter whose gradient is exactly 0.) We keep the third one: it
+# will be the **control**, the model to compare with.
+#
+# ## Ten letters, twenty dots
+#
+# Now the task of the beginning. Eight letters, a to h; only the copy is predicted, so chance is one
+# in eight. All models get 20,000 parameters, so whoever has attention has a smaller state. They see
+# the same 400 batches of 32 sequences.
+#
+# Write down four guesses: the LSTM, the LSTM with a tanh layer (the control), single, combined.
+
+# %% tags=["training"]
+COPY_STEPS = 400
+TASK = Copying(COPY_STEPS, np.random.default_rng(1))
+COPY_TEST = Copying(1, np.random.default_rng(2), size=500)
+
+
+def create(attention, seed, vocabulary, budget, init):
+    """The largest model of so many parameters; attention: None, or a reader's name."""
+    shared = dict(layers=1, tied=True, forget_bias=1.0, init=init)
+    sizes, _ = within_budget(budget, vocabulary, attention, **shared)
+    rng = np.random.default_rng(seed)
+    if attention is None:
+        return LanguageModel.create(rng, vocabulary, **sizes, **shared)
+    return AttentiveLanguageModel.create(rng, vocabulary, attention, **sizes, **shared)
+
+
+# %% tags=["training"]
+def train(model, batches, rate, seed):
+    trainer = Trainer(model, Adam(rate), batches, rng=np.random.default_rng(seed), clip=1.0,
+                      average="token", threads=1, progress=False,
+                      schedule=LinearDecay(len(batches), 0.05))
+    trainer.fit(1)
+
+
+NAMES = {"LSTM": None, "tanh layer": "projection", "single": "single", "combined": "combined"}
+
+
+def copier(name, seed=1):
+    """Train one on the task and print; → model, share of letters right by place (n,)."""
+    model = create(NAMES[name], seed, COPY_VOCABULARY, budget=20_000, init=0.3)
+    train(model, TASK, rate=0.01, seed=seed)
+    right = letters_right(model, COPY_TEST.batch(0))
+    units = model.cells.cells[0].hidden_size
+    print(f"  {name:<10}  {units} units, {model.size:,} parameters: {right.mean():6.1%} of the "
+          "letters right", flush=True)
+    return model, right
+
+
+# %% tags=["training"]
+print(f"\nten letters over twenty dots, {COPY_STEPS} steps:")
+copiers = {}
+by_place = {}
+for name in NAMES:
+    copiers[name], by_place[name] = copier(name)
+assert by_place["combined"].mean() > 0.98
+assert 0.9 > by_place["single"].mean() > by_place["LSTM"].mean() + 0.2
+assert by_place["tanh layer"].mean() < 0.5
+
+# %% [markdown]
+# Neither model without a look back gets half of the letters. *combined* gets them all. Five seeds
+# agree (question 3). Where do the two attentive models look? One sequence, a row for each letter
+# that is to be said.
+
+
+# %% tags=["training"]
+def draw_copy(name, ax, vmax, note=""):
+    """The heatmap of the first test sequence."""
+    batch = COPY_TEST.batch(0)
+    weights, _ = copiers[name].weights(batch)           # (T, B, S)
+    title = f"{name}: {by_place[name].mean():.0%} of the letters right{note}"
+    plotting.history_heatmap(weights[-10:, 0], signs(batch.inputs[:, 0]),
+                             signs(batch.targets[-10:, 0]), ax=ax, title=title, vmax=vmax)
+
+
+figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
+figure.suptitle("combined asks for one place after the other, single has the same for everybody")
+draw_copy("combined", axes[0], vmax=1)
+draw_copy("single", axes[1], vmax=0.2, note=" (colours end at 0.2)")
+show(figure, "11_copying")
+
+# %% tags=["training"]
+weights, _ = copiers["combined"].weights(COPY_TEST.batch(0))
+places = np.arange(10)[:, None]                         # letter n was read at step n
+on_it = (weights[-10:].argmax(2) == places).mean()
+print(f"combined: the largest weight is on the letter to be said for {on_it:.1%} of the letters")
+print("right by place, first letter to last:")
+for name in NAMES:
+    print(f"  {name:<10} {by_place[name]}")
+assert on_it > 0.95
+
+# %% [markdown]
+# *combined* draws a diagonal: at each step it asks for another place. *single* has stripes: α_ts is
+# exp(e_s) over a sum, and each state has chosen its e_s once and for all. So everybody gets the
+# same context, a mixture of all the letters in one vector, which h_t must take apart. That goes
+# well for three letters of four.
+#
+# ## Is it alive?
+#
+# A diagonal is a picture. A measurement is this: take the trained model, change nothing but its
+# weights, and see what the change costs. Five changes (`analysis.CHANGES`); the two that matter
+# most are "no context", c = 0, and "equal weights". If equal weights cost nothing, then the softmax
+# chooses nothing. The package asks for 0.01 nats a word at least before it says *alive*.
+
+
+# %% tags=["training"]
+def told(more):
+    """An Interval, with signs."""
+    return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
+
+
+def ablated(name, model, batches):
+    """Print what each change of the weights costs; → the Ablation."""
+    found = analysis.ablate(model, batches, np.random.default_rng(3))
+    print(f"  {name}: {found.loss:.3f} nats; {found.verdict()}")
+    for change in analysis.CHANGES:
+        print(f"    {change:<17} {told(found.cost(change).more)}")
+    return found
+
+
+print("\nwhat it costs to change the weights, nats a letter (95 % interval):")
+copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
+assert copy_ablation.alive and copy_ablation.cost("equal weights").more.low > 2
+
+# %% [markdown]
+# Very much alive. To put all weight on the largest costs almost nothing: this model points. (For
+# a run that you have trained, `numpy-attention ablate RUN` prints the same.)
+#
+# ## The Bible, soberly
+#
+# Real text. Each verse of `bible-en` is a text of its own: state and memory are empty at its start,
+# and every word is predicted, the first one and </s> too. 2,000 words, 200,000 parameters, one pass
+# over some of the verses. Three models: the LSTM, the control, combined. The output's bias starts
+# at the logarithm of the words' frequencies, which all would have to learn first.
+#
+# Who wins? And is the attention alive?
+
+# %% tags=["training"]
+WORDS = 2000
+verses = Verses(WORDS, number=9_600, batch_size=64, rng=np.random.default_rng(6))
+
+
+def bible_model(name, seed=7):
+    model = create(NAMES[name], seed, WORDS, budget=200_000, init=0.1)
+    model.output.b[...] = verses.log_frequencies
+    train(model, verses.batches, rate=0.02, seed=seed)
     return model
 
 
-def fit(model, verses):
-    batches = DocumentBatches(verses, BATCH)
-    Trainer(model, Adam(RATE), batches, rng=np.random.default_rng(8), average="token", clip=1.0, progress=False,
-            schedule=LinearDecay(len(batches), 0.05)).fit(1)
+def perplexity(nats, words):
+    return np.exp(nats.sum() / words.sum())
 
 
-def read(model, batch):
-    """What the output layer reads (T, B, K), and −log p of each target (T, B), 0 for padding."""
-    y = model.forward(batch)[0]
-    log_p = np.concatenate([model.output.log_probabilities(row)[None] for row in y])
-    losses = -np.take_along_axis(log_p, batch.targets[..., None], 2)[..., 0].astype(np.float64)
-    return y, np.where(batch.targets == PAD, 0, losses)
+# %% tags=["training"]
+print(f"\n{len(verses.batches)} batches of verses; {len(verses.held_out.documents):,} held out:")
+models = {}
+measured = {}
+for name in ("LSTM", "tanh layer", "combined"):
+    models[name] = bible_model(name)
+    measured[name] = losses(models[name], verses.held_out)
+    total, _, words = measured[name]
+    print(f"  {name:<10}  {models[name].cells.cells[0].hidden_size} units, "
+          f"{models[name].size:,} parameters, perplexity {perplexity(total, words):.2f}",
+          flush=True)
 
 
-some = valid_batches.batch(valid_batches.order()[5])
-print(f"\n{len(train.sentences):,} verses, of which we take {VERSES:,}; vocabulary {V:,}; held out {len(held_out):,} verses, "
-      f"{vocabulary.unknown_share(valid.sentences):.1%} of whose words are <unk>")
-for start, name in ((0.0, "b' = 0"), (np.log(counts / counts.sum()), "b' = log frequency")):
-    model = create("combined", start)
-    fit(model, verses[:60 * BATCH])
-    y, losses = read(model, some)
-    print(f"  combined, 60 steps, {name:<18}: {(abs(y) > 0.99).mean():4.0%} of y beyond ±0.99, held-out perplexity "
-          f"{np.exp(losses.sum() / some.tokens):.0f}", flush=True)
+# %% tags=["training"]
+def beside(name, other):
+    """Nats a word more than the other's, paired by verse."""
+    more = measured[name].total - measured[other].total
+    return analysis.mean_interval(more, measured[name].words, np.random.default_rng(4))
+
+
+against_lstm = beside("combined", "LSTM")
+against_control = beside("combined", "tanh layer")
+print(f"combined beside the LSTM:    {told(against_lstm)} nats a word")
+print(f"combined beside the control: {told(against_control)} nats a word")
+bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
+
+# %% tags=["training"]
+assert bible_ablation.cost("no context").more.low > 0.04
+assert abs(against_control.mean) < 0.04
+assert bible_ablation.cost("equal weights").more.mean < 0.03
+
+
+def bars(found):
+    """{change: its interval} for `plotting.costs`."""
+    return {change: found.cost(change).more for change in analysis.CHANGES}
+
+
+figure, axes = plt.subplots(1, 2, figsize=(12, 3.9), layout="constrained")
+figure.suptitle("What the attention is to the model: equal weights cost "
+                f"{copy_ablation.cost('equal weights').more.mean:.2f} nats in copying, "
+                f"{bible_ablation.cost('equal weights').more.mean:.3f} in the Bible")
+plotting.costs({"combined": bars(copy_ablation)}, axes[0], "copying letters: it chooses")
+plotting.costs({"combined": bars(bible_ablation)}, axes[1], "the Bible: it adds up")
+show(figure, "11_ablation")
 
 # %% [markdown]
-# **Every word counts.** Code that was released with the paper counts the first word of each sentence but never predicts it:
-# a flattering figure, and we compute how flattering. It has no tanh around W_c. And its cell is traced once, by a framework's
-# loop, when the list of earlier states is one vector of zeros: in training c_t = 0 at every step, and what learns is a tied
-# LSTM with one linear layer. Code that runs is no proof that its equations do.
-
-# %%
-models, tokens, beside = {}, sum(len(verse) - 1 for verse in held_out), {}
-for name in ("LSTM", "single", "combined"):
-    models[name] = model = create(None if name == "LSTM" else name)
-    fit(model, verses)
-    losses = [read(model, valid_batches.batch(place))[1] for place in valid_batches.order()]
-    beside[name] = np.concatenate([loss.sum(0) for loss in losses]) - beside.get("LSTM", 0)     # of each verse, in nats
-    total, first = sum(loss.sum() for loss in losses), sum(loss[0].sum() for loss in losses)
-    honest, without, trap = np.exp([total / tokens, (total - first) / (tokens - len(held_out)), (total - first) / tokens])
-    gain, error = beside[name].sum() / tokens, beside[name].std() * len(held_out)**0.5 / tokens
-    note = f"; {gain:+.3f} ± {error:.3f} nats a word beside the LSTM" if name != "LSTM" else ""
-    print(f"  {name:<8}  {model.size:,} parameters, perplexity {honest:.2f}; first words left out {without:.2f}, counted but "
-          f"not predicted {trap:.2f}{note}", flush=True)
-    assert trap < honest and 195_000 < model.size <= 200_000
-
-# %% [markdown]
-# ± is the standard error over held-out verses. How another seed would come out is not in it, nor what more than one short
-# pass over the text would do: so much, and no more, can be said of who is ahead.
+# Read the Bible's panel slowly. **Equal weights** cost next to nothing: the softmax hardly chooses.
+# **Another's memory** costs nearly as much as **no context**, so it is this verse's own past that
+# is used. **Largest alone** costs even more: one state stands badly for all of them. What this
+# model reads is the mean of a verse so far, something like its subject. It does not point.
 #
-# And of why. Both attentive models have a layer more than the LSTM, y_t = tanh(…), which parts the state from the tied word
-# vectors. On the Penn Treebank, tied, with 165 units and four epochs, that layer alone, reading h_t and no past, gains nearly
-# all that attention gains (`results/README.md`, the recipes `layer-*`). The control of a mechanism is the same model without
-# the mechanism, not the model before it. Now where they look.
+# And "no context" costs several times as much as equal weights. Is that what attention is worth
+# here? No! The control never had a context, and predicts no worse. A model leans on what it grew up
+# with; take it away, and it stumbles. **The ablation says what this model uses. The control says
+# what the mechanism is worth.** You need both. After this minute, on this text, it is worth
+# nothing.
+#
+# And with more training? The package has recorded runs of ten times the size (`results/README.md`,
+# the recipes `bible-lstm`, `bible-readout` and `bible-combined`: 4 epochs, one seed).
 
-# %%
-verse = next(verse for verse in held_out if 14 <= len(verse) <= 16 and UNK not in verse)
-words, ids = [vocabulary.token(id) for id in verse], np.array(verse)[:, None]
-figure, axes = plt.subplots(1, 2, figsize=(14, 7), layout="constrained")
-for name, ax in zip(("single", "combined"), axes):
-    weights = models[name].weights(TextBatch(ids[:-1], ids[1:], np.arange(1)))[0][:, 0]
-    plotting.history_heatmap(weights, words[:-1], words[1:], ax=ax, title=name, vmax=0.5)
-print("\nsaved", plotting.save(figure, OUTPUTS / "11_history.png").name)
-
-even, far = create("single"), 20
-even.reader.attention.v[...] = 0                                            # every score 0: equal weights
-spans = {name: analysis.attention_span(model, valid_batches, far) for name, model in
-         {**models, "equal weights": even}.items() if name != "LSTM"}
-long = np.array([verse[:32] for verse in held_out if len(verse) >= 32][:100]).T
-flows = {name: analysis.gradient_flow(model, TextBatch(long[:-1], long[1:], np.arange(long.shape[1])))
-         for name, model in models.items()}
-print("of the last twenty's attention on the last five:", {name: f"{s[:5].sum() / s.sum():.3f}" for name, s in spans.items()})
-print("‖∂L_T/∂h_T−d‖ for d = 0, 10, 30:", {name: [f"{flow[d]:.3f}" for d in (0, 10, 30)] for name, flow in flows.items()})
-assert min(flows["single"][30], flows["combined"][30]) > 2 * flows["LSTM"][30]
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
-plotting.attention_span(spans, ax=left, title="where attention lies")
-plotting.gradient_flow(flows, ax=right, title="what arrives of the last word's loss")
-print("saved", plotting.save(figure, OUTPUTS / "11_span_and_flow.png").name)
+# %% tags=["training"]
+LONGER = {"LSTM": 46.74, "tanh layer": 43.78, "combined": 43.25}
+by_layer = LONGER["LSTM"] - LONGER["tanh layer"]
+by_looking = LONGER["tanh layer"] - LONGER["combined"]
+print(f"\nrecorded, 2 million parameters, perplexity: {LONGER}")
+print(f"the layer gains {by_layer:.2f}, the look into the past {by_looking:.2f} more")
 
 # %% [markdown]
-# By distance, attention lies almost as equal weights would: it picks words, not places. So early it is worth little, but the
-# way is open: where the LSTM's gradient goes on fading, the others bend into a shelf. That is (2), one step at any distance.
+# Then combined does win, and most of its gain is the layer's. Without the control, attention would
+# have got all the credit.
 #
+# ## Two more silent deaths
+#
+# The traced reader was the first. The second: a **first word that is counted and not predicted**.
+# The paper's released code does that too, so each sentence has one word for free. Here is a law
+# that catches it: a model that knows nothing, p = 1/V for every word, has a perplexity of V.
+
+# %% tags=["training"]
+total, first, words = measured["LSTM"]
+unknowing = words * np.log(WORDS)               # nats of each verse at p = 1/V
+honest = perplexity(total, words)
+flattered = perplexity(total - first, words)
+print(f"\na verse has {words.mean():.1f} words; perplexity,")
+print(f"  first word predicted:               LSTM {honest:.2f}, a model that knows nothing "
+      f"{perplexity(unknowing, words):.0f}")
+print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that knows nothing "
+      f"{perplexity(unknowing - np.log(WORDS), words):.0f}")
+assert flattered < 0.95 * honest
+
+# %% [markdown]
+# For the LSTM alone that looks like progress, larger than any between our three models.
+#
+# The third needs no bug at all. **A table that ranks n.** Equal parameters sound fair. But word
+# vectors of n numbers cost V n, the most of all there is, and each role that a mechanism adds must
+# be paid out of n. Lesson 12 gives a state one, two or three roles. These are its models as
+# recorded on the Penn Treebank (`results/README.md`, the recipes `daniluk-*`: 2 million parameters,
+# tied, V = 10,000, three seeds). The 4-gram has three roles, too, and no attention at all. Where
+# will it stand?
+
+# %% tags=["training"]
+RECORDED = {                        # test perplexity
+    "attention": 117.30,            # one role
+    "key-value": 120.25,            # two
+    "ngram": 126.00,                # three, no attention
+    "key-value-predict": 126.58,    # three
+}
+print("\n                     n, tied   n, untied   perplexity, tied")
+for name, recorded in RECORDED.items():
+    tied, _ = within_budget(2_000_000, 10_000, name, layers=1)
+    untied, _ = within_budget(2_000_000, 10_000, name, tied=False, layers=1)
+    print(f"  {name:<17} {tied['embedding']:>8} {untied['embedding']:>11} {recorded:>13.2f}")
+
+# %% [markdown]
+# The order of the perplexities is the order of n, and the 4-gram stands where its n puts it. The
+# table may rank mechanisms; it may as well rank the size of word vectors, and it cannot tell which.
+# A fair one would also hold n equal, and say what that costs. (Untied, a role takes less of n:
+# Daniluk et al. have it so, with a large vocabulary.)
+#
+# So, before you believe a figure: **influence**, does each output depend on what it should, and on
+# nothing else? **Ignorance**, does a model that knows nothing get what it must? **Ablation**, what
+# does the model use? **Control**, is it better than the same without?
+
+# %% [markdown]
 # ## Questions
 #
-# 1. Put h_t into its own memory (s ≤ t; for training: `causal` in attention/history.py). Which test changes? Does perplexity?
-# 2. Why can `single` not point at the word that agrees with *this* one? Why can no column of its heatmap brighten downwards?
-# 3. Train "projection", the layer y = tanh(h W_x + b) and no past at all: how much of the gain here was the layer's? And
-#    without its tanh, activation="linear"? (`numpy-attention reproduce layer-linear` asks on the Penn Treebank.)
-# 4. Train with seeds 9 and 10. Is the difference between two seeds smaller than that between two models?
+# 1. Put h_t into its own memory (s ≤ t). Does the gradient check pass? What does `influence` show?
+#    Which test of this lesson sees it?
+# 2. Show that for *single* the causal softmax is a ratio of two running sums. What does c_t cost
+#    then, in time and memory?
+# 3. Copy with the seeds 1 to 5. Which of the four guesses depend on the seed?
+# 4. Someone writes `de = alpha * dalpha` in `backward`. The report shows element [1, 0, 0] of de,
+#    and that 0 would be right. Why 0? What do W_s, W_q and v learn from a text of two words?
+# 5. Is it the *gradient* that does not reach back in the LSTM? Measure what arrives of the last
+#    letter's loss with `analysis.gradient_flow`, before training. Guess first.
+# 6. Train *combined* over twenty dots and test it over ten, nineteen and forty. Will it point?
+# 7. Train the control on the Bible with the n that three roles would leave. What do you learn about
+#    the last table?
+# 8. Repeat the Bible's three models with the seeds 8 and 9. Which sentences of the text hold?

@@ -74,14 +74,12 @@ def cases(rng):
             cell = PlainGRU(np.empty((2, 15)), np.empty((5, 15)), np.empty(15), b_n, reset, update)
             yield randomize(cell, rng), (xs, first, mask), cell.forward, cell.backward
 '''),
-    Lesson("11_attentive_language_model", ("PlainReader",), '''
+    Lesson("11_attentive_language_model", ("PlainReader", "softmax"), '''
 def cases(rng):
     h, mask = rng.standard_normal((6, 3, 4)), np.arange(6)[:, None] < np.array([6, 3, 5])
     shapes = (4, 5), (4, 5), (5,), (4, 7), (4, 7), (7,)
-    W_s, W_q, *rest = (rng.standard_normal(shape) for shape in shapes)
-    for query in (W_q, None):
-        reader = PlainReader(W_s, query, *rest)
-        yield reader, (h, mask), reader.forward, reader.backward
+    reader = PlainReader(*(rng.standard_normal(shape) for shape in shapes))
+    yield reader, (h, mask), reader.forward, reader.backward
 '''),
     Lesson("12_key_value_predict", ("PlainReader", "PlainNGram"), '''
 def cases(rng):

@@ -1,0 +1,127 @@
+"""Lesson 11: its reader against the library with other numbers, and what tells the bugs apart."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation, pictures_in
+
+from numpy_attention.attention.combined import Combined
+from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.single import Single
+from numpy_attention.data.vocabulary import PAD
+from numpy_attention.gradcheck import GradientError
+
+SHAPES = [(5, 3), (5, 3), (3,), (5, 2), (5, 2), (2,)]
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("11_attentive_language_model.py", tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture
+def arrays():
+    rng = np.random.default_rng(8)
+    return [rng.standard_normal(shape) for shape in SHAPES]
+
+
+@pytest.fixture
+def texts():
+    """h (T, B, H), mask (T, B)"""
+    mask = np.arange(7)[:, None] < np.array([4, 7])
+    return np.random.default_rng(9).standard_normal((7, 2, 5)), mask
+
+
+def test_its_combined_reader_is_the_librarys(lesson, arrays, texts):
+    W_s, W_q, v, *above = arrays
+    library = KeyValueReader(Combined(W_s, W_q, v), *above)
+    lesson["expect_same"](lesson["PlainReader"](*arrays), library, *texts)
+
+
+def test_single_is_combined_without_a_query(lesson, arrays, texts):
+    W_s, W_q, v, *above = arrays
+    library = KeyValueReader(Single(W_s, v), *above)
+    without = lesson["PlainReader"](W_s, 0 * W_q, v, *above)
+    lesson["expect_same"](without, library, *texts)
+    with pytest.raises(AssertionError, match="y differs"):
+        lesson["expect_same"](lesson["PlainReader"](*arrays), library, *texts)
+
+
+def test_a_gradient_that_differs_is_told(lesson, arrays, texts):
+    class Deaf(lesson["PlainReader"]):
+        def backward(self, dy, dalpha, cache, grad):
+            dh = super().backward(dy, dalpha, cache, grad)
+            grad.v[...] = 0
+            return dh
+
+    W_s, W_q, v, *above = arrays
+    library = KeyValueReader(Combined(W_s, W_q, v), *above)
+    with pytest.raises(AssertionError, match="attention.v differs"):
+        lesson["expect_same"](Deaf(*arrays), library, *texts)
+
+
+def test_all_at_once_is_one_by_one_in_texts_of_any_length(lesson, arrays, texts):
+    h, mask = texts
+    y, alpha, _ = lesson["PlainReader"](*arrays).forward(h, mask)
+    for row, length in enumerate(mask.sum(0)):
+        wanted = lesson["one_by_one"](lesson["PlainReader"](*arrays), h[:length, row])
+        np.testing.assert_allclose(y[:length, row], wanted, rtol=0, atol=1e-13)
+        assert (alpha[:, row, length:] == 0).all()
+
+
+def test_what_is_not_visible_has_no_weight_whatever_its_score(lesson):
+    e = np.array([[3.0, 9e4, -1.0], [1.0, 2.0, 3.0]])
+    visible = np.array([[True, False, True], [False, False, False]])
+    weights = lesson["softmax"](e, visible)
+    np.testing.assert_allclose(weights[0], [1 / (1 + np.exp(-4)), 0, 1 / (1 + np.exp(4))])
+    assert (weights[1] == 0).all()
+
+
+def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
+    with pytest.raises(GradientError) as told:
+        lesson["check"](lesson["LastRoles"](*lesson["arrays"]))
+    report = str(told.value)
+    assert report.startswith("LastRoles: wrong gradient for input[0]; right: W_s, W_q, v, W_x")
+    assert "LastRoles.four_roles\n    dh = dk @ self.W_s.T\n  assigned where it is" in report
+    assert "element [5, 0, 3] of (6, 3, 4): found 0, right" in report
+
+
+def test_influence_tells_what_the_gradient_check_does_not(lesson):
+    found = {name: lesson["influence"](reader) for name, reader in lesson["READERS"].items()}
+    assert all(lesson["check"](reader).right for reader in lesson["READERS"].values())
+    by_kind = [found["as it should be"], found["without the triangle"],
+               found["traced at the first word"]]
+    assert [moved.sum() for moved in by_kind] == [21, 36, 6]
+
+
+def test_its_copying_task(tmp_path):
+    with pictures_in(tmp_path):
+        from attentive_parts import Copying, signs
+    batch = Copying(2, np.random.default_rng(0), size=3, n=4, gap=2).batch(1)
+    read = signs(batch.inputs[:, 0])
+    asked = batch.targets[:, 0]
+    assert read[4:7] == ["·", "·", "→"]
+    assert signs(asked[6:]) == read[:4] and read[7:] == read[:3]
+    assert (asked[:6] == PAD).all() and batch.tokens == 12
+
+
+def test_what_counts_as_a_letter_right(tmp_path):
+    with pictures_in(tmp_path):
+        from attentive_parts import COPY_VOCABULARY, Copying, letters_right
+    batch = Copying(1, np.random.default_rng(0), size=5, n=3, gap=2).batch(0)
+
+    class Knowing:
+        """Says the right letter at the first two places of the copy, and id 0 at the third."""
+
+        output = None
+
+        def forward(self, batch):
+            y = np.eye(COPY_VOCABULARY)[batch.targets]
+            y[-1] = np.eye(COPY_VOCABULARY)[0]
+            return y, None, None
+
+        def logits(self, row):
+            return row
+
+    model = Knowing()
+    model.output = model
+    assert letters_right(model, batch).tolist() == [1, 1, 0]
