@@ -64,7 +64,7 @@ Given ∂L/∂e (S,), return dh (H,), dM (S, N) and dW_a (H, N).
         "The chain is walked up link by link; nothing has to be derived anew.",
         "With W_a the identity, h and q are the same and so are many wrong gradients.", ("dot",)),
     Exercise(
-        "additive", "a hidden layer for each word", LESSON,
+        "concat", "a hidden layer for each word", LESSON,
         Source(LESSON, ("concat", "concat_backward")), ("concat_backward",), """
     x_s = tanh(h W_a + m_s U_a)          (S, A)
     e_s = v_a · x_s                      (S,)

@@ -4,10 +4,13 @@ right is what the solution has, wrong what stands there instead, and the sentenc
 the derivation that it breaks.
 """
 
+from numpy_attention.exercises.mistakes.attention import ATTENTION
 from numpy_attention.exercises.mistakes.basics import BASICS
+from numpy_attention.exercises.mistakes.cells import CELLS
 from numpy_attention.exercises.mistakes.heads import HEADS
 from numpy_attention.exercises.mistakes.luong import LUONG
 from numpy_attention.exercises.mistakes.sequences import SEQUENCES
 
 Slips = tuple[tuple[str, str, str], ...]
-MISTAKES: dict[str, Slips] = {**BASICS, **SEQUENCES, **LUONG, **HEADS}
+MISTAKES: dict[str, Slips] = {
+    **BASICS, **SEQUENCES, **CELLS, **LUONG, **HEADS, **ATTENTION}

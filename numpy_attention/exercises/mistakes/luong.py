@@ -21,7 +21,7 @@ LUONG = {
         ("return dq @ W_a.T", "return h * 0 + dq[:1] * W_a[:, 0]",
          "all numbers of q depend on h: dh = dq W_aᵀ has them all"),
     ),
-    "additive": (
+    "concat": (
         ("total = da.sum(0)", "total = da.mean(0)",
          "h met every word, so its gradients add up: sum, not mean"),
         ("total = da.sum(0)", "total = da[-1]",
