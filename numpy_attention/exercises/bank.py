@@ -6,7 +6,9 @@ what the solution gives, or that stop, are none.
 """
 
 import json
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +24,7 @@ from numpy_attention.exercises.source import run
 FILE = Path(__file__).with_name("bank.json")
 DIGITS = 9
 MOST = 3            # mistakes that are told
+SECONDS = 1.0       # of processor time, for a mistake: an endless loop is none that could be told
 
 
 class Known(NamedTuple):
@@ -82,10 +85,25 @@ def made(exercise: Exercise) -> list[Known]:
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
     """The signature of a text; None: it stops, or gives what is not finite."""
     try:
-        numbers = signature(exercise, run(text, exercise.name))
+        with at_most(SECONDS):
+            numbers = signature(exercise, run(text, exercise.name))
     except Exception:                               # whatever a mistake may come to
         return None
     return numbers if np.isfinite(list(numbers.values())).all() else None
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """TimeoutError within it after so many seconds of processor time: an endless loop."""
+    def over(*_: object) -> None:
+        raise TimeoutError(f"it takes longer than {seconds:g} seconds")
+    before = signal.signal(signal.SIGVTALRM, over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def as_text(banks: dict[str, list[Known]]) -> str:
