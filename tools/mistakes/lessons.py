@@ -81,7 +81,7 @@ def cases(rng):
     reader = PlainReader(*(rng.standard_normal(shape) for shape in shapes))
     yield reader, (h, mask), reader.forward, reader.backward
 '''),
-    Lesson("12_key_value_predict", ("PlainReader", "PlainNGram"), '''
+    Lesson("12_key_value_predict", ("softmax", "PlainReader", "PlainNGram"), '''
 def cases(rng):
     shapes = (4, 4), (4, 4), (4,), (4, 5), (4, 5)
     readers = [PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
@@ -143,13 +143,21 @@ def cases(rng):
     yield (layer, (rng.standard_normal((2, 4, 3)), v), lambda X, M: layer.forward(X, M, visible),
            layer.backward)
 '''),
-    Lesson("09_transformer", ("PlainNorm", "PlainBlock"), '''
+    Lesson("09_transformer", (
+        "PlainNorm", "PlainHead", "softmax", "look", "look_backward", "PlainHeads", "matrix",
+        "new_heads", "PlainFeedForward", "PlainEncoderLayer", "PreNormLayer", "new_layer",
+        "PlainDecoderLayer", "decode", "decode_backward"), '''
 def cases(rng):
-    x = rng.standard_normal((2, 5, 4))
-    for pre_norm in (False, True):
-        norm = PlainNorm(*rng.standard_normal((2, 4)))
-        f = randomize(FeedForward.create(rng, 4, 6, dtype=np.float64), rng)
-        block = PlainBlock(norm, f, pre_norm)
-        yield block, (x,), block.forward, block.backward
+    x, m = rng.standard_normal((5, 6)), rng.standard_normal((3, 6))
+    heads = randomize(new_heads(rng, 6, 2), rng)
+    visible = rng.random((5, 3)) < [1, 0.5, 0.5]
+    yield heads, (x, m, visible), heads.forward, heads.backward
+    for kind in (PlainEncoderLayer, PreNormLayer):
+        layer = randomize(new_layer(kind, rng, 6, 8, 2), rng)
+        yield layer, (x,), layer.forward, layer.backward
+    more = new_heads(rng, 6, 3), PlainNorm(np.ones(6), np.zeros(6))
+    layer = randomize(new_layer(PlainDecoderLayer, rng, 6, 8, 2, *more), rng)
+    yield (layer, (x, m), lambda x, m: decode(layer, x, m),
+           lambda dout, cache, grad: decode_backward(dout, layer, cache, grad))
 '''),
 ]

@@ -1,0 +1,90 @@
+"""What lesson 03 needs beside what it derives: networks for recall, a table, a text in words."""
+
+from itertools import chain
+
+import numpy as np
+from matplotlib import pyplot as plt
+from recurrent_parts import QUESTION, recall_model
+
+from numpy_attention.data.batching import TextBatches
+from numpy_attention.data.corpora import load_text
+from numpy_attention.data.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from numpy_attention.models.language_model import LanguageModel
+
+
+def recall_network(n, forget_bias, seed=8):
+    """A network of 32 units for lesson 02's task, and the Generator that it was drawn with.
+
+    forget_bias: an LSTM's; None: lesson 02's Elman network from its better start, U orthogonal,
+    which has one seed only.
+    """
+    if forget_bias is None:
+        return recall_model(n, is_orthogonal=True)
+    rng = np.random.default_rng([seed, n])
+    model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="lstm", embedding=16,
+                                 forget_bias=forget_bias)
+    model.embedding.E *= 10             # as in lesson 02: symbols that can be heard
+    return model, rng
+
+
+def table_picture(shares, below, rows, columns, xlabel, title):
+    """Numbers from 0 to 1 as a coloured table (rows, columns), a text below each; → Axes."""
+    _, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    for (row, column), share in np.ndenumerate(shares):
+        ax.text(column, row, f"{share:.2f}\n{below[row][column]}", ha="center", va="center",
+                color="black" if share > 0.5 else "white")
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.tick_params(length=0)
+    ax.set(xlabel=xlabel, title=title)
+    return ax
+
+
+def bible_words(read, held_out):
+    """So many words of the Bible to learn from, so many that are held out.
+
+    → the vocabulary of those words of the first text that occur twice, both texts as ids.
+    """
+    texts = [list(_words(split))[:size] for split, size in (("train", read), ("valid", held_out))]
+    vocabulary = Vocabulary.build([texts[0]], min_count=2)
+    ids = [[EOS if word == "</s>" else vocabulary.encode([word])[0] for word in text]
+           for text in texts]
+    return vocabulary, *map(np.array, ids)
+
+
+def _words(split):
+    return chain.from_iterable(verse + ["</s>"] for verse in load_text("bible-en", split))
+
+
+def known_words(ids):
+    """Batches of a text, 20 streams in windows of 20, in which `<unk>` is read, not predicted."""
+    batches = TextBatches(ids, batch_size=20, steps=20)
+    batches.targets[batches.targets == UNK] = PAD
+    return batches
+
+
+def count_perplexity(ids, counted):
+    """Perplexity of a text's known words by how often each occurs in the counted text."""
+    counts = np.bincount(counted[counted != UNK])
+    known = ids[ids != UNK]
+    return np.exp(-np.log(counts[known] / counts.sum()).mean())
+
+
+def share_right(model, batches):
+    """The share of next words that get the largest probability."""
+    state = None
+    hits = []
+    for place in batches.order():
+        batch = batches.batch(place)
+        h, state, _ = model.forward(batch, state)
+        said = model.output.logits(h.reshape(-1, h.shape[-1])).argmax(1)
+        wanted = batch.targets.ravel()
+        hits.append((said == wanted)[wanted != PAD])
+    return np.concatenate(hits).mean()
+
+
+def in_words(vocabulary, ids):
+    """Ids as one line of text, `/` for the end of a verse."""
+    names = [*SPECIAL_TOKENS, *vocabulary.tokens]
+    return " ".join("/" if number == EOS else names[number] for number in ids)

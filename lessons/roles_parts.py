@@ -1,0 +1,158 @@
+"""What lesson 12 needs beside what it teaches: the task of pairs, the Bible, comparisons."""
+
+import numpy as np
+
+from numpy_attention.data.batching import TextBatch, TextBatches
+from numpy_attention.data.running_text import load
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.schedules import LinearDecay
+from numpy_attention.training.threads import Threads
+from numpy_attention.training.trainer import Trainer
+
+FIRST = 4                                                       # ids below are special
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"  # the others, by their ids
+KNOWN = 5       # pairs that a sequence tells
+ASKED = 3       # of which it asks for so many
+
+
+class Pairs:
+    """Batches of the task: five pairs of ten different letters; then the first of a pair, whose
+    second is to be said, three times.
+    """
+
+    def __init__(self, rng, batches, size=32):
+        n = batches * size
+        letters = rng.permuted(np.tile(np.arange(len(LETTERS)), (n, 1)), axis=1) + FIRST
+        pairs = letters[:, :2 * KNOWN].reshape(n, KNOWN, 2)
+        asked = rng.permuted(np.tile(np.arange(KNOWN), (n, 1)), axis=1)[:, :ASKED]
+        again = np.take_along_axis(pairs, asked[:, :, None], 1)
+        ids = np.concatenate([pairs, again], 1).reshape(batches, size, -1)
+        targets = np.zeros_like(ids[:, :, 1:])                  # <pad>: nothing to predict
+        targets[:, :, 2 * KNOWN::2] = ids[:, :, 2 * KNOWN + 1::2]
+        self.inputs = ids[:, :, :-1].transpose(0, 2, 1).copy()  # (batches, T, B)
+        self.targets = targets.transpose(0, 2, 1).copy()
+
+    def order(self, rng=None):
+        return range(len(self.inputs))
+
+    def batch(self, i):
+        return TextBatch(self.inputs[i], self.targets[i], np.arange(self.inputs.shape[2]))
+
+    def carried(self, position):
+        return False
+
+
+def text_of(ids):
+    """The letters of a column of ids."""
+    return [LETTERS[number - FIRST] for number in ids]
+
+
+def answered(model, batch):
+    """The share of the questions of Pairs that are answered right."""
+    y, _, _ = model.forward(batch)
+    asked = batch.targets > 0
+    return (model.output.logits(y[asked]).argmax(1) == batch.targets[asked]).mean()
+
+
+def weights_on_answers(model, batch):
+    """The weights at each question (ASKED, B, T), and of them the one on the answer (ASKED, B)."""
+    weights, _ = model.weights(batch)
+    asked = batch.inputs[2 * KNOWN::2]                          # (ASKED, B)
+    told = (batch.inputs[:2 * KNOWN] == asked[:, None]).argmax(1)
+    looks = weights[2 * KNOWN::2]
+    return looks, np.take_along_axis(looks, told[:, :, None] + 1, 2)[:, :, 0]
+
+
+def train_pairs(model, seed, steps=800, every=100, look=None):
+    """Train on Pairs; → [(step, look(model))] before and after every so many steps."""
+    rng = np.random.default_rng([seed, 1])
+    trainer = Trainer(model, Adam(0.02), Pairs(rng, steps), rng=rng, average="token", clip=1.0,
+                      threads=1, progress=False, schedule=LinearDecay(steps, 0.05))
+    if look is None:
+        trainer.fit(1)
+        return []
+    seen = [(0, look(model))]
+    with Threads(1) as pool:
+        twins = [model.zeros_like()]
+        for place in trainer.train.order():
+            trainer.state = None
+            trainer.train_step(trainer.train.batch(place), pool, twins)
+            if trainer.step % every == 0:
+                seen.append((trainer.step, look(model)))
+    return seen
+
+
+def terms_of(model, batch):
+    """{role: ∂L/∂h by that role, (T · B, n)} of a trained model on a batch of Pairs."""
+    grad = model.zeros_like()
+    y, _, cache = model.forward(batch)
+    _, dy = model.predict_and_grad(y, batch.targets, 1.0, grad)
+    terms = model.reader.roles_backward(dy, None, cache.reader, grad.reader)._asdict()
+    return {role: term.reshape(-1, term.shape[-1]) for role, term in terms.items()}
+
+
+# ---- running text --------------------------------------------------------------------------------
+
+
+class Bible:
+    """The World English Bible in streams: so many steps to learn from, 20,000 words held out."""
+
+    def __init__(self, words, steps, streams=32):
+        train = load("bible-en", "train")
+        vocabulary = Vocabulary.build(train.sentences, words)
+        ids = train.stream(vocabulary)[:streams * 20 * steps + 1]
+        held_out = load("bible-en", "valid").stream(vocabulary)[:20_001]
+        self.batches = TextBatches(ids, streams, 20)
+        self.held_out = TextBatches(held_out, 50, 20)
+        counts = np.bincount(ids[1:], minlength=words) + 0.5
+        self.log_shares = np.log(counts / counts.sum())         # of the words
+
+    def train(self, model, seed):
+        """One epoch, begun at the words' shares; → perplexity on the words held out."""
+        model.output.b[...] = self.log_shares
+        Trainer(model, Adam(0.01), self.batches, rng=np.random.default_rng(seed), average="token",
+                clip=1.0, threads=1, progress=False,
+                schedule=LinearDecay(len(self.batches), 0.05)).fit(1)
+        return self.perplexity(model)
+
+    def perplexity(self, model):
+        return evaluate(model, self.held_out).perplexity
+
+
+def largest_state(create, parameters, parts):
+    """The largest multiple of parts for which create(hidden) has at most so many parameters."""
+    hidden = parts
+    while create(hidden + parts).size <= parameters:
+        hidden += parts
+    return hidden
+
+
+# ---- the library's readers -----------------------------------------------------------------------
+
+
+def expect_same(plain, package, h):
+    """Hold a plain reader of one text against the library's of a batch: h (T, B, H).
+
+    AssertionError: y, dh or the gradient of a parameter differs.
+    """
+    rng = np.random.default_rng(9)
+    theirs = package.zeros_like()
+    y, _, _, cache = package.forward(h, np.ones(h.shape[:2], bool))
+    dy = rng.standard_normal(y.shape)
+    dh = package.backward(dy, None, cache, theirs)
+    ours = plain.zeros_like()
+    for row in range(h.shape[1]):
+        mine, *more, kept = plain.forward(h[:, row])
+        upstream = [dy[:, row], *(np.zeros_like(one) for one in more)]
+        _expect_equal("y", mine, y[:, row])
+        _expect_equal("dh", plain.backward(*upstream, kept, ours), dh[:, row])
+    known = {name.split(".")[-1]: array for name, array in theirs.named_parameters()}
+    names = {"W_Y": "W_s", "W_h": "W_q", "w": "v"}              # as the library calls them
+    for name, array in ours.named_parameters():
+        _expect_equal(name, array, known[names.get(name, name)])
+
+
+def _expect_equal(name, mine, theirs):
+    assert np.allclose(mine, theirs, rtol=1e-10, atol=1e-12), f"{name} differs"

@@ -1,0 +1,154 @@
+"""What lesson 09 needs beside what it teaches: comparisons with the library, training, a look."""
+
+import numpy as np
+
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
+from numpy_attention.data.vocabulary import EOS
+from numpy_attention.layers.dropout import Dropout
+from numpy_attention.layers.feed_forward import FeedForward
+from numpy_attention.layers.layer_norm import LayerNorm
+from numpy_attention.layers.linear import Linear
+from numpy_attention.layers.residual import Residual
+from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
+from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.trainer import Trainer
+
+# ---- comparisons with the library ----------------------------------------------------------------
+
+
+def expect_same_encoder(layer, x, pre_norm=False):
+    """Hold lesson 09's encoder layer against the library's, on one sentence x (T, D).
+
+    AssertionError: the output, dx, or the gradient of a parameter differs.
+    """
+    T = len(x)
+    library = _encoder(layer, pre_norm)
+    y, cache = layer.forward(x)
+    dy = np.random.default_rng(9).standard_normal(y.shape)
+    grad = layer.zeros_like()
+    dx = layer.backward(dy, cache, grad)
+    known_y, _, known = library.forward(x[None], np.ones((1, T, T), bool))
+    known_grad = library.zeros_like()
+    known_dx = library.backward(dy[None], known, known_grad)
+    _expect_equal([y, dx], [known_y[0], known_dx[0]], _encoder(grad, pre_norm), known_grad)
+
+
+def expect_same_decoder(layer, decode, decode_backward, x, m):
+    """The same for its decoder layer, on the words x (T, D) and the memory m (S, D)."""
+    T = len(x)
+    library = _decoder(layer)
+    y, cache = decode(layer, x, m)
+    dy = np.random.default_rng(9).standard_normal(y.shape)
+    grad = layer.zeros_like()
+    dx, dm = decode_backward(dy, layer, cache, grad)
+    known_y, _, known = library.forward(x[None], np.tri(T, dtype=bool)[None], m[None],
+                                        np.ones((1, T, len(m)), bool))
+    known_grad = library.zeros_like()
+    known_dx, known_dm = library.backward(dy[None], None, known, known_grad)
+    _expect_equal([y, dx, dm], [known_y[0], known_dx[0], known_dm[0]], _decoder(grad), known_grad)
+
+
+def _encoder(layer, pre_norm):
+    """The library's layer with these arrays, which may be those of a gradient twin."""
+    return EncoderLayer(_attention(layer.attention), _around(layer.norm_1, pre_norm),
+                        _feed_forward(layer.feed_forward), _around(layer.norm_2, pre_norm))
+
+
+def _decoder(layer):
+    return DecoderLayer(_attention(layer.attention), _around(layer.norm_1),
+                        _attention(layer.source), _around(layer.norm_source),
+                        _feed_forward(layer.feed_forward), _around(layer.norm_2))
+
+
+def _attention(part):
+    heads = part.heads
+    return MultiHeadAttention(
+        W_q=np.hstack([head.W_q for head in heads]), b_q=np.hstack([head.b_q for head in heads]),
+        W_k=np.hstack([head.W_k for head in heads]), W_v=np.hstack([head.W_v for head in heads]),
+        b_v=np.hstack([head.b_v for head in heads]), W_o=np.vstack([head.W_o for head in heads]),
+        b_o=part.b_o.copy(), attention=ScaledDotProductAttention(), heads=len(heads))
+
+
+def _around(norm, pre_norm=False):
+    return Residual(LayerNorm(norm.g.copy(), norm.b.copy()), Dropout(0.0), pre_norm)
+
+
+def _feed_forward(part):
+    return FeedForward(Linear(part.W_1.copy(), part.b_1.copy()),
+                       Linear(part.W_2.copy(), part.b_2.copy()))
+
+
+def _expect_equal(ours, theirs, our_grad, their_grad):
+    ours = ours + [array for _, array in our_grad.named_parameters()]
+    theirs = theirs + [array for _, array in their_grad.named_parameters()]
+    for number, (mine, one) in enumerate(zip(ours, theirs, strict=True)):
+        assert np.allclose(mine, one, rtol=1e-10, atol=1e-12), f"result {number} differs"
+
+
+# ---- training ------------------------------------------------------------------------------------
+
+
+def trained(pairs, valid, seed, epochs, rate, schedule, batch_size=64, **settings):
+    """Train the library's Transformer on Pairs, with Adam as in the paper, without dropout.
+
+    valid: Pairs to measure it on after each epoch; settings: of the model. → the Translator, the
+    Trainer's line of each epoch.
+    """
+    translator = Translator.create(pairs, "transformer", {"dropout": 0.0, **settings},
+                                   TranslatorTraining(seed=seed))
+    trainer = Trainer(translator.model, Adam(rate, 0.9, 0.98, 1e-9),
+                      translator.batches(pairs, batch_size), translator.batches(valid, 100),
+                      rng=np.random.default_rng(seed), clip=1.0, average="token",
+                      schedule=schedule, threads=1, progress=False)
+    return translator, trainer.fit(epochs)
+
+
+def perplexity_of_counts(translator, pairs, test):
+    """Perplexity of test's target words for who knows only how frequent words are in pairs."""
+    vocabulary = translator.target_vocabulary
+    counts = np.ones(len(vocabulary))           # one more each, so that nothing has probability 0
+    for pair in pairs:
+        np.add.at(counts, [*vocabulary.encode(pair.target), EOS], 1)
+    words = np.concatenate([[*vocabulary.encode(pair.target), EOS] for pair in test])
+    return np.exp(-np.log(counts / counts.sum())[words].mean())
+
+
+def weights_of_heads(translator, pairs):
+    """What all heads look at, under teacher forcing.
+
+    → three dicts, each by "the source reads itself", "the target reads itself" and "the target
+    reads the source": weights, a list of arrays (B, heads, T, S), one a layer; kinds of places,
+    {name: (B, T, S)}, of which no two overlap; the words (B, T) that count.
+    """
+    batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
+    _, _, cache = translator.model.forward(batch)
+    S = len(batch.source)
+    T = len(batch.target_in)
+    linked = np.zeros((len(pairs), T, S), bool)
+    beside = linked.copy()
+    end = linked.copy()
+    for n, pair in enumerate(pairs):
+        end[n, :, len(pair.source)] = True
+        for i, j in pair.sure:
+            linked[n, j, i] = True
+            beside[n, j, max(i - 1, 0):i + 2] = True
+    names = "the source reads itself", "the target reads itself", "the target reads the source"
+    weights = [[one.attention.part.looked.attended.weights for one in cache.encoded.layers],
+               [one.attention.part.looked.attended.weights for one in cache.layers],
+               [one.source.part.looked.attended.weights for one in cache.layers]]
+    kinds = [_neighbours(len(pairs), S, "the end", end[:, :1]),
+             _neighbours(len(pairs), T, "<s>", np.arange(T) == 0),
+             {"the right word": linked, "one beside it": beside & ~linked,
+              "the end": end & ~beside & ~linked}]
+    words = batch.source_mask.T, batch.target_mask.T, linked.any(2)
+    return dict(zip(names, weights)), dict(zip(names, kinds)), dict(zip(names, words))
+
+
+def _neighbours(B, T, name, marked):
+    """Kinds of places beside each word, and the marked one of this name, where it is no such."""
+    places = {"itself": np.eye(T, dtype=bool), "the word before": np.eye(T, k=-1, dtype=bool),
+              "the word after": np.eye(T, k=1, dtype=bool)}
+    kinds = {one: np.broadcast_to(place, (B, T, T)) for one, place in places.items()}
+    return kinds | {name: marked & ~np.any(list(kinds.values()), 0)}

@@ -1,0 +1,113 @@
+"""Lesson 03's plain form against the library's cell, with other numbers; its bug, its parts."""
+
+import numpy as np
+import pytest
+from lesson_files import LESSONS, derivation
+
+from numpy_attention.cells.lstm import LSTM
+from numpy_attention.data.vocabulary import PAD, UNK
+from numpy_attention.gradcheck import GradientError, randomize
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("03_lstm.py", tmp_path_factory.mktemp("figures"))
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    import lstm_parts
+    return lstm_parts
+
+
+def drawn(T=6, B=2, inputs=3, H=4):
+    """Weights W, U, b; what `passes` takes after the cell."""
+    rng = np.random.default_rng(9)
+    weights = [np.empty((inputs, 4 * H)), np.empty((H, 4 * H)), np.empty(4 * H)]
+    randomize(LSTM(*weights), rng)
+    first = tuple(rng.standard_normal((2, B, H)))
+    dlast = tuple(rng.standard_normal((2, B, H)))
+    return weights, (rng.standard_normal((T, B, inputs)), first, rng.standard_normal((T, B, H)),
+                     dlast)
+
+
+def test_its_step_with_a_pencil_is_the_librarys(lesson):
+    cell = LSTM(lesson["W"], lesson["U"], lesson["b"])
+    ys, (h, c), _ = cell.forward(np.ones((1, 1, 1)), (np.array([[0.5, -0.5]]),
+                                                      np.array([[2.0, -1.0]])))
+    np.testing.assert_allclose(h[0], lesson["h1"], atol=1e-12)
+    np.testing.assert_allclose(c[0], lesson["c1"], atol=1e-12)
+
+
+def test_a_wrong_gradient_of_the_step_is_told(lesson):
+    with pytest.raises(AssertionError, match="o"):
+        lesson["moved"]("o", lesson["do"] + 1e-3)
+
+
+def test_it_derives_what_the_librarys_cell_computes(lesson):
+    weights, given = drawn()
+    plain = lesson["passes"](lesson["PlainLSTM"](*weights), *given)
+    theirs = lesson["passes"](LSTM(*weights), *given)
+    for one, other in zip(plain, theirs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("steps, right", [(1, "right: W, U, b, input[0], input[1][0]"),
+                                          (4, "right: none")])
+def test_its_bug_is_found_in_its_line(lesson, steps, right):
+    with pytest.raises(GradientError) as caught:
+        lesson["check"](lesson["create"](lesson["HalfModern"]), lesson["xs"][:steps])
+    first, line, found = str(caught.value).splitlines()[:3]
+    assert right in first
+    assert "HalfModern.step_backward" in line and found.strip() == "dc_before = dc"
+
+
+def test_what_its_memory_holds_is_a_power_of_its_gate(lesson):
+    for b_f in (1, 3, 6):
+        c = lesson["memory"](b_f)
+        f = 1 / (1 + np.exp(-b_f))
+        assert abs(c[24] - c[4] * f**20) < 0.03                 # i is closed to σ(−6)
+
+
+def test_unknown_words_are_read_and_not_predicted(parts):
+    vocabulary, ids, others = parts.bible_words(500, 450)
+    assert len(ids) == 500 and len(others) == 450 and ids.max() < len(vocabulary)
+    batches = parts.known_words(others)
+    assert (batches.inputs == UNK).sum() > 50
+    predicted = sum(batches.batch(place).tokens for place in batches.order())
+    assert not (batches.targets == UNK).any()
+    assert predicted == (batches.targets != PAD).sum() == (others[1:] != UNK).sum()
+
+
+def test_the_perplexity_of_counts_is_that_of_known_words_alone(parts):
+    counted = np.array([4, 4, 4, 5, UNK, UNK])
+    assert np.isclose(parts.count_perplexity(np.array([4, 5, UNK]), counted),
+                      (3 / 4 * 1 / 4) ** -0.5)
+
+
+def test_a_model_that_always_says_the_same_is_right_as_often_as_that_comes(parts):
+    class Parrot:
+        def forward(self, batch, state):
+            return np.zeros((*batch.inputs.shape, 3)), None, None
+
+        class output:
+            @staticmethod
+            def logits(h):
+                return np.eye(8)[np.full(len(h), 5)]
+
+    ids = np.array([4, 5, 5, 6] * 30)
+    batches = parts.known_words(ids)
+    assert np.isclose(parts.share_right(Parrot(), batches), 60 / 119)
+    assert parts.share_right(Parrot(), parts.known_words(np.where(ids == 5, 7, ids))) == 0
+
+
+def test_networks_of_recall_differ_in_the_bias_alone(parts):
+    shut, _ = parts.recall_network(4, 0.0)
+    ajar, _ = parts.recall_network(4, 3.0)
+    difference = ajar.cells.cells[0].b - shut.cells.cells[0].b
+    np.testing.assert_allclose(difference, np.repeat([0, 3, 0, 0], 32), atol=1e-6)
+    np.testing.assert_array_equal(ajar.cells.cells[0].U, shut.cells.cells[0].U)
+    elman, _ = parts.recall_network(4, None)
+    U = elman.cells.cells[0].U
+    np.testing.assert_allclose(U @ U.T, np.eye(32), atol=1e-5)

@@ -1,0 +1,134 @@
+"""Lesson 09: its norm, heads and layers against the library, with other numbers."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation
+
+from numpy_attention.gradcheck import GradientError, randomize
+from numpy_attention.layers.layer_norm import LayerNorm
+from numpy_attention.layers.positional import positional_encoding
+from numpy_attention.models.transformer_layers import DecoderLayer
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("09_transformer.py", tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def encoder(lesson, rng, kind="PlainEncoderLayer", heads=4):
+    return randomize(lesson["new_layer"](lesson[kind], rng, 8, 5, heads), rng)
+
+
+def decoder(lesson, rng, heads=2):
+    more = lesson["new_heads"](rng, 8, heads), lesson["PlainNorm"](np.ones(8), np.zeros(8))
+    layer = lesson["new_layer"](lesson["PlainDecoderLayer"], rng, 8, 5, heads, *more)
+    return randomize(layer, rng)
+
+
+def test_its_norm_is_the_librarys(lesson, rng):
+    g, b = rng.standard_normal((2, 8))
+    x, dy = rng.standard_normal((2, 6, 8))
+    plain = lesson["PlainNorm"](g, b)
+    library = LayerNorm(g, b)
+    y, cache = plain.forward(x)
+    known_y, known = library.forward(x)
+    np.testing.assert_allclose(y, known_y, atol=1e-12)
+    grad = plain.zeros_like()
+    known_grad = library.zeros_like()
+    np.testing.assert_allclose(plain.backward(dy, cache, grad),
+                               library.backward(dy, known, known_grad), atol=1e-12)
+    np.testing.assert_allclose(grad.vector, known_grad.vector, atol=1e-12)
+
+
+def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
+    norm = lesson["norm"]
+    with pytest.raises(GradientError) as told:
+        lesson["check"](lesson["Stiff"](norm.g, norm.b), lesson["x"])
+    assert "wrong gradient for input[0]; right: g, b" in str(told.value)
+    assert "    return (dx_hat - dx_hat.mean(1, keepdims=True)) / s" in str(told.value)
+    assert "a part of the Jacobian" in str(told.value)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+@pytest.mark.parametrize("kind, pre_norm", [("PlainEncoderLayer", False), ("PreNormLayer", True)])
+def test_its_encoder_layer_is_the_librarys(lesson, rng, heads, kind, pre_norm):
+    layer = encoder(lesson, rng, kind, heads)
+    x = rng.standard_normal((7, 8))
+    lesson["expect_same_encoder"](layer, x, pre_norm)
+    with pytest.raises(AssertionError, match="result 0 differs"):
+        lesson["expect_same_encoder"](layer, x, not pre_norm)
+
+
+def test_a_layer_with_half_its_gradient_is_told(lesson, rng):
+    class Lossy(lesson["PlainEncoderLayer"]):
+        def backward(self, dz, cache, grad):
+            return super().backward(dz, cache, grad) / 2
+
+    lossy = randomize(lesson["new_layer"](Lossy, rng, 8, 5, 2), rng)
+    with pytest.raises(AssertionError, match="result 1 differs"):
+        lesson["expect_same_encoder"](lossy, rng.standard_normal((4, 8)))
+
+
+def test_its_decoder_layer_is_the_librarys(lesson, rng):
+    layer = decoder(lesson, rng)
+    passes = lesson["decode"], lesson["decode_backward"]
+    x = rng.standard_normal((6, 8))
+    m = rng.standard_normal((3, 8))
+    lesson["expect_same_decoder"](layer, *passes, x, m)
+
+    def halved(dout, layer, cache, grad):
+        dx, dm = lesson["decode_backward"](dout, layer, cache, grad)
+        return dx, dm / 2
+
+    with pytest.raises(AssertionError, match="result 2 differs"):
+        lesson["expect_same_decoder"](layer, lesson["decode"], halved, x, m)
+
+
+def test_only_the_triangle_keeps_the_law(lesson):
+    T = lesson["T"]
+    np.testing.assert_array_equal(lesson["moved_by"](np.tri(T, dtype=bool)), np.tri(T))
+    wide = np.tri(T, k=1)
+    np.testing.assert_array_equal(lesson["moved_by"](wide.astype(bool)), wide)
+
+
+@pytest.mark.parametrize("T, D", [(1, 2), (9, 6)])
+def test_its_positions_are_the_librarys(lesson, T, D):
+    np.testing.assert_allclose(lesson["positions"](T, D), positional_encoding(T, D, np.float64),
+                               atol=1e-12)
+
+
+def test_its_kept_keys_are_the_librarys(lesson, rng):
+    """Word by word, the library's decoder layer grows the keys that the lesson's heads keep."""
+    heads = randomize(lesson["new_heads"](rng, 8, 2), rng)
+    x = rng.standard_normal((5, 8))
+    found = sum(lesson["word_by_word"](head, x) for head in heads.heads) + heads.b_o
+    at_once, _ = heads.forward(x, x, np.tri(5, dtype=bool))
+    np.testing.assert_allclose(found, at_once, atol=1e-12)
+    library = DecoderLayer.create(rng, 8, 2, 5, dtype=np.float64).attention
+    for name in ("W_q", "b_q", "W_k", "W_v", "b_v"):
+        getattr(library, name)[...] = np.hstack([getattr(one, name) for one in heads.heads])
+    library.W_o[...] = np.vstack([one.W_o for one in heads.heads])
+    library.b_o[...] = heads.b_o
+    for t in range(5):
+        kept = library.keys_and_values(x[None, :t + 1])
+        y, _, _ = library.look(x[None, t:t + 1], kept, np.ones((1, 1, t + 1), bool))
+        np.testing.assert_allclose(found[t], y[0, 0], atol=1e-12)
+
+
+def test_a_lost_key_is_seen(lesson, rng):
+    head = lesson["new_heads"](rng, 8, 2).heads[0]
+    x = rng.standard_normal((5, 8))
+    off = np.abs(lesson["word_by_word"](head, x, forget=1) - lesson["word_by_word"](head, x))
+    assert off[0].max() == 0 and off[1:].max(1).min() > 1e-3
+
+
+def test_the_last_gradient_falls_with_depth_where_the_norm_stands_before(lesson):
+    ends = {name: [lesson["measured"](kind, L, seed=9)[1] for L in (2, 16)]
+            for name, kind in lesson["KINDS"].items()}
+    assert ends["pre-norm"][0] > 2.5 * ends["pre-norm"][1]
+    assert ends["post-norm"][0] < 2 * ends["post-norm"][1]

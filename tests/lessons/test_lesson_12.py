@@ -1,0 +1,163 @@
+"""Lesson 12: its readers against the library with other numbers, its bug, the task of pairs."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation, pictures_in, tagged
+
+from numpy_attention.analysis import role_gradients
+from numpy_attention.attention.combined import Combined
+from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
+
+NAME = "12_key_value_predict.py"
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation(NAME, tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture(scope="module")
+def measures(lesson, tmp_path_factory):
+    """The lesson with those cells of its training that only define functions and classes."""
+    names = dict(lesson)
+    with pictures_in(tmp_path_factory.mktemp("lesson")):
+        for cell in tagged(NAME):
+            if cell.tag == "training" and ("def look(" in cell.body or "def norms_of(" in cell.body
+                                           or "class PredictApart" in cell.body):
+                cell.run(NAME, names)
+    return names
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+@pytest.fixture
+def weights(rng):
+    """W_Y, W_h, w, W_r, W_x of parts of 3 numbers and outputs of 6."""
+    return [rng.standard_normal(shape) for shape in ((3, 3), (3, 3), (3,), (3, 6), (3, 6))]
+
+
+def library_of(weights, roles, window):
+    W_Y, W_h, w, W_r, W_x = weights
+    return KeyValueReader(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=window)
+
+
+@pytest.mark.parametrize("roles", [1, 2, 3])
+@pytest.mark.parametrize("window", [1, 4, 20])
+def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
+    plain = lesson["PlainReader"](*weights, roles, window)
+    h = rng.standard_normal((7, 2, 3 * roles))
+    lesson["expect_same"](plain, library_of(weights, roles, window), h)
+    y, alpha, cache = plain.forward(h[:, 0])
+    known = library_of(weights, roles, window)
+    _, _, looked, kept = known.forward(h, np.ones((7, 2), bool))
+    np.testing.assert_allclose(alpha, looked[:, 0], atol=1e-12)
+    dy = np.zeros((7, 2, 6))
+    dy[:, 0] = rng.standard_normal(y.shape)
+    terms = plain.terms(dy[:, 0], np.zeros_like(alpha), cache, plain.zeros_like())
+    theirs = known.roles_backward(dy, None, kept, known.zeros_like())
+    for mine, one in zip(terms, theirs, strict=True):
+        np.testing.assert_allclose(mine, one[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("roles", [2, 3])
+def test_another_cut_is_told(lesson, rng, weights, roles):
+    h = rng.standard_normal((7, 2, 3 * roles))
+    with pytest.raises(AssertionError, match="dh differs"):
+        lesson["expect_same"](lesson["Misfiled"](*weights, roles, 4),
+                              library_of(weights, roles, 4), h)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_its_n_gram_is_the_librarys(lesson, rng, order):
+    W = rng.standard_normal(((order - 1) * 3, 5))
+    h = rng.standard_normal((6, 2, len(W)))
+    lesson["expect_same"](lesson["PlainNGram"](W, order), NGramReader(W, order), h)
+
+
+def test_the_planted_bug_passes_with_one_role_and_is_named_with_three(lesson):
+    lesson["check"](lesson["Misfiled"], 1)
+    with pytest.raises(GradientError) as caught:
+        lesson["check"](lesson["Misfiled"], 3)
+    told = str(caught.value)
+    assert "wrong gradient for W_Y, W_h, w, input[0]; right: W_r, W_x" in told
+    assert "Misfiled.terms\n    dalpha = dalpha + dr @ k.T" in told
+    assert "another variable: `k`" in told
+
+
+def test_a_step_finds_the_state_behind_the_same_letter(lesson):
+    assert lesson["letters"][lesson["alpha"].argmax()] == "k"
+
+
+# ---- what it measures ----------------------------------------------------------------------------
+
+
+def test_pairs_ask_for_what_was_told(lesson):
+    batch = lesson["Pairs"](np.random.default_rng(1), 2, size=6).batch(1)
+    assert batch.inputs.shape == (15, 6) and batch.tokens == 18
+    for inputs, targets in zip(batch.inputs.T, batch.targets.T):
+        assert len(set(inputs[:10])) == 10
+        told = dict(zip(inputs[:10:2], inputs[1:10:2]))
+        assert [told[one] for one in inputs[10::2]] == list(targets[10::2])
+        assert (targets[:10] == 0).all() and (targets[11::2] == 0).all()
+
+
+def small_model(rng, reader="attention", hidden=6):
+    return AttentiveLanguageModel.create(rng, 54, reader, hidden=hidden, embedding=4, layers=1,
+                                         init=0.8)
+
+
+def test_its_norms_and_cosines_are_those_of_the_analysis(measures, rng):
+    model = small_model(rng)
+    seen = measures["look"](model)
+    known = role_gradients(model, measures["questions"], rng)
+    for role in measures["ROLES"]:
+        assert seen["norm"][role] == pytest.approx(known.norms[role].mean, rel=1e-4)
+    for pair in measures["PAIRS"]:
+        assert seen["cosine"][pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
+
+
+def test_overlap_is_of_directions_whatever_the_signs(measures):
+    one = np.array([[1.0, 0, 0], [0, 2, 0]])
+    terms = {"key": one, "value": -one, "query": np.array([[0.0, 0, 3], [0, 0, 1]])}
+    assert measures["overlap_of"](terms, "key", "value") == pytest.approx(1)
+    assert measures["cosine_of"](terms, "key", "value") == pytest.approx(-1)
+    assert measures["overlap_of"](terms, "key", "query") == 0
+
+
+@pytest.mark.parametrize("kind", ["PredictApart", "ValueApart"])
+def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weights, kind):
+    W_Y, W_h, w, W_r, W_x = weights
+    reader = measures[kind](Combined(W_Y, W_h, w), W_x, W_r, None, 2)
+    h = rng.standard_normal((5, 2, 6))
+
+    def forward(h):
+        y, _, weights, cache = reader.forward(h, np.ones((5, 2), bool))
+        return y, weights, cache
+
+    gradcheck(reader, h, rng=rng, forward=forward)
+
+
+def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
+    model = small_model(rng)
+    batch = lesson["Pairs"](rng, 1, size=4).batch(0)
+    looks, found = lesson["weights_on_answers"](model, batch)
+    for row, inputs in enumerate(batch.inputs.T):
+        for number, t in enumerate((10, 12, 14)):
+            place = list(inputs).index(inputs[t]) + 1
+            assert inputs[place] == batch.targets[t, row]
+            assert found[number, row] == looks[number, row, place]
+    assert looks[0, :, 10:].max() == 0
+
+
+def test_a_state_is_as_large_as_the_parameters_allow(lesson):
+    def create(hidden):
+        return small_model(np.random.default_rng(0), "key-value-predict", hidden)
+
+    hidden = lesson["largest_state"](create, 2000, 3)
+    assert hidden % 3 == 0 and create(hidden).size <= 2000 < create(hidden + 3).size
