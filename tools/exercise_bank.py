@@ -19,6 +19,8 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     banks = {}
     for name, exercise in EXERCISES.items():
+        if exercise.planted:                        # of which no mistake is told
+            continue
         banks[name] = made(exercise)
         curated = sum(one.curated for one in banks[name])
         print(f"{name:<16} {len(banks[name]):>4} mistakes, {curated} of them curated", flush=True)
