@@ -25,6 +25,7 @@ from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.gradcheck import rewriting
 from numpy_attention.kernels import softmax
+from numpy_attention.plotting import gradient_heatmap
 
 PACKAGE = Path(numpy_attention.__file__).parent
 VOCABULARY = Vocabulary(["a", "b", "c"])
@@ -54,6 +55,7 @@ def package():
             case.backward(*outputs, cache, case.target.zeros_like())    # dy has the shape of y
             decode(case.target)
             measured += measure(case.target)
+        gradient_heatmap(np.ones((2, 3)), np.ones((2, 3)), "abc", "xy", np.ones((2, 3), bool))
     assert measured > 20
     print("", "shapes of the package", watch.report(), sep="\n")
     return watch

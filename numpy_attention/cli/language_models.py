@@ -288,8 +288,12 @@ def heatmap(options: Namespace) -> None:
     writer.check_attention()
     form = selected(writer.corpus).form()
     tokens = sentence_given(options, writer) if options.sentences else sentence_of(options, writer)
-    axes = history(writer.attend(tokens), [END, *tokens], [*tokens, END])
-    plotting.save(axes, options.output)
+    if options.gradients:
+        from numpy_attention.cli.tracing import draw_gradients
+        draw_gradients(writer, [tokens], options.output)
+    else:
+        axes = history(writer.attend(tokens), [END, *tokens], [*tokens, END])
+        plotting.save(axes, options.output)
     print(f"{form.text(tokens)}\nsaved {options.output}")
 
 

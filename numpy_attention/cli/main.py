@@ -91,6 +91,14 @@ COMMANDS = {
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "
         "over its own past",
         f"numpy-attention heatmap {RUN} --index 3 --output attention.png", run_options.HEATMAP),
+    "trace": Command(
+        "tracing:trace", "print every named array of a forward and backward pass over a sentence, "
+        "with its shape, its norm and the line that makes it",
+        f'numpy-attention trace {RUN} "in the beginning" --names "d*" --step 0',
+        run_options.TRACE),
+    "step": Command(
+        "tracing:step", "go through a lesson's plain form one time step after the other: every "
+        "array, and what has changed", "numpy-attention step 7", run_options.STEP),
     "gradcheck": Command(
         "catalogue:gradcheck", "check hand-written gradients against central differences",
         "numpy-attention gradcheck GRU LSTM", run_options.GRADCHECK),

@@ -6,7 +6,7 @@ from numpy_attention.cli.entry import Against, Group, Option, With, Without, fla
 from numpy_attention.cli.options import (
     CASE, Conditions, CORPUS, PARALLEL, RUN, SEED, SPLIT, TEXT, THREADS)
 from numpy_attention.cli.values import (
-    files, folders, not_negative, picture, positive, seconds, seed, seeds, share_kept, whole)
+    files, folders, names, not_negative, picture, positive, seconds, seed, seeds, share_kept, whole)
 
 # ---- what is done with a run --------------------------------------------------------------------
 
@@ -145,6 +145,30 @@ HEATMAP = (Group("", (
     Option("index", "number of the pair, or sentence, in the split, from 0", whole(0), 0),
     SPLIT,
     Option("output", "the picture: .png, .pdf or .svg", picture, metavar="FILE", required=True),
+    flag("gradients", "draw, beside the weights α, what the loss would make of more of each: "
+         "∂L/∂α"),
+)),)
+TRACE = (
+    Group("", (
+        RUN,
+        CODE,
+        word("sentences", "a sentence; for a translator a translation may follow, else its own is "
+             "taken", "SENTENCE", "+"))),
+    Group("what to print, instead of every array", (
+        Option("step", "what is made in this step of a loop over time, from 0", whole(0)),
+        Option("layer", "a part of the model by its path, such as decoder or attention, or a "
+               "function"),
+        Option("names", "arrays of these names, with commas between them; patterns such as 'd*'",
+               names),
+        Option("depth", "calls within so many calls take one line each", whole(0),
+               otherwise="told whole"))),
+)
+STEP = (Group("", (
+    word("lesson", "number or name of a lesson", "LESSON"),
+    Option("steps", "print so many steps and end; without it, in a terminal, Enter goes on and q "
+           "ends", whole(1), otherwise="all"),
+    Option("lessons", "folder of the lessons", metavar="FOLDER",
+           otherwise="lessons, here or in the checkout of this package"),
 )),)
 
 # ---- what the package knows by name -------------------------------------------------------------

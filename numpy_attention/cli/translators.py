@@ -292,10 +292,14 @@ def heatmap(options: Namespace) -> None:
     else:
         pairs, split = part_of(selection, options.split)
         pair = example_of(options.index, pairs, split, "pairs")
-    weights = translator.attend([pair])[0]
-    axes = plotting.attention_heatmap(weights, [*pair.source, END], [*pair.target, END], pair.sure,
-                                      pair.possible)
-    plotting.save(axes, options.output)
+    if options.gradients:
+        from numpy_attention.cli.tracing import draw_gradients
+        draw_gradients(translator, [pair.source, pair.target], options.output)
+    else:
+        weights = translator.attend([pair])[0]
+        axes = plotting.attention_heatmap(weights, [*pair.source, END], [*pair.target, END],
+                                          pair.sure, pair.possible)
+        plotting.save(axes, options.output)
     print(f"{form.text(pair.source)}\n{form.text(pair.target)}\nsaved {options.output}")
 
 

@@ -66,6 +66,14 @@ def files(text: str) -> tuple[str, ...]:
     return found
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Names, or patterns, with commas between them. ValueError: one of them is empty."""
+    found = tuple(text.split(","))
+    if not all(found):
+        raise ValueError(f"{shown(text)}: expected names such as weights,dx")
+    return found
+
+
 def picture(text: str) -> str:
     """The name of a picture that can be written: told before the work that it is to show."""
     if os.path.splitext(text)[1].lower() not in (".png", ".pdf", ".svg"):

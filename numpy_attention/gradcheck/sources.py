@@ -42,3 +42,13 @@ def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
 def compiled(statements: list[ast.stmt]) -> CodeType:
     return compile(ast.Module(statements, []), "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
                    dont_inherit=True)
+
+
+def lines_between(file: str, node: ast.AST) -> str:
+    """A statement as it is written in its file, on one line, without comments; of a loop its head.
+    """
+    first = getattr(node, "lineno", 0)
+    body = getattr(node, "body", None)
+    last = body[0].lineno - 1 if body else getattr(node, "end_lineno", first)
+    lines = linecache.getlines(file)[first - 1:max(first, last)]
+    return " ".join(part for part in (line.split("  #")[0].strip() for line in lines) if part)

@@ -13,6 +13,7 @@ from numpy_attention.plotting.costs import costs
 from numpy_attention.plotting.curves import bleu_by_length_plot, learning_curves
 from numpy_attention.plotting.diagram import Arrow, Box, diagram
 from numpy_attention.plotting.distance import attention_span, gradient_flow
+from numpy_attention.plotting.gradient import gradient_heatmap
 from numpy_attention.plotting.grid import heatmap_grid
 from numpy_attention.plotting.heatmap import attention_heatmap
 from numpy_attention.plotting.history import history_heatmap
@@ -21,5 +22,6 @@ from numpy_attention.plotting.path import course_path
 __all__ = [
     "Arrow", "Box", "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
     "bands", "bleu_by_length_plot", "costs", "course_path", "diagram", "excess_loss",
-    "gradient_flow", "heatmap_grid", "history_heatmap", "learning_curves", "save",
+    "gradient_flow", "gradient_heatmap", "heatmap_grid", "history_heatmap", "learning_curves",
+    "save",
 ]

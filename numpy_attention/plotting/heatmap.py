@@ -89,12 +89,13 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
 
 
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
-               title: str | None, vmax: float | None, bar: bool = True) -> tuple[Axes, float]:
+               title: str | None, vmax: float | None, bar: bool = True,
+               signed: str = "") -> tuple[Axes, float]:
     """The cells, their colour bar if wanted, and the tokens above and at the left.
 
     weights (rows, columns), finite, or masked where the background of the Axes is to show. Without
-    `ax` a new figure is made whose size grows with the number of tokens. → Axes, width of a cell in
-    inches
+    `ax` a new figure is made whose size grows with the number of tokens. signed: what is drawn in
+    place of weights, in colours that part at 0. → Axes, width of a cell in inches
     """
     T, S = weights.shape
     columns = [label_of(token) for token in columns]
@@ -115,12 +116,17 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
     low = min(0, values.min(initial=0))
     largest = values.max(initial=0)
     high = vmax or max(1, largest)
-    image = ax.imshow(weights, cmap="cividis", vmin=low, vmax=high, aspect="equal",
-                      interpolation="nearest")
+    if signed:
+        largest = np.abs(values).max(initial=0)
+        high = vmax or largest or 1
+        low = -high
+    image = ax.imshow(weights, cmap="RdBu_r" if signed else "cividis", vmin=low, vmax=high,
+                      aspect="equal", interpolation="nearest")
     if bar:
-        beyond = "max" if largest > high else "neither"
-        colours = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, extend=beyond)
-        colours.set_label("attention weight")
+        ends = "both" if signed else "max"
+        colours = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03,
+                                     extend=ends if largest > high else "neither")
+        colours.set_label(signed or "attention weight")
     too_wide = across * size * 0.62 > cell * 72 * 0.95                              # side by side
     every = math.ceil(size / 72 / cell) if cell < 0.1 else 1        # labels for some tokens alone
     ax.set_xticks(range(0, S, every), columns[::every], rotation=90 if too_wide else 0,

@@ -176,6 +176,12 @@ def heatmap(rng, folder):
     return ["heatmap", with_a_run(rng, folder, *ANY), *sentences, *output, *words]
 
 
+def trace(rng, folder):
+    words, _ = hostile(rng, COMMANDS["trace"].options, folder)
+    sentences = [SENTENCES[rng.integers(len(SENTENCES))] for _ in range(int(rng.integers(1, 4)))]
+    return ["trace", with_a_run(rng, folder, *ANY), *sentences, *words]
+
+
 def by_name(rng, folder):
     """Commands that take a name."""
     name = WORDS[rng.integers(len(WORDS))]
@@ -195,13 +201,14 @@ def by_name(rng, folder):
 
 def no_command(rng, folder):
     """Words in no order."""
-    short = [name for name in COMMANDS if name != "gradcheck"]
+    short = [name for name in COMMANDS if name not in ("gradcheck", "step")]
     known = [*short, *WORDS, *NUMBERS, "--help", "lm", "translator"]
     return [known[rng.integers(len(known))] for _ in range(int(rng.integers(4)))]
 
 
 ATTACKED = {"train": train, "train lm": train_lm, "translate": translate, "generate": generate,
-            "evaluate": evaluate, "heatmap": heatmap, "by name": by_name, "none": no_command}
+            "evaluate": evaluate, "heatmap": heatmap, "trace": trace, "by name": by_name,
+            "none": no_command}
 
 
 # ---- with streams that are broken, in a process of its own --------------------------------------

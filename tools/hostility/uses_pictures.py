@@ -1,5 +1,6 @@
 """Right calls of metrics, analysis, plotting and the gradient check, and their arguments' kinds."""
 
+import functools
 import json
 import math
 
@@ -7,7 +8,8 @@ import numpy as np
 from hostility.kinds import (Kind, file, flag, function, generator, made, new_file, number, one_of,
                              sentences, tokens, values, whole)
 from hostility.uses_data import PAIRS, links, raw, some_pairs, without
-from hostility.uses_models import IDS, READ, attentive_writer, plain_writer
+from hostility.uses_models import (IDS, READ, attentive_writer, plain_writer, translator,
+                                   writer)
 from hostility.uses_training import LINE, SOME_LINES, texts
 from matplotlib.figure import Figure
 
@@ -15,6 +17,8 @@ from numpy_attention import analysis, gradcheck, metrics, plotting
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.layers.linear import Linear
 from numpy_attention.recipes import results
+from numpy_attention.trace import traced
+from numpy_attention.trace.weights import weight_gradients
 
 WEIGHTS = [np.full((len(pair.target), len(pair.source)), 0.5) for pair in PAIRS]
 HISTORY = [{"epoch": 1, "train_loss": 2.0, "valid_perplexity": 5.0},
@@ -142,6 +146,34 @@ def functions(right, *bad):
     return function(right, values(*bad))
 
 
+@functools.cache
+def a_trace():
+    return traced(translator(), "a b", "x")
+
+
+def told_of(**given):
+    return a_trace().told(**given).count("\n")
+
+
+def sentence(*right, optional=False):
+    """A sentence of tokens, or a text with spaces between them."""
+    def fits(value):
+        text = isinstance(value, str) and value.split() != [] and value != "\ud800"
+        some = type(value) in (list, tuple) or isinstance(value, np.ndarray) and value.ndim == 1
+        return text or some and len(value) > 0 and all(map(fits, value))
+
+    return made(lambda: list(right), 7, [7], [], "", " ", fits=fits, optional=optional,
+                same=values(tuple(right), " ".join(right)))
+
+
+def choice(right, *others):
+    """A part of a trace, or names, and None for all."""
+    def fits(value):
+        return value is None or any(type(value) is type(one) and value == one for one in others)
+
+    return made(lambda: right, "nix", 7, "", fits=fits)
+
+
 def numeric(loss, array, epsilon):
     return gradcheck.numeric_gradient(loss, array, epsilon)
 
@@ -207,6 +239,12 @@ CATALOGUE = {
         "predicted": labels("x", "y", "z")._replace(fits=lambda value: value is None or is_long(
             value, 3)),
         "vmax": number(0.5, 1e-300, optional=True)}),
+    "gradient_heatmap": (lambda **given: len(plotting.gradient_heatmap(**given).axes), {
+        "weights": matrix(2, 3), "gradients": matrix(2, 3),
+        "source_tokens": labels("a", "b", "c"), "target_tokens": labels("x", "y"),
+        "visible": made(lambda: np.ones((2, 3), bool), np.ones((2, 3)), np.ones((2, 2), bool),
+                        optional=True),
+        "title": title(), "vmax": number(0.5, 1e-300, optional=True)}),
     "heatmap_grid": (gridded, {
         "weights": made(lambda: {"a": np.eye(2), "b": np.eye(2)}, {"a": np.eye(3)}, {"a": "x"},
                         [np.eye(2)]),
@@ -217,6 +255,14 @@ CATALOGUE = {
         "systems": systems(), "ax": axes()}),
     "attention_span": (drawn(plotting.attention_span), {"curves": curves()} | PICTURE),
     "gradient_flow": (drawn(plotting.gradient_flow), {"curves": curves()} | PICTURE),
+    "traced": (lambda **given: len(traced(translator(), *given.values()).rows), {
+        "source": sentence("a", "b"), "target": sentence("x", optional=True)}),
+    "Trace.told": (told_of, {
+        "step": whole(1, 0, 1, optional=True), "layer": choice("attention", "step_backward"),
+        "names": choice("dalpha", ["d*"], "x"),
+        "depth": whole(2, 0, optional=True)}),
+    "weight_gradients": (lambda sentence: weight_gradients(writer(), sentence).gradients, {
+        "sentence": sentence("a", "b")}),
     "save": (saved, {"ax_or_figure": made(lambda: Figure(), Figure), "path": new_file("a.png")}),
     "gradcheck": (checked, {
         "inputs": made(lambda: np.ones((2, 3)), np.ones((2, 3), np.float32), np.ones((2, 4)),

@@ -1,0 +1,420 @@
+"""One run of somebody's code in which every named value is told: by which line, in which step.
+
+The functions are rewritten as gradient checks rewrite a backward pass, and only for that run.
+"""
+
+import ast
+import sys
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.gradcheck.backwards import Backward
+from numpy_attention.gradcheck.rewriting import (LISTENER, Place, Rewritten, called, loaded,
+                                                 path_of, reads_of)
+from numpy_attention.gradcheck.sources import lines_between
+from numpy_attention.module import Module
+
+HERE = Path(__file__).parent
+CALL = "__call__"       # the number of the call, within rewritten functions
+# what stands in an array of np.empty until it is written: NaN, told from others by their bits
+UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
+
+
+def written(array):
+    """Where an array of floats has been written since np.empty made it."""
+    if array.itemsize not in UNWRITTEN:
+        return np.ones(array.shape, bool)
+    return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
+
+
+# ---- what is recorded ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line(Place):
+    """A Place with the loops of its function around it, the outermost first, by their first lines.
+
+    kind: also "part" (x[i] = …), "filled" (by a function that was given it), "appended",
+    "unpacked" (read, not computed), "packed" (into a tuple), and "step" (the variable of a loop).
+    """
+
+    loops: tuple[int, ...] = ()
+
+
+class Step(NamedTuple):
+    """One turn of a loop: its first line, how many turns came before, and the number that its
+    variable has then, out of range() or enumerate(); else None. text: the loop's first line."""
+
+    head: int
+    turn: int
+    variable: int | None
+    text: str
+
+    @property
+    def label(self):
+        """By which number it is told."""
+        return self.turn if self.variable is None else self.variable
+
+
+@dataclass(eq=False)
+class Call:
+    """One call of a function. at: the line of its caller; around: that line's Steps in the caller.
+
+    owner: the path of the Module whose method it is, "" of the model itself, None of none. given:
+    {argument: shape} of the arrays among its arguments.
+    """
+
+    function: str
+    file: str
+    owner: str | None
+    parent: "Call | None"
+    at: int
+    around: tuple[Step, ...]
+    given: dict[str, tuple] = field(default_factory=dict)
+    turns: dict[int, Step] = field(default_factory=dict)
+
+    def steps(self, loops):
+        """The Steps in which these loops of it are now."""
+        return tuple(self.turns[head] for head in loops if head in self.turns)
+
+    @property
+    def every_step(self):
+        """The Steps around the call, those of its callers first."""
+        return (self.parent.every_step if self.parent else ()) + self.around
+
+
+class Told(NamedTuple):
+    """A value: of which name, made by which Line of which Call, in which Steps of that call."""
+
+    name: str
+    value: Any
+    place: Line
+    call: Call
+    steps: tuple[Step, ...]
+
+    @property
+    def every_step(self):
+        """The Steps in which it was made, those of the callers first."""
+        return self.call.every_step + self.steps
+
+
+class Recording(NamedTuple):
+    """told: all values, in their order. result: what the work gave. unfollowed: {function: why}."""
+
+    told: list[Told]
+    result: Any
+    unfollowed: dict[str, str]
+
+
+def recorded(work, keep, model=None, is_followed=lambda code: True):
+    """Run work() three times, which must do the same each time, the last recorded. → Recording.
+
+    keep(array) → what is kept of it, when it is told. model: whose parts are told by their paths.
+    is_followed(code): of which functions the values are told.
+    """
+    work()                              # what is compiled, or imported, at its first use, is now
+    functions, _ = called(work)
+    functions = [one for one in functions
+                 if is_of_interest(one.__code__) and is_followed(one.__code__)]
+    loops = {}
+    rewritten = Rewritten(functions, partial(Lines, extents=loops))
+    listener = Listener(rewritten.places, loops, keep, owners_of(model))
+    with rewritten.told(listener):
+        result = work()
+    return Recording(listener.told, result, rewritten.declined)
+
+
+def is_of_interest(code):
+    """Whether a function computes: what refuses arguments does not, nor Python's own, nor this."""
+    return Path(code.co_filename).parent != HERE and not (
+        code.co_name.startswith(("expect", "_expect")) or "<frozen" in code.co_filename)
+
+
+def owners_of(model):
+    """{id of a part: its path}; a Module's parts are kept alive by it."""
+    return {id(one): path for path, one in model.modules()} if isinstance(model, Module) else {}
+
+
+# ---- the functions, rewritten -------------------------------------------------------------------
+
+# with names of their own, or parts that may not be read
+PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp,
+           ast.BoolOp, ast.NamedExpr)
+
+
+class Lines(Backward):
+    """As `Backward` has it; parts of arrays, loops and what functions fill are told, too.
+
+    extents: {(file, first line of a loop): its last line}, filled here.
+    """
+
+    def __init__(self, function, places, extents):
+        super().__init__(function, places)
+        self.extents = extents
+        self.around = []
+
+    def place(self, node, kind, name, reads=frozenset()):
+        text = "" if kind in ("argument", "call") else lines_between(self.file, node)
+        self.places.append(Line(self.qualname, self.file, node.lineno, kind, name, text,
+                                reads=frozenset(reads), loops=tuple(self.around)))
+        return len(self.places) - 1
+
+    def begin(self, node):
+        number = self.place(node, "call", "")
+        call = self.through("begin", ast.copy_location(ast.Constant(0), node), number)
+        made = ast.Assign([ast.Name(CALL, ast.Store())], call, lineno=node.lineno)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def tell(self, method, statement, kind, name, value):
+        """`listener.method(value, number, call)`, to stand beside a statement."""
+        number = self.place(statement, kind, name)
+        value = ast.copy_location(value, statement)
+        told = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
+        return ast.fix_missing_locations(ast.copy_location(told, statement))
+
+    def after(self, target, statement, kind, reads):
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return [told for one in target.elts for told in self.after(one, statement, kind, reads)]
+        if isinstance(target, ast.Subscript) and path_of(target.value):
+            return [self.tell("part", statement, "part", ast.unparse(target), loaded(target))]
+        return super().after(target, statement, kind, reads)
+
+    # ---- statements ----------------------------------------------------------------------------
+
+    def visit_Assign(self, node):
+        kind = "assign" if is_computed(node.value) else "unpacked"
+        filled = [path for one in node.targets if isinstance(one, ast.Subscript)
+                  and not path_of(one.value) for path in arrays_in(one.value)]
+        told = [told for target in node.targets
+                for told in self.after(target, node, kind, reads_of(node.value))]
+        return [*self.around_filling(node, filled), *told]
+
+    def visit_Return(self, node):
+        computed = node.value is not None and is_computed(node.value)
+        changed = super().visit_Return(node)
+        if not computed and node.value is not None:
+            self.places[-1] = replace(self.places[-1], kind="unpacked")
+        return changed
+
+    def visit_FunctionDef(self, node):
+        return Empty().visit(super().visit_FunctionDef(node))
+
+    def visit_For(self, node):
+        entered = self.tell("enter", node, "loop", "", ast.Constant(0))
+        self.around.append(node.lineno)
+        self.extents[self.file, node.lineno] = node.end_lineno
+        counts = any(path_of(one) in ("range", "enumerate") for one in ast.walk(node.iter))
+        variable = loaded(node.target) if counts else ast.Constant(None)
+        number = self.tell("turn", node, "turn", "", variable)
+        told = self.after(node.target, node.target, "step", frozenset())
+        node.body = [number, *told, *self.block(node.body)]
+        self.around.pop()
+        node.orelse = self.block(node.orelse)
+        return [entered, node]
+
+    def visit_While(self, node):
+        entered = self.tell("enter", node, "loop", "", ast.Constant(0))
+        self.around.append(node.lineno)
+        self.extents[self.file, node.lineno] = node.end_lineno
+        number = self.tell("turn", node, "turn", "", ast.Constant(None))
+        node.body = [number, *self.block(node.body)]
+        self.around.pop()
+        return [entered, node]
+
+    def visit_Expr(self, node):
+        """kernel(a, out) fills out; xs.append(x) is the only name that some values have."""
+        if not isinstance(node.value, ast.Call):
+            return node
+        function = node.value.func
+        if isinstance(function, ast.Attribute) and function.attr == "append":
+            whole = path_of(function.value)
+            if not whole or len(node.value.args) != 1:
+                return node
+            return [node, self.tell("appended", node, "appended", whole, expression(whole))]
+        if path_of(function).rpartition(".")[2].startswith("expect"):
+            return [node]
+        out = [one.value for one in node.value.keywords if one.arg == "out" and path_of(
+            one.value.value if isinstance(one.value, ast.Subscript) else one.value)]
+        filled = [path for path in arrays_in(node.value) if path not in map(ast.unparse, out)]
+        told = [told for one in out for told in self.after(one, node, "update", frozenset())]
+        return [*self.around_filling(node, filled), *told]
+
+    def around_filling(self, node, paths):
+        """The statement between two looks at arrays that it may fill."""
+        if not paths:
+            return [node]
+        before = [self.tell("before", node, "filled", path, expression(path)) for path in paths]
+        after = [self.tell("filled", node, "filled", path, ast.Constant(None)) for path in paths]
+        return [*before, node, *after]
+
+
+class Empty(ast.NodeTransformer):
+    """What np.empty makes goes through the listener, which marks it as not written yet."""
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if path_of(node.func) not in ("np.empty", "np.empty_like", "numpy.empty"):
+            return node
+        marked = ast.Attribute(ast.Name(LISTENER, ast.Load()), "unwritten", ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(ast.Call(marked, [node], []), node))
+
+
+def is_computed(node):
+    """Whether an expression computes, and does not only read."""
+    return any(isinstance(one, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare))
+               for one in outside_indices(node))
+
+
+def outside_indices(node):
+    """An expression and its parts, but for what stands in [ ]."""
+    yield node
+    for part in ast.iter_child_nodes(node):
+        if not (isinstance(node, ast.Subscript) and part is node.slice):
+            yield from outside_indices(part)
+
+
+def expression(path):
+    return ast.parse(path, mode="eval").body
+
+
+def arrays_in(node):
+    """The names, paths and parts of arrays that an expression reads, each once, but functions.
+
+    Of what it reads in any case: neither x nor x.a in f(x.a if x else b).
+    """
+    if isinstance(node, PERHAPS):
+        return []
+    if path_of(node.value if isinstance(node, ast.Subscript) else node):
+        return [ast.unparse(node)]
+    parts = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Call):
+        parts[0] = node.func.value if isinstance(node.func, ast.Attribute) else ast.Constant(0)
+    return list(dict.fromkeys(path for part in parts for path in arrays_in(part)))
+
+
+# ---- what they tell -----------------------------------------------------------------------------
+
+
+class Listener:
+    """Hears what rewritten functions tell."""
+
+    def __init__(self, places, extents, keep, owners):
+        self.places = places
+        self.extents = extents
+        self.keep = keep
+        self.owners = owners
+        self.told = []
+        self.calls = []
+        self.running = []               # (frame, Call)
+        self.seen_before = {}           # {id: [array, name, kind]} of what was told
+        self.looked = {}                # {(number of a call, name): (array, its bytes before)}
+
+    # ---- calls and loops -----------------------------------------------------------------------
+
+    def begin(self, _, number):
+        frame = sys._getframe(1)
+        place = self.places[number]
+        chain = []
+        caller = frame.f_back
+        while caller is not None:
+            chain.append(caller)
+            caller = caller.f_back
+        while self.running and self.running[-1][0] not in chain:
+            self.running.pop()
+        parent, at, around = None, 0, ()
+        if self.running:
+            outer, parent = self.running[-1]
+            at = outer.f_lineno
+            around = parent.steps(head for head in parent.turns
+                                  if head <= at <= self.extents[parent.file, head])
+        owner = self.owners.get(id(frame.f_locals.get("self")))
+        call = Call(place.function, place.file, owner, parent, at, around)
+        self.running.append((frame, call))
+        self.calls.append(call)
+        return len(self.calls) - 1
+
+    def enter(self, _, number, call):
+        self.calls[call].turns.pop(self.places[number].line, None)
+
+    def turn(self, target, number, call):
+        turns = self.calls[call].turns
+        head = self.places[number].line
+        count = turns[head].turn + 1 if head in turns else 0
+        first = target[0] if isinstance(target, tuple) and target else target
+        variable = int(first) if isinstance(first, (int, np.integer)) else None
+        turns[head] = Step(head, count, variable, self.places[number].text)
+
+    # ---- values --------------------------------------------------------------------------------
+
+    def unwritten(self, array):
+        if array.dtype.kind == "f" and array.itemsize in UNWRITTEN:
+            array.view(UNWRITTEN[array.itemsize].dtype)[...] = UNWRITTEN[array.itemsize]
+        return array
+
+    def seen(self, value, number, call, base):
+        place = self.places[number]
+        arrays = arrays_of(value, place.name)
+        if place.kind == "argument":
+            self.calls[call].given.update((name, np.shape(array)) for name, array in arrays)
+        if place.kind == "return" and type(value) is tuple:     # outputs, and then a cache
+            arrays = [(f"return[{i}]", one) for i, one in enumerate(value)
+                      if isinstance(one, np.ndarray)]
+        for name, array in arrays:
+            known = self.seen_before.get(id(array))
+            kind = place.kind
+            if known and kind in ("assign", "unpacked") and name != place.name:
+                kind = "packed"         # into a tuple, by a name of its own already
+            elif known and (kind == "return" or known[1:] == (name, kind)):
+                kind = "unpacked"
+            elif kind == "unpacked" and not known and getattr(array, "base", array) is None:
+                kind = "assign"         # a copy, such as the rows of an embedding
+            self.tell(name, array, place, call, kind)
+        return value
+
+    def term(self, value, number):
+        return value
+
+    def part(self, value, number, call):
+        place = self.places[number]
+        for name, array in arrays_of(value, place.name):
+            self.tell(name, array, place, call, place.kind)
+
+    def appended(self, whole, number, call):
+        place = self.places[number]
+        if isinstance(whole, list):
+            for name, array in arrays_of(whole[-1], f"{place.name}[-1]"):
+                if id(array) not in self.seen_before:
+                    self.tell(name, array, place, call, place.kind)
+
+    def before(self, value, number, call):
+        if isinstance(value, np.ndarray):
+            self.looked[call, self.places[number].name] = value, value.tobytes()
+
+    def filled(self, _, number, call):
+        place = self.places[number]
+        value, was = self.looked.pop((call, place.name), (None, None))
+        if value is not None and value.tobytes() != was:
+            self.tell(place.name, value, place, call, "filled")
+
+    def tell(self, name, array, place, call, kind):
+        if place.function.rpartition(".")[2].startswith("__"):
+            return                      # makes an object, and names nothing
+        is_made = kind != "argument" and not (kind == "assign" and "np.empty" in place.text)
+        self.seen_before[id(array)] = array, name if is_made else "", kind
+        if kind != place.kind:
+            place = replace(place, kind=kind)
+        call = self.calls[call]
+        self.told.append(Told(name, self.keep(array), place, call, call.steps(place.loops)))
+
+
+def arrays_of(value, name):
+    """[(name, array)] of an array, of a number, of a tuple of arrays, such as an LSTM's state."""
+    if isinstance(value, (np.ndarray, np.floating, float)):
+        return [(name, value)]
+    if type(value) is tuple and all(isinstance(one, np.ndarray) or one is None for one in value):
+        return [(f"{name}[{i}]", one) for i, one in enumerate(value) if one is not None]
+    return []

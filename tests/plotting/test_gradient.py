@@ -1,0 +1,71 @@
+"""Weights, and the gradient of the loss with respect to them, side by side."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from pictures import SOURCE, TARGET, texts, weights_for
+
+from numpy_attention.plotting import gradient_heatmap, save
+
+WEIGHTS = weights_for(TARGET, SOURCE)
+GRADIENTS = np.random.default_rng(1).standard_normal(WEIGHTS.shape) + 0.5
+
+
+def draw(weights=WEIGHTS, gradients=GRADIENTS, **more):
+    return gradient_heatmap(weights, gradients, SOURCE, TARGET, **more)
+
+
+def test_both_are_drawn_with_their_tokens():
+    figure = draw(title="beginning")
+    left, right, *bars = figure.axes
+    for ax, values in ((left, WEIGHTS), (right, GRADIENTS)):
+        assert np.allclose(ax.images[0].get_array(), values)
+        assert texts(ax.get_xticklabels()) == SOURCE and texts(ax.get_yticklabels()) == TARGET
+    assert [ax.get_title() for ax in (left, right)] == ["weights α", "gradients ∂L/∂α"]
+    assert [bar.get_ylabel() for bar in bars] == ["attention weight", "∂L/∂α"]
+    assert figure.get_suptitle() == "beginning"
+
+
+@pytest.mark.parametrize("gradients", [GRADIENTS, np.abs(GRADIENTS), -np.abs(GRADIENTS)])
+def test_the_colours_part_at_zero(gradients):
+    image = draw(gradients=gradients).axes[1].images[0]
+    low, high = image.get_clim()
+    assert low == -high == -np.abs(gradients).max()
+    red, _, blue, _ = image.cmap(image.norm(0.0))
+    assert abs(red - blue) < 0.02
+    red, _, blue, _ = image.cmap(image.norm(high))
+    assert red > blue
+
+
+def test_where_all_is_zero_or_too_large_the_scale_stays_one():
+    assert draw(gradients=0 * WEIGHTS).axes[1].images[0].get_clim() == (-1, 1)
+    assert draw(vmax=0.1).axes[1].images[0].get_clim() == (-0.1, 0.1)
+
+
+def test_what_cannot_be_seen_is_hatched_and_may_hold_nan():
+    visible = np.tri(*WEIGHTS.shape, dtype=bool)
+    figure = draw(np.where(visible, WEIGHTS, np.nan), np.where(visible, GRADIENTS, np.nan),
+                  visible=visible)
+    for ax in figure.axes[:2]:
+        assert np.array_equal(ax.images[0].get_array().mask, ~visible) and ax.patch.get_hatch()
+
+
+def test_it_can_be_saved(tmp_path):
+    figure = draw()
+    assert isinstance(figure, Figure)
+    first = save(figure, tmp_path / "a.png").read_bytes()
+    assert first == save(draw(), tmp_path / "b.png").read_bytes()
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"gradients": GRADIENTS[:2]}, "do not match weights"),
+    ({"weights": WEIGHTS[:2], "gradients": GRADIENTS[:2]}, "do not match .target, source. tokens"),
+    ({"gradients": GRADIENTS * np.nan}, "gradients hold NaN"),
+    ({"weights": WEIGHTS * np.nan}, "weights hold NaN"),
+    ({"visible": np.ones(WEIGHTS.shape)}, "visible must be booleans"),
+    ({"visible": np.ones((2, 2), bool)}, "visible must be booleans"),
+    ({"vmax": 0.0}, "vmax"),
+])
+def test_what_does_not_fit_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        draw(**given)
