@@ -1,4 +1,4 @@
-"""Makes notebooks of the lessons, with the modules that they import beside them.
+"""Makes notebooks of the lessons, with the modules and checkpoints that they use beside them.
 
     python tools/notebooks.py FOLDER                 all lessons
     python tools/notebooks.py FOLDER --only 00 06    some of them, by their numbers
@@ -55,6 +55,7 @@ def notebooks(folder, numbers=None, force=False):
     folder.mkdir(parents=True, exist_ok=True)
     for module in LESSONS.glob("[a-z]*.py"):
         shutil.copyfile(module, folder / module.name)
+    shutil.copytree(LESSONS / "checkpoints", folder / "checkpoints", dirs_exist_ok=True)
     for path, lesson in zip(paths, chosen):
         notebook = jupytext.read(lesson, fmt="py:percent")
         notebook.metadata["kernelspec"] = KERNEL

@@ -92,7 +92,7 @@ def test_lesson_08_prints_the_command_that_uses_its_run():
     assert "numpy-attention translate {os.path.relpath(run)}" in text
 
 
-def test_lesson_11_checks_its_beam_and_plants_a_bug():
-    for needed in ("## Check", r"numeric_gradient\(", r"beam_search\(", r"choose\(", r"sample\(",
-                   r"plotting\.save\(", r"assert honest\.max\(\) < .* and planted\.max\(\) > "):
+def test_lesson_10_checks_its_beam_and_plants_bugs():
+    for needed in (r"numeric_gradient\(", r"beam_search\(", r"choose\(", r"show\(", r"with_bug\(",
+                   r"claims_are_the_models_own\("):
         assert re.search(needed, TEXTS["10_decoding.py"])

@@ -23,7 +23,8 @@ def test_every_lesson_is_a_notebook_with_all_its_cells(tmp_path, capsys):
         for cell, (is_text, body) in zip(made["cells"], parts):
             if not is_text:
                 assert "".join(cell["source"]) == body.strip("\n")
-    assert (folder / "course.py").read_bytes() == (LESSONS / "course.py").read_bytes()
+    for name in ("course.py", "checkpoints/lesson-06/checkpoint.npz"):
+        assert (folder / name).read_bytes() == (LESSONS / name).read_bytes()
 
 
 def test_what_a_learner_has_written_stays(tmp_path, capsys):

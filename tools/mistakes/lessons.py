@@ -89,15 +89,16 @@ def cases(rng):
     for one, size in zip([*readers, PlainNGram(rng.standard_normal((12, 5)))], (4, 8, 12, 12)):
         yield one, (rng.standard_normal((9, size)),), one.forward, one.backward
 '''),
-    Lesson("05_encoder_decoder", ("sigmoid", "gru", "forward", "gru_backward", "backward"),
-           TRANSLATORS + '''
+    Lesson("05_encoder_decoder", (
+        "sigmoid", "gru", "gru_backward", "read_out", "read_out_backward", "forward",
+        "word_backward", "backward"), TRANSLATORS + '''
 def cases(rng):
     model = EncoderDecoder.create(
         rng, 8, 9, embedding=3, hidden=4, maxout=2, dtype=np.float64, readout="current",
         reset="after", update="old", init="modern")
     yield both([4, 6, 5, 6, EOS], [5, 8, 7, 5, 4, EOS], randomize(model, rng, 0.8))
 '''),
-    Lesson("06_additive_attention", ("PlainAttention",), '''
+    Lesson("06_additive_attention", ("softmax", "PlainAttention"), '''
 def cases(rng):
     attention = PlainAttention(*(rng.standard_normal(shape) for shape in ((3, 6), (4, 6), (6,))))
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
@@ -159,5 +160,12 @@ def cases(rng):
     layer = randomize(new_layer(PlainDecoderLayer, rng, 6, 8, 2, *more), rng)
     yield (layer, (x, m), lambda x, m: decode(layer, x, m),
            lambda dout, cache, grad: decode_backward(dout, layer, cache, grad))
+'''),
+    Lesson("13_your_own_mechanism", ("Nearness",), '''
+def cases(rng):
+    attention = randomize(Nearness(np.empty((4, 3)), np.empty(1)), rng)
+    mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]], bool)
+    inputs = rng.standard_normal((5, 2, 3)), rng.standard_normal((2, 6, 4))
+    yield attention, inputs, *protocol(attention, mask)
 '''),
 ]

@@ -1,0 +1,76 @@
+"""What lesson 13 needs beside what it teaches: a class as a file, a command, dots of several runs.
+"""
+
+import ast
+import importlib.util
+import linecache
+import subprocess
+import sys
+
+from matplotlib import pyplot as plt
+
+from numpy_attention import plotting
+
+HEAD = '''"""Written by lesson 13."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.attention.memory import Memory
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.initializers import glorot
+from numpy_attention.module import Array
+from numpy_attention.shapes import flat
+
+
+'''
+
+
+def write_class(kind, folder):
+    """Write an attention's class, with the imports that it needs, as a file; → its path."""
+    lines = linecache.getlines(kind.score.__code__.co_filename)
+    node = next(node for node in ast.walk(ast.parse("".join(lines)))
+                if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
+    first = node.decorator_list[0].lineno - 1
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{kind.__name__.lower()}.py"
+    path.write_text(HEAD + "".join(lines[first:node.end_lineno]), encoding="utf-8")
+    return path
+
+
+def class_in(path, name):
+    """The class of that name in a file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module                 # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def run_command(*words, folder):
+    """Run `numpy-attention WORDS` in a folder, and print the command and what it says; → its exit
+    code.
+    """
+    print("$ numpy-attention", *words, flush=True)
+    done = subprocess.run([sys.executable, "-m", "numpy_attention", *words], cwd=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          encoding="utf-8")
+    print(done.stdout, end="", flush=True)
+    return done.returncode
+
+
+def draw_runs(figures, names, title):
+    """A dot a run: figures {measure: {name: [a number a seed]}}, an axis a measure; → Figure."""
+    figure, axes = plt.subplots(1, len(figures), figsize=(3.6 * len(figures), 3.6),
+                                layout="constrained")
+    for (measure, of_names), ax in zip(figures.items(), axes):
+        for place, name in enumerate(names):
+            ax.plot([place] * len(of_names[name]), of_names[name], linestyle="none",
+                    marker=plotting.MARKERS[place], color=plotting.COLOURS[place], markersize=8,
+                    alpha=0.7)
+        ax.set_xticks(range(len(names)), names)
+        ax.set(title=measure, xlabel="score", xlim=(-0.5, len(names) - 0.5), ylabel="share")
+        ax.grid(axis="y", alpha=0.3)
+    figure.suptitle(title)
+    return figure

@@ -1,0 +1,136 @@
+"""What lessons 05 and 06 need beside what they teach: clauses, trainings, a shipped model."""
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.data.batching import pair_batch
+from numpy_attention.data.corpora import load_parallel
+from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.runs.saved import CHECKPOINT
+from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.schedules import LinearDecay
+from numpy_attention.training.trainer import Trainer
+
+SHIPPED = Path(__file__).resolve().parent / "checkpoints"
+SUMS = SHIPPED / "SHA256SUMS"
+# lesson 04's GRU (reset after, z on the old state), the word read from s_i, Glorot's weights
+CELL = {"init": "modern", "reset": "after", "update": "old", "readout": "current"}
+LONGEST = 8         # tokens of a clause
+RARE = 15           # a word seen less often is not learnt
+
+
+def trained_translator(pairs, name, settings, epochs, rate, seed=0, folder=None, look=None):
+    """A Translator after so many epochs of Adam, whose rate falls in a straight line.
+
+    folder: where its run is kept. look: is called with the translator and the number of steps that
+    it has made, before the first epoch and after each.
+    """
+    translator = Translator.create(pairs, name, settings | CELL, TranslatorTraining(seed=seed))
+    batches = translator.batches(pairs)
+    trainer = Trainer(translator.model, Adam(rate), batches, rng=np.random.default_rng(seed),
+                      clip=1.0, threads=1, progress=False, about=translator.configuration(),
+                      schedule=LinearDecay(epochs * len(batches), 0.05),
+                      path=None if folder is None else folder / CHECKPOINT)
+    for epoch in range(epochs + 1):
+        trainer.fit(epoch)
+        if look is not None:
+            look(translator, trainer.step)
+    translator.history = trainer.history
+    return translator
+
+
+# ---- lesson 05's measures ------------------------------------------------------------------------
+
+
+def gradient_by_place(translator, length, rng, count=40):
+    """The norm of ∂L/∂(embedded source word) at each place, the mean over sequences of one length.
+
+    The words of a sequence are all different, so each has a row of the table's gradient for itself.
+    """
+    model = translator.model
+    words = np.arange(4, len(translator.source_vocabulary))     # ids below 4 are special
+    norms = np.zeros(length)
+    for _ in range(count):
+        ids = rng.permutation(words)[:length].tolist()
+        grad = model.zeros_like()
+        model.loss_and_grad(pair_batch([ids], [ids]), None, 1.0, grad)
+        norms += np.linalg.norm(grad.source_embedding.E[ids], axis=1) / count
+    return norms
+
+
+def right_when_fed(translator, pairs):
+    """For each pair, whether each of its target ids, </s> last, is the likeliest: (T + 1,) bools.
+
+    The decoder is fed the words before from the pair, not its own.
+    """
+    found = []
+    for pair in pairs:
+        batch = translator.batches([pair]).batch([0])
+        read_out, _, _ = translator.model.forward(batch)
+        likeliest = translator.model.output.log_probabilities(read_out).argmax(1)
+        found.append(likeliest == batch.target_out[:, 0])
+    return found
+
+
+# ---- the Bible's clauses -------------------------------------------------------------------------
+
+
+def bible_clauses():
+    """Short clauses of bible-en-es whose words are all frequent: → to learn from, held out."""
+    every, *others = (load_parallel("bible-en-es", split, part="clauses", max_length=LONGEST)
+                      for split in ("train", "valid", "test"))
+    counts = Counter(word for pair in every for word in words_of(pair))
+    train = [pair for pair in every if all(counts[word] >= RARE for word in words_of(pair))]
+    known = {word for pair in train for word in words_of(pair)}
+    return train, [pair for part in others for pair in part if known.issuperset(words_of(pair))]
+
+
+def words_of(pair):
+    """Its words, each with the side on which it stands."""
+    return [(side, word) for side in ("source", "target") for word in getattr(pair, side)]
+
+
+# ---- a model that ships --------------------------------------------------------------------------
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def shipped_translator(name):
+    """The Translator in checkpoints/NAME. ValueError: its file is not the one that was shipped."""
+    sums = dict(line.split()[::-1] for line in SUMS.read_text(encoding="utf-8").splitlines())
+    file = f"{name}/{CHECKPOINT}"
+    if digest(SHIPPED / file) != sums[file]:
+        raise ValueError(f"{SHIPPED / file} is not what {SUMS.name} says: restore it, or make it "
+                         "anew with tools/lesson_checkpoint.py")
+    return Translator.load(SHIPPED / name)
+
+
+# ---- comparisons ---------------------------------------------------------------------------------
+
+
+def expect_same_translator(kind, rng):
+    """Put an attention of this class into the library's RNNSearch, with its weights.
+
+    → the loss with the library's attention, and with this. AssertionError: the losses or the
+    gradients of a parameter differ.
+    """
+    model = RNNSearch.create(rng, 12, 12, embedding=5, hidden=8, dtype=np.float64, **CELL)
+    own = model.copy()
+    own.attention = kind(*(array.copy() for _, array in model.attention.named_parameters()))
+    batch = pair_batch([[4, 5, 6, 7], [8, 9]], [[7, 6, 5, 4], [9, 8]])
+    losses = []
+    grads = []
+    for one in (model, own):
+        grads.append(one.zeros_like())
+        loss, _ = one.loss_and_grad(batch, None, 1.0, grads[-1])
+        losses.append(loss)
+    assert np.isclose(*losses, rtol=1e-10), "the losses differ"
+    for (name, theirs), (_, ours) in zip(*(grad.named_parameters() for grad in grads)):
+        assert np.allclose(theirs, ours, rtol=1e-8, atol=1e-10), f"the gradient of {name} differs"
+    return losses

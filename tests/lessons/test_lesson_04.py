@@ -1,0 +1,85 @@
+"""Lesson 04: its cell against the library with other numbers, its bug, its lock."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation, pictures_in
+
+from numpy_attention.cells.gru import GRU
+from numpy_attention.gradcheck import GradientError, randomize
+
+EVERY = [(reset, update) for reset in ("after", "before") for update in ("old", "new")]
+NUMBERS = np.random.default_rng(3)
+XS = NUMBERS.standard_normal((6, 2, 4))
+FIRST = NUMBERS.standard_normal((2, 3))
+MASK = np.arange(6)[:, None] < np.array([1, 6])
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("04_gru.py", tmp_path_factory.mktemp("figures"))
+
+
+@pytest.fixture
+def parts(tmp_path):
+    with pictures_in(tmp_path):
+        import gru_parts
+        yield gru_parts
+
+
+def cell(kind, reset, update):
+    b_n = np.empty(3) if reset == "after" else None
+    made = kind(np.empty((4, 9)), np.empty((3, 9)), np.empty(9), b_n, reset, update)
+    return randomize(made, np.random.default_rng(8))
+
+
+@pytest.mark.parametrize(("reset", "update"), EVERY)
+def test_its_cell_is_the_librarys_in_every_convention(lesson, reset, update):
+    lesson["expect_same"](cell(lesson["PlainGRU"], reset, update), cell(GRU, reset, update),
+                          XS, FIRST, MASK, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(("reset", "update"), EVERY[1:3])
+def test_another_convention_is_told(lesson, reset, update):
+    plain = cell(lesson["PlainGRU"], "after", "old")
+    other = cell(GRU, reset, update)
+    with pytest.raises(AssertionError, match="result 0 differs"):
+        lesson["expect_same"](plain, other, XS, FIRST, MASK, np.random.default_rng(1))
+
+
+def test_a_padded_step_that_is_blamed_is_told(lesson):
+    class Blamed(lesson["PlainGRU"]):
+        def backward(self, dys, dlast, cache, grad):
+            xs, steps = cache
+            everywhere = [(np.ones_like(one[0]), *one[1:]) for one in steps]
+            return super().backward(dys, dlast, (xs, everywhere), grad)
+
+    with pytest.raises(AssertionError, match="result 2 differs"):
+        lesson["expect_same"](cell(Blamed, "after", "old"), cell(GRU, "after", "old"),
+                              XS, FIRST, MASK, np.random.default_rng(1))
+
+
+def test_its_planted_bug_is_wrong_in_h_alone_and_its_line_is_named(lesson):
+    with pytest.raises(GradientError) as caught:
+        lesson["check"](lesson["forgetful"])
+    assert "wrong gradient for input[3]; right: input[0]" in str(caught.value)
+    assert "    dh = dafter * z + ds @ U_n.T\n" in str(caught.value)
+
+
+def test_a_locked_unit_has_no_gradient_where_an_open_one_has(lesson):
+    assert lesson["read"](32.0, "a “ b ” c")[-1] > 0.99
+    assert lesson["read"](0.0, "a “ b ” c")[-1] < -0.97
+    largest = [np.abs(gradient_of(lesson, u).vector).max() for u in (8.0, 32.0)]
+    assert largest[1] < 1e-9 < 1e-2 < largest[0]
+
+
+def gradient_of(lesson, u):
+    unit = lesson["hold_unit"](GRU, u)
+    _, grad, _ = lesson["window_gradient"](unit, lesson["xs_verse"], lesson["wanted"],
+                                           np.ones((1, 1)))
+    return grad
+
+
+def test_its_marks_and_their_codes(parts):
+    np.testing.assert_array_equal(parts.last_marks("a“b”c"), [-1, 1, 1, -1, -1])
+    np.testing.assert_array_equal(parts.one_hot("a“”")[:, 0], [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    assert len(parts.verses("valid", 50)) == 50

@@ -1,0 +1,126 @@
+"""Lesson 06: its attention against the library, its planted bug, Bayes, and the shipped model."""
+
+import sys
+
+import numpy as np
+import pytest
+from lesson_files import LESSONS, derivation
+
+from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.gradcheck import GradientError, protocol
+
+sys.path.append(str(LESSONS))
+import translator_parts  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("06_additive_attention.py", tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return translator_parts.shipped_translator("lesson-06")
+
+
+def passes(attention, rng):
+    """Contexts, weights and all gradients for three sentences of lengths 4, 1 and 3."""
+    mask = np.arange(4) < np.array([4, 1, 3])[:, None]
+    forward, backward = protocol(attention, mask)
+    contexts, weights, cache = forward(rng.standard_normal((2, 3, 5)),
+                                       rng.standard_normal((3, 4, 6)))
+    grad = attention.zeros_like()
+    dqueries, dvalues = backward(np.sin(contexts), np.cos(weights), cache, grad)
+    return [contexts, weights, dqueries, dvalues, *(one for _, one in grad.named_parameters())]
+
+
+def test_its_attention_is_the_librarys(lesson):
+    rng = np.random.default_rng(5)
+    arrays = [rng.standard_normal(shape) for shape in ((5, 2), (6, 2), (2,))]
+    both = [passes(kind(*arrays), np.random.default_rng(6))
+            for kind in (lesson["PlainAttention"], AdditiveAttention)]
+    for ours, theirs in zip(*both, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_the_planted_bug_leads_to_its_line(lesson):
+    with pytest.raises(GradientError, match=r"right: none\n.*Forgetful.softmax_backward\n.*"
+                                            r"return alpha \* dalpha"):
+        lesson["check"](lesson["Forgetful"](*lesson["weights_of_it"]))
+
+
+def test_a_translator_with_another_attention_is_told(lesson):
+    class Hidden(lesson["PlainAttention"]):
+        def read_backward(self, memory, dmemory, grad):
+            super().read_backward(memory, dmemory, grad)
+            return dmemory.values
+
+    class Sharper(lesson["PlainAttention"]):
+        def read(self, values, mask):
+            return super().read(2 * values, mask)
+
+    with pytest.raises(AssertionError, match="the gradient of source_embedding.E differs"):
+        translator_parts.expect_same_translator(Hidden, np.random.default_rng(3))
+    with pytest.raises(AssertionError, match="the losses differ"):
+        translator_parts.expect_same_translator(Sharper, np.random.default_rng(3))
+
+
+def test_told_the_word_it_is_bayes_by_hand(lesson, shipped):
+    """The first word: one step of the decoder from s_0, with each annotation as its context."""
+    _, held_out = translator_parts.bible_clauses()
+    model = shipped.model
+    pair = held_out[0]
+    after, likely = lesson["told"](shipped, pair)
+    assert after.shape == likely.shape == (len(pair.target) + 1, len(pair.source) + 1)
+    np.testing.assert_allclose(after.sum(1), 1, rtol=1e-5)
+    batch = shipped.batches([pair]).batch([0])
+    memory, s_0, _ = model.encode(batch.source, batch.source_mask)
+    y = model.target_embedding.E[batch.target_in[0]]
+    expected = []
+    for annotation in memory.values[0]:
+        steps = model._begin(y[None], s_0, None)
+        steps.a[0] += annotation[None] @ model.C
+        model.decoder.step(0, steps)
+        t, _ = model.deep_output.forward(steps.hs[1], y, annotation[None])
+        expected.append(np.exp(model.output.log_probabilities(t)[0, batch.target_out[0, 0]]))
+    np.testing.assert_allclose(likely[0], expected, rtol=1e-4)
+    weights, = shipped.attend([pair])
+    np.testing.assert_allclose(after[0], weights[0] * expected / (weights[0] @ expected), rtol=1e-4)
+
+
+def test_clauses_hold_frequent_words_only():
+    train, held_out = translator_parts.bible_clauses()
+    for side in ("source", "target"):
+        known = {word for pair in train for word in getattr(pair, side)}
+        for pair in held_out:
+            assert len(getattr(pair, side)) <= translator_parts.LONGEST
+            assert known.issuperset(getattr(pair, side))
+
+
+def test_the_shipped_model_is_small_and_whole(shipped):
+    file = translator_parts.SHIPPED / "lesson-06" / "checkpoint.npz"
+    assert file.stat().st_size < 1_500_000
+    found, = shipped.translate(["i am thy shield ,".split()])
+    assert found.target == "yo soy tu escudo ,".split()
+
+
+def test_a_shipped_model_that_has_changed_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "lesson-06"
+    folder.mkdir()
+    (folder / "checkpoint.npz").write_bytes(b"another")
+    monkeypatch.setattr(translator_parts, "SHIPPED", tmp_path)
+    with pytest.raises(ValueError, match="is not what SHA256SUMS says: restore it"):
+        translator_parts.shipped_translator("lesson-06")
+
+
+def test_a_trained_translator_is_looked_at_and_kept(tmp_path):
+    pairs = translator_parts.load_parallel("reverse", "train", np.random.default_rng(0), 128,
+                                           max_length=3, min_length=3)
+    steps = []
+    made = [translator_parts.trained_translator(
+        pairs, "rnnsearch", {"embedding": 4, "hidden": 4}, 2, 1e-3, seed=7, folder=tmp_path,
+        look=lambda translator, step: steps.append(step)) for _ in range(2)]
+    assert steps == [0, 2, 4] * 2
+    np.testing.assert_array_equal(made[0].model.vector, made[1].model.vector)
+    loaded = translator_parts.Translator.load(tmp_path)
+    np.testing.assert_array_equal(loaded.model.vector, made[0].model.vector)

@@ -1,0 +1,158 @@
+"""Lesson 10: its searches, laws, cuts and draws against the library, with other numbers."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation
+
+from numpy_attention.data.batching import pair_batch
+from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.greedy import greedy
+from numpy_attention.decoding.sampling import choose
+from numpy_attention.gradcheck import numeric_gradient
+from numpy_attention.models.rnnsearch import RNNSearch
+
+SOURCE = pair_batch([[4, 6, 5]], [[4]]).source
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("10_decoding.py", tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return RNNSearch.create(np.random.default_rng(1), 9, 9, embedding=3, hidden=4, init=2.0)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7])
+@pytest.mark.parametrize("never", [[PAD, BOS], [PAD, BOS, UNK, 6]])
+def test_its_beam_is_the_librarys(lesson, model, width, never):
+    found = lesson["plain_beam"](model, SOURCE, width, never)
+    wanted = beam_search(model, SOURCE, SOURCE > 0, width, 0.0, never=never)[0]
+    assert [list(one.ids[1:]) for one in found] == [one.ids for one in wanted]
+    np.testing.assert_allclose([one.total for one in found],
+                               [one.log_probability for one in wanted], rtol=1e-5)
+
+
+def test_its_beam_is_the_librarys_on_the_house(lesson):
+    source = lesson["source"]
+    for width in (1, 2, 3, 9):
+        wanted = beam_search(lesson["house"], source, source > 0, width, 0.0)[0]
+        found = lesson["plain_beam"](lesson["house"], source, width)
+        assert [list(one.ids[1:]) for one in found] == [one.ids for one in wanted]
+
+
+def test_its_greedy_search_is_the_librarys(lesson, model):
+    wanted, = greedy(model, SOURCE, SOURCE > 0)
+    found = lesson["plain_greedy"](model, SOURCE)
+    assert list(found.ids[1:]) == wanted.ids
+    assert found.total == pytest.approx(wanted.log_probability, rel=1e-5)
+
+
+def test_the_steps_of_a_beam_are_what_it_kept(lesson):
+    steps = []
+    lesson["plain_beam"](lesson["house"], lesson["source"], 2, steps=steps)
+    told = [[lesson["text"](prefix.ids) for prefix in step] for step in steps]
+    assert told[:2] == [["el", "la"], ["la casa", "el viejo"]]
+    assert [prefix.row for prefix in steps[1]] == [1, 0]
+
+
+def test_every_sentence_is_counted_once(lesson):
+    sentences = lesson["every_sentence"](lesson["random_translator"](77).p)
+    assert len(sentences) == 39 and sum(sentences.values()) == pytest.approx(1)
+    assert all(ids[0] == BOS and ids[-1] == EOS for ids in sentences)
+
+
+def test_its_laws_hold_of_a_right_beam_over_a_network(lesson, model):
+    assert lesson["width_1_is_greedy"](lesson["plain_beam"], model, SOURCE)
+    assert lesson["claims_are_the_models_own"](lesson["plain_beam"], model, SOURCE, 4)
+
+
+def test_each_bug_breaks_the_law_that_the_text_says(lesson):
+    others = [lesson["random_translator"](seed) for seed in range(100, 140)]
+    source = lesson["source"]
+    second = lesson["claims_are_the_models_own"]
+    third = lesson["room_for_all_finds_the_best"]
+
+    def keeps(name):
+        search = lesson["bugs"][name]
+        assert all(lesson["width_1_is_greedy"](search, one, source) for one in others)
+        return (all(second(search, one, source, 3) for one in others),
+                all(third(search, one, source) for one in others))
+
+    assert keeps("rows put in order") == (False, False)
+    assert keeps("the ended forgotten") == keeps("the worst first") == (True, False)
+    assert keeps("the past not counted") == (True, True)
+
+
+def test_a_search_that_is_not_greedy_with_one_place_breaks_law_1(lesson, model):
+    second_best = lesson["with_bug"](lesson["plain_beam"], "[:places]", "[1:places + 1]")
+    assert not lesson["width_1_is_greedy"](second_best, model, SOURCE)
+
+
+def test_the_report_of_claims_leads_to_the_third_word(lesson, capsys):
+    lesson["report_claims"](lesson["bugs"]["rows put in order"], lesson["house"], 2)
+    lines = capsys.readouterr().out.splitlines()
+    assert ["not the model's" in line for line in lines] == [False, False, True]
+    lesson["report_claims"](lesson["plain_beam"], lesson["house"], 2)
+    assert "not the model's" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("right", ["no such text", "prefix"], ids=["none", "several"])
+def test_a_bug_needs_one_place(lesson, right):
+    with pytest.raises(AssertionError, match="stands in plain_beam"):
+        lesson["with_bug"](lesson["plain_beam"], right, "x")
+
+
+def test_a_bug_can_have_another_bug(lesson):
+    first = lesson["with_bug"](lesson["plain_beam"], "2 * len(source) + 10", "1 + 0")
+    both = lesson["with_bug"](first, "1 + 0", "2")
+    assert [len(one.terms) for one in both(lesson["house"], lesson["source"], 3)] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("tau", [0.3, 1.0, 4.0])
+def test_the_slope_of_the_entropy(lesson, tau):
+    logs = np.log(np.random.default_rng(3).dirichlet(np.ones(6)))
+    at = np.array([tau])
+
+    def entropy():
+        q = lesson["tempered"](logs, at)
+        return -(q * np.log(q)).sum()
+
+    q = lesson["tempered"](logs, at)
+    variance = q @ logs**2 - (q @ logs) ** 2
+    np.testing.assert_allclose(variance / at**3, numeric_gradient(entropy, at), rtol=1e-6)
+
+
+@pytest.mark.parametrize("how", [{}, {"temperature": 2.0}, {"top_k": 2}, {"top_p": 0.4},
+                                 {"temperature": 1.5, "top_k": 4, "top_p": 0.8}], ids=str)
+def test_it_cuts_as_the_library_draws(lesson, how):
+    rng = np.random.default_rng(4)
+    log_p = np.log(rng.dirichlet(np.ones(6)))
+    q = lesson["cut"](log_p, **how)
+    drawn = np.bincount([choose(log_p, rng, **how) for _ in range(4000)], minlength=6) / 4000
+    assert q.sum() == pytest.approx(1) and set(np.flatnonzero(drawn)) <= set(np.flatnonzero(q))
+    assert (abs(drawn - q) <= 5 * np.sqrt(q * (1 - q) / 4000)).all()
+
+
+def test_draws_of_a_batch_claim_the_models_own(lesson, model):
+    source = pair_batch([[4, 6, 5], [7]], [[4], [4]]).source
+    rng = np.random.default_rng(5)
+    drawn, totals = lesson["draw_all"](model, source, rng, [PAD, BOS, UNK], temperature=0.5)
+    for b, ids in enumerate(drawn):
+        one = source[source[:, b] > 0, b][:, None]
+        own = lesson["own_terms"](model, one, [BOS, *ids])
+        assert totals[b] == pytest.approx(sum(own), rel=1e-4)
+        assert UNK not in ids and EOS not in ids[:-1]
+        assert ids[-1] == EOS or len(ids) == 24
+
+
+def test_the_tree_shows_every_prefix_that_was_kept(lesson):
+    steps = []
+    won = lesson["plain_beam"](lesson["house"], lesson["source"], 2, steps=steps)[0]
+    ax = lesson["draw_tree"](steps, won, lesson["words"], "a tree")
+    told = [text.get_text() for text in ax.texts]
+    assert told.count("</s>  −1.13") == 1 and "<s>" in told and ax.get_title() == "a tree"
+    assert len(ax.lines) == sum(map(len, steps))
+    assert sum(line.get_linewidth() == 4 for line in ax.lines) == len(won.terms)

@@ -1,0 +1,79 @@
+"""Lesson 13: its mechanism, with other numbers, and what it does with it outside of the lesson."""
+
+import numpy as np
+import pytest
+from lesson_files import derivation
+
+from numpy_attention.attention.general import GeneralAttention
+from numpy_attention.gradcheck import GradientError
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("13_your_own_mechanism.py", tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture
+def drawn():
+    """An attention's q (B, Q), h (B, S, D), mask (B, S), W (D, Q)."""
+    rng = np.random.default_rng(8)
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]], bool)
+    return (rng.standard_normal((2, 3)), rng.standard_normal((2, 5, 4)), mask,
+            rng.standard_normal((4, 3)))
+
+
+def test_its_weights_are_those_of_the_equation(lesson, drawn):
+    q, h, mask, W = drawn
+    attention = lesson["Nearness"](W, np.array([0.3]))
+    context, weights, _ = attention.step(q, attention.read(h, mask), 0)
+    for b in range(2):
+        e = [-np.exp(0.3) * ((q[b] - h_j @ W) ** 2).sum() for h_j in h[b, mask[b]]]
+        alpha = np.exp(e) / np.exp(e).sum()
+        np.testing.assert_allclose(weights[b, mask[b]], alpha, rtol=1e-12)
+        np.testing.assert_allclose(context[b], alpha @ h[b, mask[b]], rtol=1e-12)
+    assert not weights[~mask].any()
+
+
+def test_it_is_general_where_all_keys_are_as_long(lesson, drawn):
+    q, h, mask, W = drawn
+    W = W[:3]                                                       # (3, 3)
+    keys = h[:, :, :3] / np.linalg.norm(h[:, :, :3], axis=2, keepdims=True)
+    rotation, _ = np.linalg.qr(W)
+    near = lesson["Nearness"](rotation, np.array([0.3]))
+    general = GeneralAttention(2 * np.exp(0.3) * rotation.T)
+    found = near.step(q, near.read(keys, mask), 0)[1]
+    np.testing.assert_allclose(found, general.step(q, general.read(keys, mask), 0)[1], rtol=1e-10)
+
+
+def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
+    with pytest.raises(GradientError, match=r"wrong gradient for W, input\[1\]; right: s, input") \
+            as caught:
+        lesson["check"](lesson["Pushed"])
+    named = str(caught.value).splitlines()[2]
+    assert named.strip() == "dmemory.keys += dU" and "wrong sign" in str(caught.value)
+
+
+def test_its_file_holds_the_class_and_passes_the_command(lesson, drawn, tmp_path, capsys):
+    path = lesson["write_class"](lesson["Nearness"], tmp_path)
+    assert path.name == "nearness.py"
+    q, h, mask, W = drawn
+    of_file = lesson["class_in"](path, "Nearness")(W, np.array([0.3]))
+    of_lesson = lesson["Nearness"](W, np.array([0.3]))
+    for one, other in zip(of_file.step(q, of_file.read(h, mask), 0)[:2],
+                          of_lesson.step(q, of_lesson.read(h, mask), 0)[:2]):
+        assert (one == other).all()
+    assert lesson["run_command"]("gradcheck", "nearness.py:Nearness", folder=tmp_path) == 0
+    assert "3 of 3 passed" in capsys.readouterr().out
+
+
+def test_a_command_that_fails_says_so(lesson, tmp_path, capsys):
+    assert lesson["run_command"]("gradcheck", "none.py:None", folder=tmp_path) != 0
+    assert "$ numpy-attention gradcheck none.py:None" in capsys.readouterr().out
+
+
+def test_the_runs_are_drawn_a_dot_each(lesson):
+    figures = {"exact": {"a": [0.1, 0.2], "b": [0.3, 0.4]}, "sharp": {"a": [0.5], "b": [0.6]}}
+    figure = lesson["draw_runs"](figures, ["a", "b"], "dots")
+    assert [ax.get_title() for ax in figure.axes] == ["exact", "sharp"]
+    assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [2, 2]
+    assert figure.axes[1].lines[1].get_ydata().tolist() == [0.6]
