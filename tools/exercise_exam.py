@@ -1,7 +1,7 @@
 """How many mistakes the exercises' check catches, and how many it names.
 
     python tools/exercise_exam.py              a table: curated mistakes, and unseen ones
-    python tools/exercise_exam.py --unseen     of each unseen mistake, what is wrong and what is named
+    python tools/exercise_exam.py --unseen     of each unseen mistake what is wrong, what is named
 
 The curated mistakes are those of numpy_attention/exercises/mistakes/; the unseen ones, of
 tests/exercises/unseen.py, were written by somebody who had not seen the bank. Named is a mistake

@@ -6,6 +6,7 @@ nothing is left unwritten); the values; the gradients; the laws that no differen
 
 import ast
 import inspect
+import linecache
 import re
 import warnings
 from collections.abc import Iterator
@@ -62,6 +63,7 @@ class Failed(Exception):
 def check(exercise: Exercise, path: str | Path) -> Verdict:
     """The Verdict on a reader's file. OSError: it cannot be read."""
     its = None
+    linecache.checkcache(str(path))                 # the file may have been changed since
     try:
         its = module_of(exercise, read(path))
         for seed in SEEDS:

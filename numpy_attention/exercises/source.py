@@ -18,11 +18,13 @@ LESSONS = Path(__file__).parents[2] / "lessons"
 class Source:
     """Functions and classes of one file, with the imports that they need.
 
-    file: of lessons/, or of plain/ for what no lesson has as a form of its own.
+    file: of lessons/, or of plain/ for what no lesson has as a form of its own. given: a line in
+    front of them, for a constant that the lesson sets.
     """
 
     file: str
     names: tuple[str, ...]
+    given: str = ""
 
     @property
     def path(self) -> Path:
@@ -66,7 +68,8 @@ class Source:
         for blank in blanks:
             name, _, method = blank.partition(".")
             parts = parts | {name: without_body(parts[name], method or name)}
-        return "\n\n\n".join([imports, *parts.values()]) + "\n"
+        head = "\n\n".join(filter(None, [imports, self.given]))
+        return "\n\n\n".join([head, *parts.values()]) + "\n"
 
     def body(self, blank: str) -> str:
         """What stands in a blank, as the solution has it."""

@@ -92,8 +92,8 @@ returns ∂L/∂q. read_backward comes last and returns ∂L/∂h (B, S, D).
 
 Ba et al. 2016. Given ∂L/∂y (T, D), add to grad.g and grad.b, and return ∂L/∂x.
 """, layer_norm_cases, (
-            "Adding one number to a whole row changes no x̂. So what must ∂L/∂x of a row add up to? "
-            "And stretching a row changes (nearly) no x̂ either.",
+            "Adding one number to a whole row changes no x̂. So what must ∂L/∂x of a row add up "
+            "to? And stretching a row changes (nearly) no x̂ either.",
             "mean and s both depend on every x of the row: three paths from x to x̂.",
             "dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ x̂)) / s, with dx̂ = dy g"),
         "Both means take away what the two invariances forbid: a part along the ones, and a part "

@@ -44,8 +44,8 @@ Given ∂L/∂h′ and ∂L/∂c′ (B, H), add to grad.W, grad.U and grad.b, an
             "First all that reaches c′, then the four gates, then one product for each parameter.",
             "dc ← dc + dh o (1 − tanh²(c′)); da_i = dc g i (1 − i); da_f = dc c f (1 − f); "
             "da_g = dc i (1 − g²); da_o = dh tanh(c′) o (1 − o); ∂L/∂c = dc f"),
-        "What goes from c′ to c is multiplied with f alone: no matrix, no tanh. That is the path on "
-        "which a gradient can travel far.",
+        "What goes from c′ to c is multiplied with f alone: no matrix, no tanh. That is the path "
+        "on which a gradient can travel far.",
         "With a forget gate that is 1 everywhere, da_f is 0 and any factor in it is right.",
         ("bptt",)),
     Exercise(

@@ -7,6 +7,7 @@ from numpy_attention.exercises.source import Source
 from numpy_attention.gradcheck import randomize
 
 LESSON = "07_luong_attention"
+WIDTH = "D = 3"     # σ = D/2 is not 1, so that no power of it can be left out unseen
 
 
 def score_cases(name, *shapes):
@@ -94,7 +95,7 @@ dW_a (H, longest).
         "np.empty for dW_a passes whenever the memory happens to hold zeros.", ("general",)),
     Exercise(
         "local-p", "a window that learns where to stand", LESSON,
-        Source(LESSON, ("D", "softmax", "windowed", "dot", "local_p", "local_p_backward")),
+        Source(LESSON, ("softmax", "windowed", "dot", "local_p", "local_p_backward"), WIDTH),
         ("local_p_backward",), """
     x = tanh(h W_p)        p = S σ(x · v_p)                    a place between words
     a = softmax(M h) over the words within D of p              (S,)

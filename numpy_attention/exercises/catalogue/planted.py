@@ -3,7 +3,7 @@
 from numpy_attention.exercises.catalogue.heads import LESSON as EIGHTH
 from numpy_attention.exercises.catalogue.heads import scaled_dot_cases
 from numpy_attention.exercises.catalogue.luong import LESSON as SEVENTH
-from numpy_attention.exercises.catalogue.luong import feeding_cases, local_p_cases
+from numpy_attention.exercises.catalogue.luong import WIDTH, feeding_cases, local_p_cases
 from numpy_attention.exercises.catalogue.sequences import masked_cases
 from numpy_attention.exercises.exercise import Exercise
 from numpy_attention.exercises.source import Source
@@ -25,7 +25,7 @@ PLANTED = [
         needs=("masks",), planted=("dnew = np.where(m, dh, 0)", "dnew = dh")),
     Exercise(
         "find-in-local-p", "a window that aims badly", SEVENTH,
-        Source(SEVENTH, ("D", "softmax", "windowed", "dot", "local_p", "local_p_backward")), (),
+        Source(SEVENTH, ("softmax", "windowed", "dot", "local_p", "local_p_backward"), WIDTH), (),
         TASK, local_p_cases, (
             "M is right. So all that goes through scores and context is right.",
             "h, W_p and v_p have one thing in common: the way through p.",

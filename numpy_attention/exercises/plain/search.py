@@ -1,7 +1,5 @@
 """Beam search over any function that says how likely each next word is."""
 
-import numpy as np
-
 
 def beam(next_log_p, end, width, longest):
     """next_log_p(words) → log p (V,) of the word after a tuple of words → [(words, log p)].
