@@ -10,11 +10,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from numpy_attention.messages import given, shown
 
 LONGEST = 120       # characters of a path in a message
+PARTIAL = ".partial"            # how the name of a file ends that is being written
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
 # what is no plain file, by the bits of its mode
 OTHERS = {
@@ -106,6 +107,26 @@ def make_folder(path: str | Path) -> Path:
     if mode is not None and not stat.S_ISDIR(mode):
         raise NotADirectoryError(f"{brief(path)} is a file: give the path of a folder")
     return path
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[BinaryIO]:
+    """Within it, a file is written beside `path`, which takes its place when it is whole.
+
+    OSError: the disk is full, say; it names the file, and what was there stays.
+    """
+    path = as_path(path)
+    make_folder(path.parent)
+    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
+    with told(path, "written"):
+        try:
+            with open(partial, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def brief(path: str | Path) -> str:

@@ -23,11 +23,15 @@ from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
+from numpy_attention.exercises.catalogue import EXERCISES
+from numpy_attention.exercises.plain import basics, search, sequences
+from numpy_attention.exercises.signature import arrays_of
 from numpy_attention.gradcheck import rewriting
 from numpy_attention.kernels import softmax
 from numpy_attention.plotting import gradient_heatmap
 
 PACKAGE = Path(numpy_attention.__file__).parent
+PLAIN = {"basics": basics, "search": search, "sequences": sequences}
 VOCABULARY = Vocabulary(["a", "b", "c"])
 QUESTION = Question([list("abca")], ["b"], [], ["a", "c"], 0)
 PAIRS = pair_batch([[4, 5, 6, 7], [5, 7]], [[4, 5], [7, 4]])
@@ -56,9 +60,19 @@ def package():
             decode(case.target)
             measured += measure(case.target)
         gradient_heatmap(np.ones((2, 3)), np.ones((2, 3)), "abc", "xy", np.ones((2, 3), bool))
+        for exercise in EXERCISES.values():
+            complete(exercise)
     assert measured > 20
     print("", "shapes of the package", watch.report(), sep="\n")
     return watch
+
+
+def complete(exercise):
+    """Run what an exercise is cut from, where that is of the package."""
+    its = PLAIN.get(exercise.source.file)
+    if its is not None:
+        for case in exercise.cases(np.random.default_rng(0), its):
+            list(arrays_of(case, 0))
 
 
 def decode(model):

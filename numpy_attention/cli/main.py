@@ -113,6 +113,28 @@ COMMANDS = {
                              "download a corpus's files unless they are there",
                              "numpy-attention corpora fetch tatoeba-en-fr", run_options.A_CORPUS),
         }),
+    "exercise": Command(
+        "", "exercises of the lessons: start one, write it, have it checked",
+        "numpy-attention exercise start softmax", actions={
+            "list": Command("exercises:list_all", "list all exercises, and which are passed",
+                            "numpy-attention exercise list", run_options.EXERCISES),
+            "start": Command("exercises:start", "write the file of an exercise, to be completed",
+                             "numpy-attention exercise start softmax", run_options.AN_EXERCISE),
+            "check": Command("exercises:check", "check your file, up to the first stage that fails",
+                             "numpy-attention exercise check softmax", run_options.CHECK_EXERCISE),
+            "watch": Command("exercises:watch", "check your file whenever it is saved",
+                             "numpy-attention exercise watch softmax", run_options.CHECK_EXERCISE),
+            "hint": Command("exercises:hint", "the next hint: a law, a line, the derivative, the "
+                            "code", "numpy-attention exercise hint softmax",
+                            run_options.AN_EXERCISE),
+            "solution": Command("exercises:solution", "the solution; asks once before it is passed",
+                                "numpy-attention exercise solution softmax",
+                                run_options.AN_EXERCISE),
+            "reset": Command("exercises:reset", "begin an exercise anew; your file is kept beside",
+                             "numpy-attention exercise reset softmax", run_options.AN_EXERCISE),
+            "progress": Command("exercises:progress", "the course's path, with what is passed",
+                                "numpy-attention exercise progress", run_options.PROGRESS),
+        }),
     "reproduce": Command(
         "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
         "numpy-attention reproduce rnnsearch-bible --seed 1", run_options.REPRODUCE, shared=True),

@@ -4,12 +4,8 @@ An endless loop, a call of sys.exit and a crash of compiled code are told in a l
 finds is: the process says by its status that it came to an end of its own, which no other has.
 """
 
-import contextlib
 import faulthandler
 import os
-import re
-import signal
-import subprocess
 import sys
 import tempfile
 from argparse import Namespace
@@ -23,7 +19,8 @@ from numpy_attention.cli import streams
 from numpy_attention.cli.errors import words_for
 from numpy_attention.gradcheck import TOLERANCE, GradientError
 from numpy_attention.names import names_code
-from numpy_attention.own.code import parted, read, within
+from numpy_attention.own.code import parted, read
+from numpy_attention.own.processes import ended, where
 
 # the statuses of a process that has come to its end, and what the command gives for them
 ENDS = {40: 0, 41: 1, 42: 2, 43: streams.LEFT}
@@ -31,7 +28,6 @@ LATER = 60          # seconds in which a process that was told to end must have 
 # with this process's own paths: a random.py that lies in the reader's folder is not Python's
 START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
          f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")
-FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 
 
 def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool = False,
@@ -93,30 +89,6 @@ def in_a_child(options: Namespace) -> int:
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         raise ChildProcessError(f"{name} has ended its process, with {how}: nothing was checked")
     return ENDS[status]
-
-
-def ended(command: list[str], seconds: float) -> int:
-    """The exit status of a command, which is ended with all that it has started, at the latest
-    after so many seconds."""
-    sys.stdout.flush()
-    process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return -signal.SIGKILL
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):      # it has ended
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def where(trace: str, file: Path) -> str:
-    """", in line 12 of mine.py, in step": the innermost place in a file of faulthandler's trace."""
-    for line in trace.splitlines():                 # the innermost stands first
-        found = FRAME.search(line)
-        if found and Path(found["file"]).name == file.name:
-            return f", in line {found['line']} of {file.name}{within(found['function'])}"
-    return ""
 
 
 # ---- within the process -------------------------------------------------------------------------

@@ -182,6 +182,19 @@ GRADCHECK = (Group("", (
          "elements of gradients beside their central differences"),
 )),)
 A_CORPUS = (Group("", (word("name", "a corpus of `numpy-attention corpora list`", "NAME"),)),)
+FOLDER = Option("folder", "where your exercises are", default="exercises", metavar="FOLDER")
+EXERCISES = (Group("", (FOLDER,)),)
+EXERCISE = word("name", "an exercise of `numpy-attention exercise list`", "NAME")
+AN_EXERCISE = (Group("", (EXERCISE, FOLDER)),)
+CHECK_EXERCISE = (Group("", (
+    EXERCISE,
+    FOLDER,
+    Option("seconds", "end your code after so long", seconds, 30.0),
+)),)
+PROGRESS = (Group("", (
+    FOLDER,
+    replace(PICTURE, name="output", help="save the path as .png, .pdf or .svg"),
+)),)
 REPRODUCE = (Group("", (
     word("name", "a recipe of --list", "NAME", "?"),
     flag("list", "list the recipes"),

@@ -17,9 +17,11 @@ from numpy_attention.plotting.gradient import gradient_heatmap
 from numpy_attention.plotting.grid import heatmap_grid
 from numpy_attention.plotting.heatmap import attention_heatmap
 from numpy_attention.plotting.history import history_heatmap
+from numpy_attention.plotting.path import course_path
 
 __all__ = [
     "Arrow", "Box", "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
-    "bands", "bleu_by_length_plot", "costs", "diagram", "excess_loss", "gradient_flow",
-    "gradient_heatmap", "heatmap_grid", "history_heatmap", "learning_curves", "save",
+    "bands", "bleu_by_length_plot", "costs", "course_path", "diagram", "excess_loss",
+    "gradient_flow", "gradient_heatmap", "heatmap_grid", "history_heatmap", "learning_curves",
+    "save",
 ]

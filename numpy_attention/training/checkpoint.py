@@ -1,7 +1,6 @@
 """Checkpoints: one `.npz` file, arrays and a JSON text, no pickle, written whole or not at all."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +11,12 @@ import numpy as np
 from numpy_attention import __version__
 from numpy_attention.module import Array
 from numpy_attention.messages import cut
-from numpy_attention.paths import as_path, existing_file, make_folder, told
+from numpy_attention.paths import PARTIAL, existing_file, written_whole
 from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep
 
 FORMAT = 1
-PARTIAL = ".partial"            # how the name of a file ends that is being written
 REASON = 105                    # characters of why a checkpoint is not understood
 
 
@@ -28,20 +26,10 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
     They go to a file beside it, which is flushed, then renamed. The version is written with them.
     OSError: the disk is full, say; it names the file.
     """
-    path = as_path(path)
-    make_folder(path.parent)
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
-    with told(path, "written"):
-        try:
-            with open(partial, "wb") as file:
-                np.savez(file, **contents)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        np.savez(file, **contents)
 
 
 def remove_partial(path: str | Path) -> None:

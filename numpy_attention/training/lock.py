@@ -19,16 +19,16 @@ except ImportError:                                     # Windows
 
 
 @contextmanager
-def held(path: str | Path) -> Iterator[None]:
+def held(path: str | Path, what: str = "training") -> Iterator[None]:
     """Within it, nobody else holds the lock of the file `path`, whose folder is made if need be.
 
-    BlockingIOError: another training holds it; OSError: nothing can be written there.
+    BlockingIOError: another one, of `what`, holds it; OSError: nothing can be written there.
     """
     if fcntl is None:
         yield
         return
     file = _beside(path)
-    number = _locked(file, Path(path))
+    number = _locked(file, Path(path), what)
     try:
         yield
     finally:
@@ -47,7 +47,7 @@ def _beside(path: str | Path) -> Path:
     return Path(path).with_name(f"{Path(path).name}.lock")
 
 
-def _locked(file: Path, path: Path) -> int:
+def _locked(file: Path, path: Path, what: str) -> int:
     """The open descriptor of a lock file that this process has locked, and that still stands."""
     while True:
         number = _opened(file)
@@ -55,7 +55,7 @@ def _locked(file: Path, path: Path) -> int:
             _lock(number)
         except BlockingIOError:
             os.close(number)
-            raise BlockingIOError(f"another training is at work on {path}: wait for its end, or "
+            raise BlockingIOError(f"another {what} is at work on {path}: wait for its end, or "
                                   "choose another folder") from None
         if _is(number, file):
             return number

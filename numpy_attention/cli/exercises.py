@@ -1,0 +1,232 @@
+"""Exercises on the command line: list, start, check, watch, hint, solution, reset, progress."""
+
+import difflib
+import hashlib
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from numpy_attention.exercises.catalogue import EXERCISES
+from numpy_attention.exercises.checking import Verdict
+from numpy_attention.exercises.exercise import STAGES, Exercise
+from numpy_attention.exercises.process import checked
+from numpy_attention.exercises.records import Folder, Record
+from numpy_attention.paths import brief, exists, make_folder, written_whole
+
+STEP = 0.3          # seconds between two looks at a file
+TITLES = ("law", "line", "derivative", "code")
+
+
+def find(name: str) -> Exercise:
+    """The exercise of this name. ValueError: there is none."""
+    if name not in EXERCISES:
+        near = difflib.get_close_matches(name, EXERCISES, 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"no exercise is named {name!r}{meant} `numpy-attention exercise list` "
+                         "tells them all")
+    return EXERCISES[name]
+
+
+def digest(exercise: Exercise) -> str:
+    return hashlib.sha256(exercise.start.encode()).hexdigest()[:16]
+
+
+def reader_file(folder: Folder, exercise: Exercise) -> Path:
+    """The reader's file. FileNotFoundError: it was not started, or is gone."""
+    file = folder.of(exercise)
+    if not exists(file):
+        raise FileNotFoundError(f"{brief(file)} is not there: numpy-attention exercise start "
+                                f"{exercise.name} writes it")
+    return file
+
+
+# ---- the commands -------------------------------------------------------------------------------
+
+
+def list_all(options: Namespace) -> None:
+    records = Folder(options.folder).records()
+    for lesson, names in by_lesson().items():
+        print(lesson)
+        for name in names:
+            print(f"  {mark(records.get(name))} {name:<16} {EXERCISES[name].title}")
+
+
+def by_lesson() -> dict[str, list[str]]:
+    """{lesson: the names of its exercises}"""
+    found: dict[str, list[str]] = {}
+    for name, exercise in EXERCISES.items():
+        found.setdefault(exercise.lesson.replace("_", " "), []).append(name)
+    return found
+
+
+def mark(record: Record | None) -> str:
+    """How far an exercise is: passed, begun, or not."""
+    if record is None or not record.cut:
+        return "·"
+    return "✓" if record.passed else "…"
+
+
+def start(options: Namespace) -> None:
+    exercise, folder = find(options.name), Folder(options.folder)
+    make_folder(folder.path)
+    file = folder.of(exercise)
+    if exists(file):
+        raise FileExistsError(f"{brief(file)} is there already and stays as it is: go on with it, "
+                              f"or numpy-attention exercise reset {exercise.name}")
+    give(exercise, folder)
+    print(f"{file}: {exercise.title}")
+    if exercise.planted:
+        print("  one line of it is wrong: find it by what the check says")
+    else:
+        print(f"  write {' and '.join(exercise.blanks)}, then")
+    print(f"  numpy-attention exercise check {exercise.name}")
+    missing = [one for one in exercise.needs if not records_of(folder, one).passed]
+    if missing:
+        print(f"  it goes on from {', '.join(missing)}")
+
+
+def records_of(folder: Folder, name: str) -> Record:
+    return folder.records().get(name, Record())
+
+
+def give(exercise: Exercise, folder: Folder) -> None:
+    """Write an exercise's file as it begins, and that it was begun."""
+    with folder.changed(exercise) as record:
+        with written_whole(folder.of(exercise)) as file:
+            file.write(exercise.start.encode("utf-8"))
+        record.cut = digest(exercise)
+
+
+def check(options: Namespace) -> int:
+    exercise, folder = find(options.name), Folder(options.folder)
+    return show(exercise, folder, reader_file(folder, exercise), options.seconds)
+
+
+def show(exercise: Exercise, folder: Folder, file: Path, seconds: float) -> int:
+    """Check a file, tell the verdict and keep it; → 0, or 1 where it does not pass."""
+    with folder.changed(exercise) as record:
+        verdict, printed = checked(exercise, file, seconds)
+        record.checks += 1
+        first = verdict.passed and not record.passed
+        record.passed = record.passed or verdict.passed
+        other = bool(record.cut) and record.cut != digest(exercise)
+    if printed:
+        print(f"your code prints:\n{printed.rstrip()}\n")
+    if other:
+        print("the exercise has changed since it was started: what you wrote stays; "
+              f"numpy-attention exercise reset {exercise.name} gives the new one")
+    for line in told(exercise, verdict):
+        print(line)
+    if first:
+        print_after(exercise, file)
+    return 0 if verdict.passed else 1
+
+
+def told(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
+    """The lines of a verdict."""
+    if verdict.passed:
+        yield f"{exercise.name}: passed"
+        return
+    done = STAGES[:STAGES.index(verdict.stage)]
+    yield " ".join([f"{exercise.name}:", *(f"✓ {stage}" for stage in done), f"✗ {verdict.stage}"])
+    yield verdict.message
+    if verdict.blank:
+        return
+    if exercise.planted:
+        yield "which line is it?"
+    elif verdict.mistakes:
+        yield "what it gives is what this mistake gives:"
+        yield from (f"  {said}" for said in verdict.mistakes)
+    elif verdict.stage in ("values", "gradients", "laws"):
+        yield "the mistake is not among those that are known here"
+    yield f"a hint: numpy-attention exercise hint {exercise.name}"
+
+
+def print_after(exercise: Exercise, file: Path) -> None:
+    """What is told after a pass: the solution beside the reader's, why, and what hides."""
+    mine = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = difflib.unified_diff(mine, exercise.solution.splitlines(), "yours", "the reference",
+                                 lineterm="", n=1)
+    print("\nbeside the reference:")
+    print("\n".join(lines) or "  the same, letter by letter")
+    print(f"\nwhy it is written so: {exercise.why}")
+    if exercise.unseen:
+        print(f"\nwhat no gradient check would see: {exercise.unseen}")
+
+
+def watch(options: Namespace) -> int:
+    exercise, folder = find(options.name), Folder(options.folder)
+    file = reader_file(folder, exercise)
+    print(f"{file} is checked whenever it is saved; Ctrl-C ends", flush=True)
+    before = None
+    while True:
+        now = file.stat().st_mtime_ns if file.exists() else None
+        if now is not None and now != before:
+            before = now
+            print(flush=True)
+            if show(exercise, folder, file, options.seconds) == 0:
+                return 0
+            print(end="", flush=True)
+        time.sleep(STEP)
+
+
+def hint(options: Namespace) -> None:
+    exercise, folder = find(options.name), Folder(options.folder)
+    hints = [*exercise.hints, code_of(exercise)]
+    with folder.changed(exercise) as record:
+        record.hints = min(record.hints + 1, len(hints))
+        number = record.hints
+    for title, text in zip(TITLES[:number], hints):
+        print(f"{title}: {text}")
+    if number < len(hints):
+        print(f"({len(hints) - number} more: the next is the {TITLES[number]})")
+
+
+def code_of(exercise: Exercise) -> str:
+    """The solution of the blanks; of a planted mistake the line as it should be."""
+    if exercise.planted:
+        return exercise.planted[0]
+    return "\n" + "\n\n".join(f"# {blank}\n{exercise.source.body(blank)}"
+                              for blank in exercise.blanks)
+
+
+def solution(options: Namespace) -> int:
+    exercise, folder = find(options.name), Folder(options.folder)
+    with folder.changed(exercise) as record:
+        told_before = record.passed or record.asked
+        record.asked = True
+        record.seen = record.seen or (told_before and not record.passed)
+    if not told_before:
+        print(f"{exercise.name} is not passed yet. If you want to see the solution all the same, "
+              "say it again.")
+        return 1
+    print(exercise.solution)
+    return 0
+
+
+def reset(options: Namespace) -> None:
+    """The old file is kept beside the new one: nothing that a reader wrote is lost."""
+    exercise, folder = find(options.name), Folder(options.folder)
+    file = folder.of(exercise)
+    if exists(file):
+        kept = next(name for number in range(1, 10**6)
+                    if not (name := file.with_suffix(f".{number}.py")).exists())
+        file.rename(kept)
+        print(f"what you had is {kept} now")
+    give(exercise, folder)
+    print(f"{file}: as it began")
+
+
+def progress(options: Namespace) -> None:
+    records = Folder(options.folder).records()
+    list_all(options)
+    passed = [name for name in EXERCISES if records.get(name, Record()).passed]
+    print(f"{len(passed)} of {len(EXERCISES)} passed")
+    ahead = next((name for name in EXERCISES if name not in passed), None)
+    if ahead:
+        print(f"next: numpy-attention exercise start {ahead}")
+    if options.output:
+        from numpy_attention import plotting
+        picture = plotting.course_path(by_lesson(), passed)
+        print(f"saved {plotting.save(picture, options.output)}")

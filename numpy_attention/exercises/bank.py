@@ -1,0 +1,121 @@
+"""The bank of mistakes: what each of them gives, so that a reader's numbers name the mistake.
+
+`python tools/exercise_bank.py` makes bank.json: for every exercise the signatures of its curated
+mistakes (`mistakes`) and of all slips in one place of its solution (`operators`). Those that give
+what the solution gives, or that stop, are none.
+"""
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from numpy_attention.exercises.exercise import Exercise
+from numpy_attention.exercises.mistakes import MISTAKES
+from numpy_attention.exercises.operators import slips
+from numpy_attention.exercises.signature import Numbers, agree, signature
+from numpy_attention.exercises.source import run
+
+FILE = Path(__file__).with_name("bank.json")
+DIGITS = 8
+MOST = 3            # mistakes that are told
+SECONDS = 1.0       # of processor time, for a mistake: an endless loop is none that could be told
+
+
+class Known(NamedTuple):
+    """A mistake, in words, and its numbers; curated: with a sentence of its own."""
+
+    said: str
+    numbers: Numbers
+    curated: bool = False
+
+
+def told(exercise: Exercise, numbers: Numbers) -> list[str]:
+    """The mistakes that give these numbers, in words, curated ones first; [] where none does."""
+    found = [one for one in kept().get(exercise.name, ()) if agree(numbers, one.numbers)]
+    words = [one.said for one in found if one.curated] or [one.said for one in found]
+    return list(dict.fromkeys(words))[:MOST]
+
+
+@cache
+def kept() -> dict[str, list[Known]]:
+    """The bank as it ships."""
+    found = json.loads(FILE.read_text(encoding="utf-8"))
+    return {name: [Known(said, dict(zip(bank["names"], values)), curated)
+                   for said, curated, values in bank["mistakes"]]
+            for name, bank in found.items()}
+
+
+# ---- how it is made -----------------------------------------------------------------------------
+
+
+def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
+    """(words, whether it is curated, text) of every mistake that an exercise may have."""
+    solution = exercise.source.text()
+    for right, wrong, said in MISTAKES.get(exercise.name, ()):
+        if solution.count(right) != 1:
+            raise LookupError(f"{exercise.name}: {right!r} stands {solution.count(right)} times "
+                              "in the solution")
+        yield said, True, solution.replace(right, wrong)
+    for blank in exercise.blanks:
+        for slip in slips(solution, blank.rpartition(".")[2]):
+            yield slip.said, False, slip.text
+
+
+def made(exercise: Exercise) -> list[Known]:
+    """The mistakes of an exercise whose numbers differ from the solution's, each set once."""
+    right = signature(exercise, exercise.right)
+    found: list[Known] = []
+    for said, curated, text in mistaken(exercise):
+        numbers = numbers_of(exercise, text)
+        if numbers is None or numbers.keys() != right.keys() or agree(numbers, right):
+            if curated:
+                raise ValueError(f"{exercise.name}: {said!r} changes nothing, or stops")
+            continue
+        if not any(one.said == said and agree(numbers, one.numbers) for one in found):
+            found.append(Known(said, numbers, curated))
+    return found
+
+
+def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
+    """The signature of a text; None: it stops, or gives what is not finite."""
+    try:
+        with at_most(SECONDS):
+            numbers = signature(exercise, run(text, exercise.name))
+    except Exception:                               # whatever a mistake may come to
+        return None
+    return numbers if np.isfinite(list(numbers.values())).all() else None
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """TimeoutError within it after so many seconds of processor time: an endless loop."""
+    def over(*_: object) -> None:
+        raise TimeoutError(f"it takes longer than {seconds:g} seconds")
+    before = signal.signal(signal.SIGVTALRM, over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def as_text(banks: dict[str, list[Known]]) -> str:
+    """bank.json."""
+    found: dict[str, dict[str, list]] = {}
+    for name, mistakes in banks.items():
+        names = list(mistakes[0].numbers) if mistakes else []
+        found[name] = {"names": names, "mistakes": [
+            [one.said, one.curated, [float(f"{one.numbers[each]:.{DIGITS}g}") for each in names]]
+            for one in mistakes]}
+    rows = (f"{json.dumps(name)}: " + '{"names": ' + json.dumps(one["names"])
+            + ', "mistakes": [\n' + ",\n".join(json.dumps(each, ensure_ascii=False)
+                                               for each in one["mistakes"]) + "\n]}"
+            for name, one in found.items())
+    return "{" + ",\n".join(rows) + "}\n"

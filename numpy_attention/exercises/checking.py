@@ -1,0 +1,294 @@
+"""A check of a reader's file: stages in their order, the first that fails is told.
+
+It runs; it returns what it should; the shapes; the protocol (nothing that it was given is changed,
+nothing is left unwritten); the values; the gradients; the laws that no difference shows.
+"""
+
+import ast
+import inspect
+import linecache
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.exercises.bank import told
+from numpy_attention.exercises.exercise import SEEDS, Case, Exercise
+from numpy_attention.exercises.signature import named, signature
+from numpy_attention.exercises.source import BLANK
+from numpy_attention.gradcheck import GradientError, NotAParameter, gradcheck
+from numpy_attention.gradcheck.arrays import copied
+from numpy_attention.gradcheck.watching import Watch, arrays_within
+from numpy_attention.messages import cut, given
+from numpy_attention.own.code import Code, place_in_code, read
+
+# what would take the task away
+FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
+LONGEST = 400       # characters of an error of the reader's own
+
+
+@dataclass
+class Verdict:
+    """What a check says. stage: the one that failed, "" where all is right; message: why;
+    mistakes: those of the bank that give the same numbers; blank: nothing was written yet.
+    """
+
+    stage: str = ""
+    message: str = ""
+    mistakes: list[str] = field(default_factory=list)
+    blank: bool = False
+
+    @property
+    def passed(self) -> bool:
+        return not self.stage
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Failed(Exception):
+    """A stage fails: its name, and why."""
+
+    def __init__(self, stage: str, message: str, blank: bool = False):
+        super().__init__(stage, message)
+        self.stage = stage
+        self.message = message
+        self.blank = blank
+
+
+def check(exercise: Exercise, path: str | Path) -> Verdict:
+    """The Verdict on a reader's file. OSError: it cannot be read."""
+    its = None
+    linecache.checkcache(str(path))                 # the file may have been changed since
+    try:
+        its = module_of(exercise, read(path))
+        for seed in SEEDS:
+            for mine, right in exercise.pairs(its, seed):
+                expect_outputs(mine, right)
+        for seed in SEEDS:
+            for mine, _ in exercise.pairs(its, seed):
+                expect_gradients(mine, seed, exercise.planted is not None)
+    except Failed as failure:
+        found = Verdict(failure.stage, failure.message, blank=failure.blank)
+        if failure.stage in ("values", "gradients", "laws") and not exercise.planted:
+            found.mistakes = told(exercise, numbers_of(exercise, its))
+        return found
+    return Verdict()
+
+
+def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
+    """The signature of the reader's functions; {} where they stop."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return signature(exercise, its)
+    except Exception:                               # whatever a reader's code may come to
+        return {}
+
+
+# ---- it runs -----------------------------------------------------------------------------------
+
+
+def module_of(exercise: Exercise, code: Code) -> Any:
+    """What the file defines. Failed: it is no Python, has lost a name, or is still blank."""
+    text = code.text.decode("utf-8", errors="replace")
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        where = f"line {line}" if line else "it"
+        raise Failed("runs", f"{where} is no Python: {getattr(error, 'msg', error)}") from None
+    for name in imported(tree):
+        if name in FRAMEWORKS:
+            raise Failed("runs", f"it imports {name}: an exercise is written in NumPy")
+    expect_names(exercise, tree, text)
+    try:
+        return code.module
+    except ValueError as error:
+        raise Failed("runs", str(error)) from None
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The packages that a file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name.partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def expect_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
+    """Failed: a function that is to be written is gone, or still blank."""
+    if not text.strip():
+        raise Failed("runs", f"the file is empty: numpy-attention exercise reset {exercise.name} "
+                     "writes it anew")
+    for blank in exercise.blanks:
+        node: Any = tree
+        for name in blank.split("."):
+            inside = [one for one in node.body if getattr(one, "name", None) == name]
+            if not inside:
+                raise Failed("runs", f"{blank} is gone: it must keep its name")
+            node = inside[-1]
+        if any(BLANK in ast.unparse(one).replace("'", '"') for one in node.body):
+            raise Failed("runs", f"{blank} is not written yet", blank=True)
+
+
+def stopped(error: Exception) -> str:
+    """Where a reader's code stops, and with what."""
+    place = place_in_code(error)
+    words = cut(f"{type(error).__name__}: {error}", LONGEST)
+    return f"{place} stops with {words}" if place else f"it stops with {words}"
+
+
+# ---- returns, shapes, protocol, values ----------------------------------------------------------
+
+
+def expect_outputs(mine: Case, right: Case) -> None:
+    """Failed: the forward stops, or gives something else than the solution's."""
+    inputs = [copied(one) for one in mine.inputs]
+    watch = Watch(dict(arrays_within(inputs, "input")))
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = mine.forward(*inputs)
+    except Exception as error:                      # whatever a reader's code may come to
+        raise Failed("runs", stopped(error)) from None
+    wanted = right.forward(*right.inputs)
+    if mine.backward is not None:
+        found, wanted = without_cache(found, wanted)
+    expect_like(found, wanted)
+    changed = watch.changed()
+    if changed:
+        raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: what a function "
+                                            "is given belongs to who calls it, work on a copy",
+                                            mine))
+    expect_values(found, wanted)
+
+
+def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
+    if not isinstance(found, tuple) or len(found) != len(wanted):
+        raise Failed("returns", f"forward gives {shape_of(found)}: expected "
+                     f"{len(wanted) - 1} output{'s' if len(wanted) > 2 else ''} and the cache")
+    return found[:-1], wanted[:-1]
+
+
+def shape_of(value: Any) -> str:
+    """What a value is, in a few words."""
+    if value is None:
+        return "nothing (None): has it a return?"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    return given(value)
+
+
+def expect_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
+    """Failed: another kind of thing, or of another shape."""
+    if isinstance(wanted, (tuple, list)):
+        if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
+            raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
+        for number, (one, other) in enumerate(zip(found, wanted)):
+            part = "output" if name == "what it gives" else name
+            expect_like(one, other, f"{part}[{number}]")
+        return
+    if wanted is None or isinstance(wanted, str):
+        if type(found) is not type(wanted):
+            raise Failed("returns", f"{name} is {shape_of(found)}: expected {given(wanted)}")
+        return
+    if found is None or isinstance(found, (str, dict, tuple, list)):
+        raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
+    try:
+        array = np.asarray(found)
+        kind = array.dtype.kind
+    except Exception:
+        kind = "O"
+    if kind not in "fiub":
+        raise Failed("returns", f"{name} is {given(found)}: expected numbers")
+    if array.shape != np.shape(wanted):
+        raise Failed("shapes", f"{name} has shape {array.shape}: expected {np.shape(wanted)}")
+
+
+def expect_values(found: Any, wanted: Any) -> None:
+    """Failed: an output has other values; says where they differ most."""
+    for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
+        if not np.isfinite(one).all() and np.isfinite(other).all():
+            raise Failed("values", f"{name} is not finite: {int((~np.isfinite(one)).sum())} of "
+                         f"{one.size} elements are NaN or infinite")
+        close = np.isclose(one, other, rtol=1e-7, atol=1e-10)
+        if not close.all():
+            at = np.unravel_index(np.argmax(np.where(close, 0, np.abs(one - other))), one.shape)
+            place = [int(each) for each in at]
+            where = f"element {place} of {one.shape} is" if one.shape else "it is"
+            raise Failed("values", f"{name}: {int((~close).sum())} of {one.size} wrong; {where} "
+                         f"{one[at]:.8g}, right {other[at]:.8g}")
+
+
+# ---- gradients and laws -------------------------------------------------------------------------
+
+
+def expect_gradients(case: Case, seed: int, brief: bool) -> None:
+    """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
+    where the line is to be found, with what is right and what is wrong alone.
+    """
+    if case.backward is None:
+        return
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", NotAParameter)
+            gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),
+                      forward=case.forward, backward=case.backward, causal=case.causal)
+    except GradientError as error:
+        message = symptoms(error) if brief else str(error)
+        raise Failed(stage_of(error), with_names(message, case)) from None
+    except NotAParameter as warned:
+        raise Failed("protocol", str(warned)) from None
+    except Exception as error:                      # whatever a reader's code may come to
+        raise Failed("returns", stopped(error)) from None
+
+
+def symptoms(error: GradientError) -> str:
+    """Which gradients are right and which wrong, by how many elements; no line of the code."""
+    report = error.report
+    if isinstance(report, str) or not report.wrong:
+        return str(error)
+    lines = [f"right: {', '.join(report.right) or 'none'}; wrong: {', '.join(report.wrong)}"]
+    for name in report.wrong:
+        found, right = report.analytic.get(name), report.numeric[name]
+        if found is None or np.shape(found) != right.shape:
+            lines.append(f"  {name}: it has not the shape {right.shape}")
+            continue
+        wrong = ~np.isclose(found, right, rtol=1e-6, atol=1e-9)
+        at = tuple(map(int, np.argwhere(wrong)[0])) if wrong.any() else (0,) * right.ndim
+        lines.append(f"  {name}: {int(wrong.sum())} of {right.size} elements; {list(at)} is "
+                     f"{found[at]:.6g}, right {right[at]:.6g}")
+    return "\n".join(lines)
+
+
+def with_names(message: str, case: Case) -> str:
+    """A message in which inputs go by the names that the forward gives them."""
+    names = list(inspect.signature(case.forward).parameters)
+
+    def name_of(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return names[number] if number < len(names) else found[0]
+    return re.sub(r"\binput\[(\d+)\]", name_of, message)
+
+
+def stage_of(error: GradientError) -> str:
+    """Which stage a report of the gradient check belongs to."""
+    report = error.report
+    stop = report if isinstance(report, str) else report.stops
+    if stop:
+        return "runs" if " stops in " in stop else "returns"
+    kinds = {kind.name for of_one in report.kinds for kind in of_one[:1]}
+    if kinds & {"shape"}:
+        return "shapes"
+    if kinds & {"unwritten", "argument changed"}:
+        return "protocol"
+    return "gradients" if report.wrong else "laws"

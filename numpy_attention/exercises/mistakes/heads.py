@@ -1,0 +1,40 @@
+"""Mistakes with queries, keys and values: what is changed, and the step that it breaks."""
+
+HEADS = {
+    "scaled-dot": (
+        ("dq = dE @ k * scale", "dq = dE @ k",
+         "1/√d stands between q and the score: it is a factor of dq"),
+        ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
+         "1/√d stands between k and the score: it is a factor of dk"),
+        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = A * dA",
+         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
+         "loss by more than the average look does"),
+        ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
+         "the weights have a listener besides Y: what came in as dA is forgotten"),
+        ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)",
+         "each row of A is a softmax: the sum goes along the last axis"),
+        ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
+         "dv is made of dY, not of Y"),
+        ("(A * dA).sum(-1, keepdims=True)", "dA.mean(-1, keepdims=True)",
+         "the average look is weighted by A"),
+    ),
+    "multi-head": (
+        ("shares = dweights[:, None] / self.heads", "shares = dweights[:, None]",
+         "the weights that go out are a mean over the heads: each has a share of 1/h"),
+        ("dk @ self.W_k.T + dv @ self.W_v.T", "dk @ self.W_k.T",
+         "M gave the values, too: their way back is forgotten"),
+        ("dk @ self.W_k.T + dv @ self.W_v.T", "dv @ self.W_v.T",
+         "M gave the keys, too: their way back is forgotten"),
+        ("grad.b_q += dq.sum((0, 1))", "grad.b_q += dq.mean((0, 1))",
+         "b_q was used by every word of every sentence: its gradients add up"),
+        ("grad.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
+         "grad.W_q += X[0].T @ dq[0]",
+         "W_q was used by every sentence of the batch, not by the first alone"),
+        ("dparts = self.split(dy @ self.W_o.T)",
+         "dparts = (dy @ self.W_o.T).reshape(len(dy), self.heads, dy.shape[1], -1)",
+         "cut into heads, then the axes exchanged, as split does: a reshape alone mixes words"),
+        ("grad.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))",
+         "grad.W_v += np.tensordot(M, dk, ((0, 1), (0, 1)))",
+         "W_v made the values: its gradient comes from dv, not from dk"),
+    ),
+}

@@ -1,0 +1,231 @@
+"""The mistakes that a derivation by hand is prone to, each made in one place of a function.
+
+    for slip in slips(text, "backward"): slip.text, slip.what, slip.of
+"""
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+AXES = ("0", "1", "-1", "None")
+
+
+@dataclass(frozen=True)
+class Slip:
+    """text: with the mistake; what: the mistake, in words; of: what its statement makes."""
+
+    text: str
+    what: str
+    of: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.what}, in what makes {self.of}" if self.of else self.what
+
+
+def slips(text: str, name: str) -> Iterator[Slip]:
+    """Every mistake in one place of the function of this name; those that are no Python are left
+    out, those that stop are not.
+    """
+    tree = ast.parse(text)
+    function = next(node for node in ast.walk(tree)
+                    if isinstance(node, ast.FunctionDef) and node.name == name)
+    seen = {ast.unparse(tree)}
+    locals_ = sorted({node.id for node in ast.walk(function)
+                      if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+                     | {one.arg for one in function.args.args if one.arg != "self"})
+    for statement in statements(function):
+        of = made_by(statement)
+        for what, write in [*of_statement(statement), *of_expressions(statement, locals_)]:
+            made = with_change(tree, statement, write)
+            if made not in seen:
+                seen.add(made)
+                yield Slip(made, what, of)
+
+
+def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
+    """The simple statements of a function, and what its loops go over; no docstring."""
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return, ast.For)):
+            yield node
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield node
+
+
+def made_by(statement: ast.stmt) -> str:
+    """The name of what a statement gives a value to."""
+    target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])),
+                                                        None)
+    if isinstance(statement, ast.For):
+        return "the loop"
+    if isinstance(statement, ast.Return):
+        return "what is returned"
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return ast.unparse(target) if target is not None else ""
+
+
+def with_change(tree: ast.Module, statement: ast.stmt,
+                write: Callable[[ast.stmt], ast.stmt | None]) -> str:
+    """The text of the tree in which one statement is another, or is gone."""
+    number = list(ast.walk(tree)).index(statement)
+    other = copy.deepcopy(tree)
+    found = list(ast.walk(other))[number]
+    assert isinstance(found, ast.stmt)
+    made = write(found)
+
+    class Exchange(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            if node is found:
+                return made if made is not None else ast.Pass()
+            return self.generic_visit(node)
+
+    changed: ast.AST = Exchange().visit(other)
+    return ast.unparse(ast.fix_missing_locations(changed))
+
+
+# ---- whole statements ---------------------------------------------------------------------------
+
+Change = tuple[str, Callable[[ast.stmt], ast.stmt | None]]
+
+
+def of_statement(node: ast.stmt) -> Iterator[Change]:
+    if isinstance(node, ast.AugAssign):
+        if isinstance(node.op, ast.Add):
+            yield "assigned where it should be added", assigned
+            yield "a minus for a plus", subtracted
+        yield "a term that is left out", lambda _: None
+    elif isinstance(node, ast.Expr):
+        yield "a step that is left out", lambda _: None
+
+
+def assigned(node: ast.stmt) -> ast.stmt:
+    assert isinstance(node, ast.AugAssign)
+    target = copy.deepcopy(node.target)
+    if isinstance(target, ast.Attribute):           # of a parameter, whose array must stay
+        target = ast.Subscript(target, ast.Constant(...), ast.Store())
+        target.value.ctx = ast.Load()               # type: ignore[attr-defined]
+    return ast.Assign([target], node.value, lineno=0)
+
+
+def subtracted(node: ast.stmt) -> ast.stmt:
+    assert isinstance(node, ast.AugAssign)
+    return ast.AugAssign(node.target, ast.Sub(), node.value)
+
+
+# ---- expressions within one ---------------------------------------------------------------------
+
+
+def of_expressions(statement: ast.stmt, names: list[str]) -> Iterator[Change]:
+    """Of each expression in a statement; of a loop, of what it goes over."""
+    whole = statement.iter if isinstance(statement, ast.For) else statement
+    inside = list(ast.walk(whole))
+    for number, node in enumerate(inside):
+        if not isinstance(node, ast.expr):
+            continue
+        for what, other in of_expression(node, names):
+            yield what, exchanged_at(number, other)
+
+
+def exchanged_at(number: int, other: ast.expr) -> Callable[[ast.stmt], ast.stmt]:
+    """Puts another expression in the place of the one of this number."""
+    def write(statement: ast.stmt) -> ast.stmt:
+        whole = statement.iter if isinstance(statement, ast.For) else statement
+        found = list(ast.walk(whole))[number]
+
+        class Exchange(ast.NodeTransformer):
+            def visit(self, node: ast.AST) -> ast.AST:
+                return copy.deepcopy(other) if node is found else self.generic_visit(node)
+
+        return cast(ast.stmt, Exchange().visit(statement))
+    return write
+
+
+def of_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
+    """(what it is, expression) in place of one."""
+    if isinstance(node, ast.BinOp):
+        yield from of_operation(node)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield "a sign that is left out", node.operand
+    elif isinstance(node, ast.Attribute) and node.attr == "T":
+        yield "a transpose that is left out", node.value
+    elif isinstance(node, ast.Call):
+        yield from of_call(node)
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield from of_index(node)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        for name in names:
+            if name != node.id:
+                yield f"{name} in the place of another array", parsed(name)
+
+
+def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
+    left, right = ast.unparse(node.left), ast.unparse(node.right)
+    if isinstance(node.op, ast.Mult):
+        yield "a factor that is left out", node.left
+        yield "a factor that is left out", node.right
+    elif isinstance(node.op, ast.Div):
+        yield "a division that is left out", node.left
+        yield "a product for a division", parsed(f"({left}) * ({right})")
+    elif isinstance(node.op, ast.Add):
+        yield "a term that is left out", node.left
+        yield "a term that is left out", node.right
+        yield "a minus for a plus", parsed(f"({left}) - ({right})")
+    elif isinstance(node.op, ast.Sub):
+        yield "a term that is left out", node.left
+        yield "the opposite sign", parsed(f"({right}) - ({left})")
+        yield "a plus for a minus", parsed(f"({left}) + ({right})")
+    elif isinstance(node.op, ast.Pow):
+        yield "a square that is left out", node.left
+    elif isinstance(node.op, ast.MatMult):
+        for wrong in (f"({left}).T @ ({right})", f"({left}) @ ({right}).T",
+                      f"({right}) @ ({left})", f"(({left}) @ ({right})).T"):
+            yield "a product the wrong way round", parsed(wrong)
+
+
+def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+    if name in ("sum", "mean", "max"):
+        for method in ("sum", "mean"):
+            if method != name and isinstance(node.func, ast.Attribute):
+                other = copy.deepcopy(node)
+                other.func.attr = method            # type: ignore[attr-defined]
+                yield f"a {method} for a {name}", other
+        for axis in AXES:
+            other = copy.deepcopy(node)
+            keyword = next((one for one in other.keywords if one.arg == "axis"), None)
+            if keyword is not None:
+                keyword.value = parsed(axis)
+            else:
+                is_function = ast.unparse(node.func).startswith("np.")
+                other.args = [*other.args[:int(is_function)], parsed(axis)]
+            yield "a sum over another axis", other
+    elif name == "where" and len(node.args) == 3:
+        test, one, two = map(ast.unparse, node.args)
+        yield "a mask that is left out", node.args[1]
+        yield "a mask that is left out", node.args[2]
+        yield "a mask the wrong way round", parsed(f"np.where({test}, {two}, {one})")
+    elif name in ("reversed", "sqrt", "copy", "abs", "maximum", "minimum"):
+        if node.args:
+            yield f"{name} that is left out", node.args[0]
+        elif isinstance(node.func, ast.Attribute):
+            yield f"{name} that is left out", node.func.value
+    elif name in ("exp", "tanh", "log", "sigmoid") and node.args:
+        yield f"{name} that is left out", node.args[0]
+
+
+def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
+    index = node.slice
+    if isinstance(index, ast.Name):
+        for step in (" - 1", " + 1"):
+            yield "another step", parsed(f"{ast.unparse(node.value)}[{index.id}{step}]")
+    elif isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
+        yield "another step", parsed(f"{ast.unparse(node.value)}[{ast.unparse(index.left)}]")
+    elif isinstance(index, ast.Slice):
+        yield "a part that is not cut out", node.value
+
+
+def parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body

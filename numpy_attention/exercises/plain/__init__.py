@@ -1,0 +1,1 @@
+"""Plain forms that no lesson has by themselves: exercises are cut from them."""

@@ -1,0 +1,41 @@
+"""The path of a course: what is done, and what comes next."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from matplotlib.axes import Axes
+
+from numpy_attention.arguments import expect_kind
+from numpy_attention.plotting.base import COLOURS, as_written, expect_axes, new_axes
+
+
+def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
+                ax: Axes | None = None) -> Axes:
+    """A row for each lesson, from the top, and a dot for each of its exercises: full where done.
+
+    rows: lesson → names; done: those that are. ValueError: no rows.
+    """
+    expect_axes(ax, None)
+    expect_kind("rows", rows, Mapping, "a dict of lessons and the names of their exercises")
+    if not rows:
+        raise ValueError("nothing to plot: give a dict with at least one lesson")
+    longest = max(map(len, rows.values()))
+    ax = ax or new_axes(2.5 + 1.6 * longest, 0.9 + 0.6 * len(rows))
+    for y, (lesson, names) in enumerate(rows.items()):
+        ax.plot([0, max(len(names) - 1, 0)], [y, y], color="0.8", zorder=1)
+        for x, name in enumerate(names):
+            full = name in done
+            ax.plot(x, y, "o", markersize=11, zorder=2, color=COLOURS[0],
+                    markerfacecolor=COLOURS[0] if full else "white")
+            ax.annotate(name, (x, y), (0, -14), textcoords="offset points", ha="center",
+                        fontsize=8, **as_written())
+    number = sum(map(len, rows.values()))
+    passed = sum(name in done for names in rows.values() for name in names)
+    ax.set_title(f"{passed} of {number} passed")
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set_ylim(len(rows) - 0.3, -0.6)
+    ax.set_xlim(-0.6, longest - 0.4)
+    ax.set_xticks([])
+    for side in ("top", "right", "bottom", "left"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(length=0)
+    return ax

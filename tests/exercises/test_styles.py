@@ -1,0 +1,53 @@
+"""What is right passes in any style, and what is wrong is caught whoever wrote it."""
+
+import re
+
+import pytest
+from styles import EINSUM, LOOPS
+from unseen import UNSEEN, text_of
+
+from numpy_attention.exercises.catalogue import EXERCISES
+from numpy_attention.exercises.checking import check
+
+WRITTEN = [one.name for one in EXERCISES.values() if one.planted is None]
+SUMS = r"@|\b(dot|inner|matmul|mean|outer|sum|tensordot)\("
+
+
+def verdict(one, folder):
+    path = folder / "mine.py"
+    path.write_text(text_of(one), encoding="utf-8")
+    return check(EXERCISES[one.exercise], path)
+
+
+def ids(ones):
+    """The exercise's name, and a number where it has more than one."""
+    return [f"{one.exercise}-{number}" for number, one in enumerate(ones)]
+
+
+@pytest.mark.parametrize("one", EINSUM, ids=ids(EINSUM))
+def test_einsum_passes(one, tmp_path):
+    assert not re.search(SUMS, "".join(one.body))
+    found = verdict(one, tmp_path)
+    assert found.passed, found.message
+
+
+@pytest.mark.parametrize("one", LOOPS, ids=ids(LOOPS))
+def test_loops_pass(one, tmp_path):
+    assert not re.search(f"{SUMS}|einsum", "".join(one.body))
+    found = verdict(one, tmp_path)
+    assert found.passed, found.message
+
+
+@pytest.mark.parametrize("one", UNSEEN, ids=ids(UNSEEN))
+def test_a_mistake_that_nobody_foresaw_is_caught(one, tmp_path):
+    found = verdict(one, tmp_path)
+    assert not found.passed
+    assert found.stage in ("values", "gradients", "laws"), found.message
+
+
+def test_what_is_there_is_there_in_both_styles():
+    names = [one.exercise for one in EINSUM]
+    assert len(set(names)) == len(names) >= 22
+    assert sorted(names) == sorted(one.exercise for one in LOOPS)
+    assert set(names) <= set(WRITTEN)
+    assert all(sum(one.exercise == name for one in UNSEEN) >= 3 for name in names)
