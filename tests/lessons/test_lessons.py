@@ -25,6 +25,7 @@ PAPERS = {
     "11_attentive_language_model.py": ("Salton, Ross & Kelleher (2017)",),
     "12_key_value_predict.py": ("Daniluk, Rocktäschel, Welbl & Riedel (2017)",
                                 "section 2.4, equation 13"),
+    "13_your_own_mechanism.py": (),
 }
 NO_GRADIENTS = {"00_attention_on_paper.py", "10_decoding.py"}
 DERIVED = [name for name in PAPERS if name not in NO_GRADIENTS]
@@ -86,7 +87,7 @@ def test_runs_anywhere_on_what_ships_and_with_seeds(name):
     assert not re.search(r'"(ptb|wikitext-2|tatoeba-|multi30k-|tinyshakespeare)', text)
 
 
-def test_lesson_08_prints_the_command_that_uses_its_run():
+def test_lesson_06_prints_the_command_that_uses_its_run():
     text = TEXTS["06_additive_attention.py"]
     assert '"runs" / "lesson-06"' in text
     assert "numpy-attention translate {os.path.relpath(run)}" in text

@@ -65,7 +65,7 @@ def cases(rng):
     xs, state = rng.standard_normal((4, 3, 2)), tuple(rng.standard_normal((2, 3, 5)))
     yield cell, (xs, state), cell.forward, cell.backward
 '''),
-    Lesson("04_gru", ("PlainGRU", "sigmoid"), '''
+    Lesson("04_gru", ("PlainGRU", "sigmoid", "see", "see_backward"), '''
 def cases(rng):
     xs, first = rng.standard_normal((4, 3, 2)), rng.standard_normal((3, 5))
     mask = np.arange(4)[:, None] < np.array([4, 2, 3])
