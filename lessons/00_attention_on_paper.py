@@ -69,8 +69,8 @@ for word, score in zip(words, scores):
 # the two "the" do, which answer none.
 #
 # **Step 2: weights.** Scores may be any numbers, negative too. We want shares: positive, adding up
-# to 1. So each score goes through e to its power, which is always positive and grows with the
-# score, and is divided by the sum of all. That is the *softmax*.
+# to 1. So e is raised to the score, which is always positive and grows with it, and then divided by
+# the sum of all such powers. That is the *softmax*.
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
@@ -149,7 +149,7 @@ boxes = {
 }
 for place, word in enumerate(words):
     boxes[f"x{place}"] = (word, 1.1 + place, 0.4, 0)
-arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x5", "c", "also xⱼ, as values", -0.2)]
+arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x5", "c", "is summed, too", -0.2)]
 arrows += [(f"x{place}", "e") for place in range(6)]
 show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found, and to be read"),
      "00_diagram")
@@ -312,14 +312,15 @@ for place, h in enumerate((0.3, 1.5, 8.0)):
 ax.set_xlabel("hour asked for")
 ax.set_ylabel("temperature, °C")
 ax.legend(loc="upper left")
-ax.set_title("h too small: steps; too large: all alike; between: a curve")
+ax.set_title("h too small: steps; too large: flat; between: a curve")
 show(ax, "00_dictionary")
 noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). Small h asks loudly: a
-# step from one neighbour to the next. Large h asks in a whisper: nearly the mean of all. In a
+# step from one neighbour to the next. Large h asks in a whisper and gets a flat answer, which ends
+# at the mean of all when h is larger still. In a
 # translator it is the same, but that there the keys and the questions are learnt, so that *near*
 # comes to mean "helps with the next word".
 #

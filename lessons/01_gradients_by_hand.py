@@ -151,7 +151,8 @@ compare("dW", dW, lambda: loss_of(h), W)
 compare("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
-# **h = E[x].** Only the row x was read, so only that row has a gradient.
+# **h = E[x].** Only the row x was read, so only that row has a gradient. (`E[x]` is a view of E: to
+# nudge the one is to nudge the other.)
 
 # %%
 dE = np.zeros_like(E)
@@ -184,7 +185,8 @@ print("the other rows of dE:", np.abs(np.delete(dE, x, axis=0)).max())
 # One more thing. exp(z) overflows for a z of 800. A constant that is added to all scores of a row
 # changes no p, so we take the row's largest away first; then the largest power is e⁰ = 1.
 #
-# Here is the model whole. `Module` makes its array fields parameters, and `model.zeros_like()` its
+# Here is the model whole, in a cell marked `plain`: every lesson has one that holds its mechanism
+# from end to end. `Module` makes its array fields parameters, and `model.zeros_like()` its
 # *gradient twin*: another Bigram, whose W is ∂L/∂W. `backward` is given dloss, which is ∂(whatever
 # comes after)/∂L, and 1 when L is the end. It *adds* to the twin, since a model may be used twice.
 
@@ -430,11 +432,15 @@ assert said == "PASSES"
 # ## Which ε?
 #
 # Too large, and Taylor's remainder wins, about ε² L'''/6. Too small, and the rounding of L, some
-# u = 1e-16 of it, is divided by 2ε. If L and L''' are of one size, their sum is smallest near
-# ε ≈ u^(1/3), some millionths; for the difference of four points near u^(1/5), some
-# ten-thousandths, and there it is smaller. Here each derivative by W brings one more factor of h,
-# and h is small, so that L''' is smaller than L: expect both a little further right. In float32
-# u = 6e-8. What will its best ε reach? A millionth?
+# u = 1e-16 of it, is divided by 2ε. So the error is about
+#
+#     ε² L'''/6 + u L/2ε        smallest where its slope is 0: ε³ = 3 u L / 2 L'''
+#
+# If L and L''' are of one size, that is near u^(1/3), some millionths. The difference of four
+# points has ε⁴ for ε², and comes to u^(1/5), some ten-thousandths, with a smaller error.
+#
+# Here each derivative by W brings one more factor of h, and h is small, so L''' is smaller than L:
+# expect both a little further right. In float32 u = 6e-8. What will its best ε reach? A millionth?
 
 
 # %%
@@ -577,8 +583,8 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # ## Questions
 #
 # 1. Sum dz over v, by hand. What does the result say about db, and about adding one constant to b?
-# 2. D = 24, so E Wᵀ has rank 24 at most, of 47. Train with D = 2, 4 and 8. Where does the
-#    perplexity stop falling, and why?
+# 2. D = 24, so E Wᵀ has rank 24 at most, of 47. Train with D = 2, 4, 8 and 16. Where does the
+#    perplexity nearly stop falling, and why?
 # 3. Set RATE to 20. What happens, and which number is the first that goes out of bounds?
 # 4. Write the exact gradient over the whole text from `counts` alone, without drawing pairs.
 # 5. Share one table, W = E. Which line of `backward` changes? What would `=` for `+=` do there?

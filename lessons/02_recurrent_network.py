@@ -297,7 +297,7 @@ report = caught(check, create(OffByOne))
 assert "grad.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Five gradients are right and one is wrong. W, b and xs are made of the same da, so da is right at
+# Four of five gradients are right. W, b and xs are made of the same da, so da is right at
 # every step, and so is the way from one step to the next. What is left is the one line of dU, and
 # of it one array that is not da. The report tries the others, and finds the one that fits.
 #
@@ -358,7 +358,8 @@ for t in range(1, 4):
 #
 # `LanguageModel` is an embedding, this cell and the softmax of lesson 01. It reads the Bible as
 # letters, 16 places of it side by side, in windows of 50. *Bits a letter* are log2 of the
-# perplexity. The bar is what counting pairs gives, as in lesson 01.
+# perplexity. The number to beat is what counting pairs gives, as in lesson 01. With
+# `average="token"` the loss is a mean over letters.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -467,15 +468,15 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # above 1, and yet its gradient vanishes: its units are nearly saturated, 1 − h² is small. ρ alone
 # does not decide.
 #
-# Can clipping help? It shortens an explosion, for that is a step too long. But what has vanished is
-# no short gradient: dU = Σ_t dU_t still has its near terms, at full length. What is missing are the
-# far terms' *shares*, and one factor for all leaves every share as it is.
+# Can clipping help? It shortens an explosion, for that is a step too long. But where the gradient
+# has vanished, the total dU = Σ_t dU_t is not short: its near terms have their full length. Only
+# its far terms are, and one factor for all leaves every share as it is.
 #
 # ## What cannot be learnt for it
 #
 # A task: the first symbol is one of four; then come n symbols of noise; then a question mark: say
 # the first symbol again. Guessing gives a quarter. Each n gets a new network of 32 units and 400
-# training steps, from two starts: U small, from U(−0.1, 0.1); and U orthogonal (Saxe et al. 2014),
+# training steps, from two starts: U small, uniform between −0.1 and 0.1; and U orthogonal (Saxe et al. 2014),
 # whose eigenvalues all have the absolute value 1, so that it neither shrinks nor stretches. How far
 # will each of them get?
 
@@ -513,9 +514,10 @@ assert small[-1] < 0.35 and straight[-1] < 0.35
 assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
-# Near: learnt. Far: guessed. And where the gradient reaches further, more is learnt. The same
-# Jacobians carry the trace of the first symbol *forward*: what has vanished for the gradient is
-# gone for the reader too. Lesson 03 builds a path on which nothing is multiplied away.
+# Near: learnt in 400 steps. Far: guessed. And where the gradient reaches further, more is learnt.
+# The same Jacobians carry the trace of the first symbol *forward*: where the gradient is faint, so
+# is what the reader still has of it. Patience moves the border (question 6). Lesson 03 builds a
+# path on which nothing is multiplied away.
 
 # %% [markdown]
 # ## Questions

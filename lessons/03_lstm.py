@@ -136,7 +136,8 @@ print("c_1 = f ∘ c_0 + i ∘ g =", f * c0, "+", i * g, "=", c1)
 print("h_1 =", h1)
 
 # %% [markdown]
-# Unit 1: f is nearly 1, i nearly 0, and its 2 is still a 2. Unit 2: the other way round, its −1 is
+# Unit 1: f is nearly 1, i nearly 0, and its 2 is nearly kept; what leaks out, i ∘ g happens to fill
+# again. Unit 2: the other way round, its −1 is
 # gone. And o shows one half of the first, for σ(0) = 1/2.
 #
 # ## Backward
@@ -375,7 +376,7 @@ four_steps = caught(check, create(HalfModern), xs)
 # %% [markdown]
 # With one step all weights are right, and so is every line that leads to them. Only `input[1][1]`,
 # which is c_0, is wrong, and one line makes it: dc_before. The report names it, and says what is
-# amiss there: a local derivative, the factor f. With four steps everything is wrong, for what is
+# amiss there: a local derivative. (Which one? c_1 = f ∘ c_0 + …, so it is f.) With four steps everything is wrong, for what is
 # wrong at one step is handed to the one before, and goes through every line there. If a report ever
 # says "right: none", **shorten the sequence**: what a single step gets wrong can be found by hand.
 # And check the first state's gradient, too. Had we left it out, one step would have passed.
@@ -584,7 +585,7 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 # is. A forget gate should start open, as the authors of 2000 themselves advised.
 #
 # Now the lower lines, which say how much of the gradient arrives at the state that has just read
-# the key. No network learns where less than a hundredth arrives. But the reverse is wrong: with b_f
+# the key. No network gets nine of ten right where less than a hundredth arrives. But the reverse is wrong: with b_f
 # = 3 more than half arrives at n = 32, and that network still guesses. A gradient that arrives is
 # needed and is not enough. It must also be heard among those of 32 symbols that do not matter.
 #

@@ -438,7 +438,7 @@ a, g, alpha = windowed(e, p)
 pulls = dalpha * alpha * (positions - p) / (D / 2) ** 2
 for s in positions:
     print(f"  place {s}: a = {a[s]:.2f} · g = {g[s]:.2f} → α = {alpha[s]:.2f}   "
-          f"pull {pulls[s]:+.3f}")
+          f"its term of dp {pulls[s]:+.3f}")
 compare("dp", pulls.sum(keepdims=True), loss_of_p, p)
 print(f"α adds up to {alpha.sum():.2f} only. dp is negative: the next update moves p to the right, "
       "towards place 3.")
@@ -446,7 +446,7 @@ assert pulls.sum() < 0
 
 # %% [markdown]
 # Now p from the state, p = S σ(z) with z = x · v_p and x = tanh(h W_p). Here σ(z) is the sigmoid,
-# so p lies between 0 and S. Its slope is σ(z) (1 − σ(z)), hence
+# so p lies between 0 and S (it may stand a little behind the last place, S − 1). Its slope is σ(z) (1 − σ(z)), hence
 #
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dk = dz v_p ∘ (1 − x²)      dW_p = hᵀ dk
 #

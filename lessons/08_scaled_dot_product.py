@@ -610,7 +610,7 @@ show(ax, "08_start")
 
 # %% [markdown]
 # The pairs go by the start. Undivided scores train as well as divided ones if they *begin* small,
-# and the division does not help scores that begin large. So at d = 16 the trouble is no vanishing
+# and the division helps scores that begin large only a little. So at d = 16 the trouble is no vanishing
 # gradient. What is wrong with a large start, then? Look at the largest α. All four models end close
 # to 1: a saturated softmax is what a translator *learns* here. But the bad ones are half saturated
 # before they have learnt anything, on words that chance chose, and they must take that back before
@@ -662,6 +662,11 @@ for number, ax in enumerate(axes.flat):
 show(figure, "08_heads")
 print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library, test):.0%} of "
       f"all links, {negation(by_library):.0%} of ne and pas.")
+
+# %% [markdown]
+# Compare the titles with that line. A head that points right nearly always, and others that look
+# elsewhere, give a mean that points right half of the time: the mean of the heads, which a heatmap
+# of the layer shows, is no account of what the layer knows. Look at heads one by one.
 
 # %% [markdown]
 # ## Questions

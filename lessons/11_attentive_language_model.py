@@ -562,8 +562,8 @@ assert 0.9 > by_place["single"].mean() > by_place["LSTM"].mean() + 0.2
 assert by_place["tanh layer"].mean() < 0.5
 
 # %% [markdown]
-# Neither model without a look back gets half of the letters. *combined* gets them all. Five seeds
-# agree (question 3). Where do the two attentive models look? One sequence, a row for each letter
+# The control is at chance, 12.5 %, and so is the LSTM with three of five seeds (question 3).
+# *combined* gets all letters, with every seed. Where do the two attentive models look? One sequence, a row for each letter
 # that is to be said.
 
 
@@ -596,15 +596,19 @@ assert on_it > 0.95
 # %% [markdown]
 # *combined* draws a diagonal: at each step it asks for another place. *single* has stripes: α_ts is
 # exp(e_s) over a sum, and each state has chosen its e_s once and for all. So everybody gets the
-# same context, a mixture of all the letters in one vector, which h_t must take apart. That goes
-# well for three letters of four.
+# same context: some states, and so all the letters that these have read, in one vector, which h_t
+# must take apart. (State s carries earlier letters too, so a letter whose own state has no weight
+# may still be there.) That goes well for three letters of four.
 #
 # ## Is it alive?
 #
 # A diagonal is a picture. A measurement is this: take the trained model, change nothing but its
-# weights, and see what the change costs. Five changes (`analysis.CHANGES`); the two that matter
-# most are "no context", c = 0, and "equal weights". If equal weights cost nothing, then the softmax
-# chooses nothing. The package asks for 0.01 nats a word at least before it says *alive*.
+# weights, and see what the change costs, in *nats*: the unit of −log p, with the natural logarithm.
+# Five changes: "no context", c = 0; "equal weights" over all that is visible; "another's memory",
+# the states of another text of the batch; "largest alone", all weight on the largest; and
+# "sampled", one state drawn with the weights as probabilities. If equal weights cost nothing, then
+# the softmax chooses nothing. The package asks for 0.01 nats a word at least before it says
+# *alive*.
 
 
 # %% tags=["training"]
@@ -637,7 +641,7 @@ assert copy_ablation.alive and copy_ablation.cost("equal weights").more.low > 2
 # over some of the verses. Three models: the LSTM, the control, combined. The output's bias starts
 # at the logarithm of the words' frequencies, which all would have to learn first.
 #
-# Who wins? And is the attention alive?
+# Who wins? Guess before you run. And is the attention alive?
 
 # %% tags=["training"]
 WORDS = 2000
@@ -701,7 +705,12 @@ plotting.costs({"combined": bars(bible_ablation)}, axes[1], "the Bible: it adds 
 show(figure, "11_ablation")
 
 # %% [markdown]
-# Read the Bible's panel slowly. **Equal weights** cost next to nothing: the softmax hardly chooses.
+# Who wins? The plain LSTM: after this minute the layer and the look back have cost more than they
+# gave. (The interval beside the control leaves 0 out as well, and its sign goes either way with the
+# length of training.)
+#
+# Read the Bible's panel slowly; its axis is 70 times finer than the other one. **Equal weights**
+# cost next to nothing, just about the bar (a bar is a bar: question 8): the softmax hardly chooses.
 # **Another's memory** costs nearly as much as **no context**, so it is this verse's own past that
 # is used. **Largest alone** costs even more: one state stands badly for all of them. What this
 # model reads is the mean of a verse so far, something like its subject. It does not point.
@@ -709,8 +718,7 @@ show(figure, "11_ablation")
 # And "no context" costs several times as much as equal weights. Is that what attention is worth
 # here? No! The control never had a context, and predicts no worse. A model leans on what it grew up
 # with; take it away, and it stumbles. **The ablation says what this model uses. The control says
-# what the mechanism is worth.** You need both. After this minute, on this text, it is worth
-# nothing.
+# what the mechanism is worth.** You need both. After this minute, on this text, it costs a little.
 #
 # And with more training? The package has recorded runs of ten times the size (`results/README.md`,
 # the recipes `bible-lstm`, `bible-readout` and `bible-combined`: 4 epochs, one seed).
@@ -723,12 +731,14 @@ print(f"\nrecorded, 2 million parameters, perplexity: {LONGER}")
 print(f"the layer gains {by_layer:.2f}, the look into the past {by_looking:.2f} more")
 
 # %% [markdown]
-# Then combined does win, and most of its gain is the layer's. Without the control, attention would
+# Ten times the training turns the order round: combined does win, and most of its gain is the
+# layer's. Without the control, attention would
 # have got all the credit.
 #
-# ## Two more silent deaths
+# ## Two more silent faults
 #
-# The traced reader was the first. The second: a **first word that is counted and not predicted**.
+# The traced reader's attention was dead, and nothing said so. Two more faults that no gradient
+# check sees lie in the counting. One: a **first word that is counted and not predicted**.
 # The paper's released code does that too, so each sentence has one word for free. Here is a law
 # that catches it: a model that knows nothing, p = 1/V for every word, has a perplexity of V.
 
@@ -747,16 +757,17 @@ assert flattered < 0.95 * honest
 # %% [markdown]
 # For the LSTM alone that looks like progress, larger than any between our three models.
 #
-# The third needs no bug at all. **A table that ranks n.** Equal parameters sound fair. But word
+# The other needs no bug at all. **A table that ranks n.** Equal parameters sound fair. But word
 # vectors of n numbers cost V n, the most of all there is, and each role that a mechanism adds must
-# be paid out of n. Lesson 12 gives a state one, two or three roles. These are its models as
-# recorded on the Penn Treebank (`results/README.md`, the recipes `daniluk-*`: 2 million parameters,
-# tied, V = 10,000, three seeds). The 4-gram has three roles, too, and no attention at all. Where
-# will it stand?
+# be paid out of n. Lesson 12 cuts a state into one, two or three parts of n numbers. These are its
+# models as recorded on the Penn Treebank (`results/README.md`, the recipes `daniluk-*`: 2 million
+# parameters, V = 10,000, three seeds; *tied*: one table reads words and writes them). One of them,
+# the 4-gram, has three parts, which it says one, two and three steps later, and no attention at
+# all. Where will it stand?
 
 # %% tags=["training"]
 RECORDED = {                        # test perplexity
-    "attention": 117.30,            # one role
+    "attention": 117.30,            # one part
     "key-value": 120.25,            # two
     "ngram": 126.00,                # three, no attention
     "key-value-predict": 126.58,    # three

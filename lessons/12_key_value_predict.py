@@ -47,7 +47,7 @@ from numpy_attention.module import Array, Module
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
-# ## Three roles
+# ## One state in parts
 #
 # h_t is the LSTM's state after word t. It is one vector, cut into parts of n numbers: h_t = [k_t;
 # v_t; p_t]. Nobody tells the LSTM what to put where. What makes k_t a key is only that the score
@@ -117,7 +117,7 @@ p_t = np.array([0.5, -0.2, 0.3])
 
 # %% [markdown]
 # How can a tanh see that two numbers are *equal*? W_Y reads *before*, W_h reads *now*, and their
-# sum s is 2 or −2 where they agree. tanh(s − 1) + tanh(−s − 1) is large for these two alone:
+# sum s is 2 or −2 where they agree. tanh(s − 1) + tanh(−s − 1) is −0.23 there and −1.52 at s = 0:
 # a little detector of agreement, made of two units. Which state will get the largest weight?
 
 # %%
@@ -541,12 +541,13 @@ ax.set(ylabel="right answers in %, a dot a seed", ylim=(0, 104),
 show(ax, "12_roles_or_room")
 
 # %% [markdown]
-# In 800 steps one vector of 8 has hardly begun, and a part for each role helps, clearly: the
-# paper's idea works. The 4-gram and the control answer little more than chance would: what is
-# asked for lies further back than they can see.
+# In 800 steps one vector of 8 has not got far, and a part for each role helps, clearly: the paper's
+# idea works. The 4-gram and the control know that a letter is wanted, and hardly which (one of the
+# letters told, drawn blindly, would be right more often): what is asked for lies further back than
+# they can see.
 #
 # But look at the last column. *One* vector of 16, all jobs mixed, is better than 8 + 8, and better
-# than 8 + 8 + 8 even. So what helped was **room**: a state with roles is a longer state. Nothing is
+# than 8 + 8 + 8 even. So what helped was **room to learn in**: a state with roles is a longer state. Nothing is
 # lost by mixing if there is room, for the matrices W_Y, W_h, W_r and W_x can each read the
 # directions that they need (question 1 proves it). A cut is such a choice made in advance. Is it
 # room to *hold* the answers, or to *learn* soon? Question 4 asks that, and it has a surprise.
@@ -604,7 +605,7 @@ for role in ROLES:
     assert np.isclose(ours, measured.norms[role].mean, rtol=1e-4)
     norms = [found["norm"][role] for step, found in runs[0] if step in (0, 400, 800)]
     print(f"  norm of {role:<8} after 0, 400, 800 steps: "
-          + ", ".join(f"{norm:.4f}" for norm in norms))
+          + ", ".join(f"{norm:.2g}" for norm in norms))
 
 
 # %% tags=["training"]
@@ -644,7 +645,7 @@ show(figure, "12_conflict")
 
 # %% [markdown]
 # **Norms.** At the start predict asks for nearly everything, and query for next to nothing:
-# 0.3846 against 0.0002. What passes the score arrives last. As soon as the answers are found, key
+# 0.38 against 0.0002. What passes the score arrives last. As soon as the answers are found, key
 # and query ask for most.
 #
 # **Cosines.** One pair disagrees: query and predict, −0.30, −0.28 and −0.22 at the end. Key and
@@ -694,7 +695,7 @@ for name, kind in (("query, key, value | predict", PredictApart),
 assert right["query, key, value | predict"].max() < right["query, key, predict | value"].min()
 
 # %% [markdown]
-# The suspicion is refuted. A predict part of its own is no help at all, a value of its own helps
+# The suspicion is refuted. In 800 steps a predict part of its own is no help, a value of its own helps
 # as the paper's cut did. So a negative cosine does not name the roles that need parting. It says
 # that two jobs disagree about the next small step, not that a vector has no room for both in the
 # end. (The overlap of query and predict is large as well, and did not name them either.)

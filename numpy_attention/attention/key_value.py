@@ -120,8 +120,8 @@ class KeyValueReader(Reader):
         memory: as `Reader` has it; keep: how many states the memory after has, else `carried`.
         """
         states, known = self.remember(h, mask, memory)
-        keys, values, _ = self._roles(states)
-        queries, _, p = self._roles(h)
+        keys, values = self._part(states, "key"), self._part(states, "value")
+        queries, p = self._part(h, "query"), self._part(h, "predict")
         visible = causal(known, len(h), self.window)                            # (T, B, M + T)
         # r_t = Σ_i α_ti v_i
         r, weights, attended = self.attention.forward(queries, keys, values, visible)
@@ -142,12 +142,11 @@ class KeyValueReader(Reader):
         terms = self.roles_backward(dy, dweights, cache, grad)
         # h = [k; v; p]: a state is read as key, as value, as query (its key) and in the prediction
         dh = np.zeros(cache.h.shape, cache.h.dtype)                             # (T, B, H)
-        dk, dv, dp = self._roles(dh)                # views of dh
-        dk += terms.key
-        dv += terms.value
-        if terms.query is not None:
-            dk += terms.query
-        dp += terms.predict
+        for role in ("key", "value", "query", "predict"):
+            term = getattr(terms, role)
+            if term is not None:
+                part = self._part(dh, role)         # a view of dh
+                part += term
         return dh
 
     def roles_backward(self, dy, dweights, cache, grad):
@@ -159,7 +158,7 @@ class KeyValueReader(Reader):
         expect_own(attended, history.Cache, self.attention)
         expect_upstream(dy, y, h, self)
         T = len(h)
-        _, _, p = self._roles(h)
+        p = self._part(h, "predict")
         # y_t = tanh(W_x p_t + W_r r_t + b)
         da = flat(activate_backward(dy, y, self.activation))
         if self.b is not None:
@@ -174,8 +173,8 @@ class KeyValueReader(Reader):
         return RoleGradients(dqueries, dkeys[:, -T:].transpose(1, 0, 2),
                              dvalues[:, -T:].transpose(1, 0, 2), dp)
 
-    def _roles(self, h):
-        """h (…, H) → views k, v, p of it."""
+    def _part(self, h, role):
+        """h (…, H) → the view of it that a role reads, (…, n)."""
         n = len(self.W_x)
-        starts = (n * self.read_by[role] for role in ("key", "value", "predict"))
-        return tuple(h[..., start:start + n] for start in starts)
+        start = n * self.read_by[role]
+        return h[..., start:start + n]
