@@ -476,9 +476,9 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 #
 # A task: the first symbol is one of four; then come n symbols of noise; then a question mark: say
 # the first symbol again. Guessing gives a quarter. Each n gets a new network of 32 units and 400
-# training steps, from two starts: U small, uniform between −0.1 and 0.1; and U orthogonal (Saxe et al. 2014),
-# whose eigenvalues all have the absolute value 1, so that it neither shrinks nor stretches. How far
-# will each of them get?
+# training steps, from two starts: U small, uniform between −0.1 and 0.1; and U orthogonal (Saxe et
+# al. 2014), whose eigenvalues all have the absolute value 1, so that it neither shrinks nor
+# stretches. How far will each of them get?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)

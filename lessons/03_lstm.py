@@ -376,10 +376,11 @@ four_steps = caught(check, create(HalfModern), xs)
 # %% [markdown]
 # With one step all weights are right, and so is every line that leads to them. Only `input[1][1]`,
 # which is c_0, is wrong, and one line makes it: dc_before. The report names it, and says what is
-# amiss there: a local derivative. (Which one? c_1 = f ∘ c_0 + …, so it is f.) With four steps everything is wrong, for what is
-# wrong at one step is handed to the one before, and goes through every line there. If a report ever
-# says "right: none", **shorten the sequence**: what a single step gets wrong can be found by hand.
-# And check the first state's gradient, too. Had we left it out, one step would have passed.
+# amiss there: a local derivative. (Which one? c_1 = f ∘ c_0 + …, so it is f.) With four steps
+# everything is wrong, for what is wrong at one step is handed to the one before, and goes through
+# every line there. If a report ever says "right: none", **shorten the sequence**: what a single
+# step gets wrong can be found by hand. And check the first state's gradient, too. Had we left it
+# out, one step would have passed.
 #
 # ## The carousel, alone
 #
@@ -585,9 +586,10 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 # is. A forget gate should start open, as the authors of 2000 themselves advised.
 #
 # Now the lower lines, which say how much of the gradient arrives at the state that has just read
-# the key. No network gets nine of ten right where less than a hundredth arrives. But the reverse is wrong: with b_f
-# = 3 more than half arrives at n = 32, and that network still guesses. A gradient that arrives is
-# needed and is not enough. It must also be heard among those of 32 symbols that do not matter.
+# the key. No network gets nine of ten right where less than a hundredth arrives. But the reverse is
+# wrong: with b_f = 3 more than half arrives at n = 32, and that network still guesses. A gradient
+# that arrives is needed and is not enough. It must also be heard among those of 32 symbols that do
+# not matter.
 #
 # ## Dropout, but not along time
 #

@@ -446,7 +446,8 @@ assert pulls.sum() < 0
 
 # %% [markdown]
 # Now p from the state, p = S σ(z) with z = x · v_p and x = tanh(h W_p). Here σ(z) is the sigmoid,
-# so p lies between 0 and S (it may stand a little behind the last place, S − 1). Its slope is σ(z) (1 − σ(z)), hence
+# so p lies between 0 and S (it may stand a little behind the last place, S − 1). Its slope is σ(z)
+# (1 − σ(z)), hence
 #
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dk = dz v_p ∘ (1 − x²)      dW_p = hᵀ dk
 #

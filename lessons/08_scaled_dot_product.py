@@ -610,11 +610,11 @@ show(ax, "08_start")
 
 # %% [markdown]
 # The pairs go by the start. Undivided scores train as well as divided ones if they *begin* small,
-# and the division helps scores that begin large only a little. So at d = 16 the trouble is no vanishing
-# gradient. What is wrong with a large start, then? Look at the largest α. All four models end close
-# to 1: a saturated softmax is what a translator *learns* here. But the bad ones are half saturated
-# before they have learnt anything, on words that chance chose, and they must take that back before
-# they can find out where to look.
+# and the division helps scores that begin large only a little. So at d = 16 the trouble is no
+# vanishing gradient. What is wrong with a large start, then? Look at the largest α. All four models
+# end close to 1: a saturated softmax is what a translator *learns* here. But the bad ones are half
+# saturated before they have learnt anything, on words that chance chose, and they must take that
+# back before they can find out where to look.
 #
 # Is it that sharpness, or do larger matrices W_q and W_k turn more slowly? Question 3 takes these
 # two apart. And is it all, at d = 256, where the gradient does vanish? That is question 5. What the

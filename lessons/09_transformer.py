@@ -61,7 +61,8 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x, y, z | (T, D) | the stream: before a layer, between its parts, after it |
+# | x | (T, D) | what a layer gets; the first one gets √D E[word] + PE(p) for each word |
+# | y, z | (T, D) | the stream between a layer's parts, and after them |
 # | LN(x) = g ∘ x̂ + b | (T, D) | layer normalisation, each word by itself; g, b (D,) are learnt |
 # | heads(x, m) | (T, D) | lesson 08: words of x ask, words of m (S, D) are asked |
 # | FF(x) = max(0, x W_1 + b_1) W_2 + b_2 | (T, D) | feed-forward; W_1 (D, F), W_2 (F, D) |
@@ -70,13 +71,13 @@ np.set_printoptions(precision=3, suppress=True)
 
 # %%
 boxes = {
-    "x": ("x + PE", 0, 2.2, 0),
+    "x": ("x", 0, 2.2, 0),
     "a": ("heads(x, x)", 1.7, 2.2),
     "n1": ("LN(x + …)", 3.5, 2.2, 1),
     "f": ("FF(y)", 5.1, 2.2),
     "n2": ("LN(y + …)", 6.7, 2.2, 1),
     "M": ("M", 8.1, 2.2, 2),
-    "y": ("x + PE", 0, 0, 0),
+    "y": ("x", 0, 0, 0),
     "b": ("heads(x, x), s ≤ t", 1.9, 0),
     "n3": ("LN(x + …)", 4.0, 0, 1),
     "c": ("heads(y, M)", 5.8, 0),
@@ -309,6 +310,10 @@ print(check(heads, x, m, rng.random((T, S)) < [1, 0.5, 0.5]))
 # %% [markdown]
 # ## One layer, whole
 #
+# Heads carry numbers from word to word, and all that they do to them is linear. What is made *of*
+# them, word by word, is left to the feed-forward part. And each part is only added to what went
+# past it: so a part may begin by saying little, and what is there already is not lost.
+#
 # Now the feed-forward part and the layer, in the paper's order, the norm *after* each sum. Read
 # `backward` beside `forward`, from below: a sum x + f(x) hands its gradient to both, so what comes
 # back through f is added to what went past it. In self-attention x asks and is asked, so two
@@ -528,7 +533,8 @@ assert np.allclose(shuffled, straight[order])
 print("shuffled words give the same outputs, shuffled: the layer cannot tell", order)
 
 # %% [markdown]
-# So the place must be written into the words: x = √D E[word] + PE(p). The paper takes sines and
+# So the place must be written into the words: x = √D E[word] + PE(p). (E serves the output as well,
+# where small numbers are wanted; √D makes them as large as PE.) The paper takes sines and
 # cosines, one pair for each frequency ω_i, from 1 down to nearly 1 / 10000:
 #
 #     ω_i = 10000^(−2i / D)      PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
@@ -552,8 +558,8 @@ k = 3
 R = np.array([[np.cos(k), -np.sin(k)], [np.sin(k), np.cos(k)]])    # of the first pair, ω = 1
 for p in (2, 20, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + k, :2])
-    print(f"  PE({p})_1,2 = {PE[p, :2]}   turned: {PE[p, :2] @ R}   "
-          f"PE({p + k})_1,2 = {PE[p + k, :2]}")
+    print(f"  PE({p})_0,1 = {PE[p, :2]}   turned: {PE[p, :2] @ R}   "
+          f"PE({p + k})_0,1 = {PE[p + k, :2]}")
 
 # %% [markdown]
 # One matrix R for all p: so "the word three before me" is a linear map, which W_q and W_k can
@@ -671,8 +677,8 @@ for name, mask in masks.items():
 
 # %% [markdown]
 # All three checks pass. The first matrix is a triangle; in the second there is one place too many
-# in every row, and that one is the word to be predicted. Write this law as a test for every decoder
-# that you build.
+# in every row but the last, and that one is the word to be predicted. Write this law as a test for
+# every decoder that you build.
 #
 # ## A target that is not quite sure
 #
@@ -769,7 +775,8 @@ assert lost[0] < 1e-12 and lost[1:].min() > 1e-3
 #
 #     rate(t) = D^−½ min(t^−½, t w^−3⁄2)
 #
-# The two meet at t = w, at (D w)^−½. The library's `Warmup(w)` is that curve with its top at 1.
+# The two meet at t = w, at (D w)^−½. The library's `Warmup(w)` is that curve with its top at 1; we
+# multiply it by 0.003, less than the paper's formula would have for so short a warm-up.
 #
 # Now the 2 × 2 experiment: norm before or after, with warm-up or without. Six layers in encoder and
 # decoder, 200 steps. One number to hold the others against: what would a model reach that knows how
@@ -824,7 +831,8 @@ show(ax, "09_warmup")
 
 # %% [markdown]
 # Post-norm without warm-up has stayed where word counts are: it has learnt which words are
-# frequent, and nothing of the source. With warm-up it gets away from there. Pre-norm does without.
+# frequent, and nothing of the source. With warm-up it gets away from there, if not smoothly: about
+# step 150, where the rate is at its top, it stands still. Pre-norm does without.
 # (Question 5 has other seeds.)
 #
 # Is it the size of the first steps, then, as the depth measurement suggests? That reading forbids
@@ -888,6 +896,7 @@ for ax, where in zip(axes, weights):
         ax.bar(np.arange(8), found[where, kind], bottom=bottom, label=kind,
                color=plotting.COLOURS[number])
         bottom += found[where, kind]
+    ax.bar(np.arange(8), 1 - bottom, bottom=bottom, label="elsewhere", color="0.92")
     ax.set_xticks(range(8), [f"{layer}.{head}" for layer in (1, 2) for head in (1, 2, 3, 4)])
     ax.set(xlabel="layer.head", ylabel="share of words", ylim=(0, 1), title=where)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
@@ -920,11 +929,11 @@ figure.suptitle("The target reads the source: layer 1 looks elsewhere, too; laye
 show(figure, "09_heads")
 
 # %% [markdown]
-# The table from below. Next to the output, in layer 2, all four heads mostly fetch the word that is
-# being translated. They look alike, but not where one errs: in the lower row of the last figure
-# compare *ne*, *portez* and *pas*. The heads of layer 1 look at the right word less than half of
-# the time, and what they look at instead differs from seed to seed. And "the word after" is at 0%
-# where the target reads itself: there is the mask, seen from outside.
+# Read the table from below. Next to the output, in layer 2, all four heads mostly fetch the word
+# that is being translated. They look alike, but not where one errs: in the lower row of the last
+# figure compare *ne*, *portez* and *pas*. The heads of layer 1 look at the right word less than
+# half of the time; what they look at instead is in the table. And "the word after" is at 0% where
+# the target reads itself: there is the mask, seen from outside.
 #
 # What a head looks at is not yet what it is *for*. For that, take it away (question 7).
 

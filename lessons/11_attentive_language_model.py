@@ -563,8 +563,8 @@ assert by_place["tanh layer"].mean() < 0.5
 
 # %% [markdown]
 # The control is at chance, 12.5 %, and so is the LSTM with three of five seeds (question 3).
-# *combined* gets all letters, with every seed. Where do the two attentive models look? One sequence, a row for each letter
-# that is to be said.
+# *combined* gets all letters, with every seed. Where do the two attentive models look? One
+# sequence, a row for each letter that is to be said.
 
 
 # %% tags=["training"]

@@ -547,10 +547,10 @@ show(ax, "12_roles_or_room")
 # they can see.
 #
 # But look at the last column. *One* vector of 16, all jobs mixed, is better than 8 + 8, and better
-# than 8 + 8 + 8 even. So what helped was **room to learn in**: a state with roles is a longer state. Nothing is
-# lost by mixing if there is room, for the matrices W_Y, W_h, W_r and W_x can each read the
-# directions that they need (question 1 proves it). A cut is such a choice made in advance. Is it
-# room to *hold* the answers, or to *learn* soon? Question 4 asks that, and it has a surprise.
+# than 8 + 8 + 8 even. So what helped was **room to learn in**: a state with roles is a longer
+# state. Nothing is lost by mixing if there is room, for the matrices W_Y, W_h, W_r and W_x can each
+# read the directions that they need (question 1 proves it). A cut is such a choice made in advance.
+# Is it room to *hold* the answers, or to *learn* soon? Question 4 asks that, and it has a surprise.
 #
 # Does attention find the answer? It must look at the state that had just read it, one place after
 # the first letter of the pair.
@@ -695,10 +695,10 @@ for name, kind in (("query, key, value | predict", PredictApart),
 assert right["query, key, value | predict"].max() < right["query, key, predict | value"].min()
 
 # %% [markdown]
-# The suspicion is refuted. In 800 steps a predict part of its own is no help, a value of its own helps
-# as the paper's cut did. So a negative cosine does not name the roles that need parting. It says
-# that two jobs disagree about the next small step, not that a vector has no room for both in the
-# end. (The overlap of query and predict is large as well, and did not name them either.)
+# The suspicion is refuted. In 800 steps a predict part of its own is no help, a value of its own
+# helps as the paper's cut did. So a negative cosine does not name the roles that need parting. It
+# says that two jobs disagree about the next small step, not that a vector has no room for both in
+# the end. (The overlap of query and predict is large as well, and did not name them either.)
 #
 # What did? Ask what each job must *say* here. Query and value both say which letter was read now.
 # p has nothing to add, since the answer comes with r: a predict part of its own is room given to

@@ -1,31 +1,19 @@
 """Exercises on the command line: list, start, check, watch, hint, solution, reset, progress."""
 
-import difflib
 import hashlib
 import time
 from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
 
 from numpy_attention.exercises.catalogue import EXERCISES
-from numpy_attention.exercises.checking import Verdict
-from numpy_attention.exercises.exercise import STAGES, Exercise
+from numpy_attention.exercises.exercise import Exercise
 from numpy_attention.exercises.process import checked
 from numpy_attention.exercises.records import Folder, Record
+from numpy_attention.exercises.telling import after, find, told
 from numpy_attention.paths import brief, exists, make_folder, written_whole
 
 STEP = 0.3          # seconds between two looks at a file
 TITLES = ("law", "line", "derivative", "code")
-
-
-def find(name: str) -> Exercise:
-    """The exercise of this name. ValueError: there is none."""
-    if name not in EXERCISES:
-        near = difflib.get_close_matches(name, EXERCISES, 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"no exercise is named {name!r}{meant} `numpy-attention exercise list` "
-                         "tells them all")
-    return EXERCISES[name]
 
 
 def digest(exercise: Exercise) -> str:
@@ -119,40 +107,8 @@ def show(exercise: Exercise, folder: Folder, file: Path, seconds: float) -> int:
     for line in told(exercise, verdict):
         print(line)
     if first:
-        print_after(exercise, file)
+        print(after(exercise, file.read_text(encoding="utf-8", errors="replace")))
     return 0 if verdict.passed else 1
-
-
-def told(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
-    """The lines of a verdict."""
-    if verdict.passed:
-        yield f"{exercise.name}: passed"
-        return
-    done = STAGES[:STAGES.index(verdict.stage)]
-    yield " ".join([f"{exercise.name}:", *(f"✓ {stage}" for stage in done), f"✗ {verdict.stage}"])
-    yield verdict.message
-    if verdict.blank:
-        return
-    if exercise.planted:
-        yield "which line is it?"
-    elif verdict.mistakes:
-        yield "what it gives is what this mistake gives:"
-        yield from (f"  {said}" for said in verdict.mistakes)
-    elif verdict.stage in ("values", "gradients", "laws"):
-        yield "the mistake is not among those that are known here"
-    yield f"a hint: numpy-attention exercise hint {exercise.name}"
-
-
-def print_after(exercise: Exercise, file: Path) -> None:
-    """What is told after a pass: the solution beside the reader's, why, and what hides."""
-    mine = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    lines = difflib.unified_diff(mine, exercise.solution.splitlines(), "yours", "the reference",
-                                 lineterm="", n=1)
-    print("\nbeside the reference:")
-    print("\n".join(lines) or "  the same, letter by letter")
-    print(f"\nwhy it is written so: {exercise.why}")
-    if exercise.unseen:
-        print(f"\nwhat no gradient check would see: {exercise.unseen}")
 
 
 def watch(options: Namespace) -> int:
