@@ -34,8 +34,8 @@ def drawn(T=6, B=2, inputs=3, H=4):
 
 def test_its_step_with_a_pencil_is_the_librarys(lesson):
     cell = LSTM(lesson["W"], lesson["U"], lesson["b"])
-    ys, (h, c), _ = cell.forward(np.ones((1, 1, 1)), (np.array([[0.5, -0.5]]),
-                                                      np.array([[2.0, -1.0]])))
+    first = np.array([[0.5, -0.5]]), np.array([[2.0, -1.0]])
+    _, (h, c), _ = cell.forward(np.array([[[2.0]]]), first)
     np.testing.assert_allclose(h[0], lesson["h1"], atol=1e-12)
     np.testing.assert_allclose(c[0], lesson["c1"], atol=1e-12)
 
