@@ -145,6 +145,8 @@ compare("da_1", da1, lambda: loss(a1_more=more), more)
 # Without the term da_2 Uᵀ the state would not know that it will be read again. It is the whole
 # difference between this network and one without a past.
 #
+# > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
+#
 # **The parameters.** W is one table that is used at two steps. Pretend that there are two, W_1 and
 # W_2, that happen to be equal. Each has a gradient of its own, as in lesson 01:
 #
@@ -271,6 +273,8 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
+# > **Exercise.** Write it yourself: `numpy-attention exercise start bptt`.
+#
 # ## A bug
 #
 # The classic is an index. dU takes the state *before* the step; take the one after it, and nothing
@@ -323,11 +327,15 @@ print(f"of a gradient of norm {np.linalg.norm(full[4]):.2f}, truncation drops a 
 # have told the first one is missing. The forward pass remembers more than the backward pass may
 # blame.
 #
+# > **Exercise.** Write it yourself: `numpy-attention exercise start truncated`.
+#
 # ## Two tools for training
 #
 # **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
 # and one such step spoils what was learnt. So, if it is longer than a limit, the *whole* gradient,
 # all parameters together, is shortened to the limit. Its direction stays.
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
 # **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
 # small for others. Adam keeps two running means of each element's gradient g: m of g, v of g². It
@@ -353,6 +361,8 @@ for t in range(1, 4):
 
 # %% [markdown]
 # Without the hats the first steps would be several times too long, just when the model knows least.
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
 #
 # ## A model of letters
 #
@@ -387,6 +397,8 @@ assert carried < reset < pairs
 # %% [markdown]
 # It knows more than pairs, and a state that is carried on is worth something.
 #
+# > **Exercise.** Write it yourself: `numpy-attention exercise start perplexity`.
+#
 # ## How much of the gradient arrives
 #
 # How far back does it learn *from*? Put a loss on the last state only, and follow its gradient
@@ -416,14 +428,18 @@ def backward_norms(cell, xs, start, dlast):
 # %% [markdown]
 # We take random U, made larger and larger. What counts in the long run is U's largest eigenvalue in
 # absolute value, its *spectral radius* ρ, together with what the tanh takes. And we take the model
-# that was just trained, with the true loss of the last letter.
+# that was just trained, with the true loss of the last letter. All read the same letters of the
+# held-out text, as the trained model's embedding has them, and for all a state comes from
+# somewhere: T letters are read first, before those T through which the gradient goes back.
 
 # %% tags=["training"]
 T = 60
 B = 100
 H = 128
+model = model.astype(float)                                     # trained in float32
+windows = held_out[:B * (2 * T + 1)].reshape(B, 2 * T + 1).T    # (2T + 1, B)
+read, _ = model.embedding.forward(windows[:-1])                 # (2T, B, 32)
 rng = np.random.default_rng(7)
-inputs = rng.standard_normal((T, B, 32))
 from_above = rng.standard_normal((B, H))
 random_U = rng.standard_normal((H, H)) / np.sqrt(H)
 random_W = 0.05 * rng.standard_normal((32, H))
@@ -436,31 +452,37 @@ def radius_of(U):
 # %% tags=["training"]
 curves = {}
 places = [1, 5, 10, 20, 40, 60]
-print("                mean 1 − h²    share that arrives after", places, "steps")
+
+
+def measure(name, cell, dlast):
+    """Keep and print the share of dlast (B, H) that arrives after each number of steps."""
+    start = cell.forward(read[:T], np.zeros((B, H)))[1]
+    norms, slope = backward_norms(cell, read[T:], start, dlast)
+    share = norms / norms[0]
+    curves[name] = share
+    print(f"{name:<16} {slope:5.2f}      ", *(f"{one:9.1e}" for one in share[places]))
+    return share
+
+
+# %% tags=["training"]
+print("             mean 1 − h²    share that arrives after", places, "steps")
 for radius in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * radius / radius_of(random_U), np.zeros(H))
-    norms, slope = backward_norms(cell, inputs, np.zeros((B, H)), from_above)
-    share = norms / norms[0]
-    curves[f"random, ρ = {radius}"] = share
-    print(f"random, ρ = {radius}    {slope:.2f}    ", *(f"{one:9.1e}" for one in share[places]))
+    share = measure(f"random, ρ = {radius}", cell, from_above)
     bound = np.linalg.norm(cell.U, 2) ** np.arange(T + 1)
     assert (share <= bound * 1.0001).all()
 
 # %% tags=["training"]
-windows = held_out[:B * (2 * T + 1)].reshape(B, 2 * T + 1).T    # (2T + 1, B)
-read, _ = model.embedding.forward(windows[:-1])
 trained = model.cells.cells[0]
-start = trained.forward(read[:T])[1]            # it comes from somewhere: T letters were read
-last = trained.forward(read[T:], start)[1]
-_, dlast_true = model.output.loss_and_grad(last, windows[-1], 1.0, model.output.zeros_like())
 plain = PlainRNN(trained.W, trained.U, trained.b)
-norms, slope = backward_norms(plain, read[T:], start, dlast_true)
-share = norms / norms[0]
-name = f"trained, ρ = {radius_of(trained.U):.1f}"
-curves[name] = share
-print(f"{name}   {slope:.2f}    ", *(f"{one:9.1e}" for one in share[places]))
+last = plain.forward(read, np.zeros((B, H)))[1]
+output = model.output
+_, dlast_true = output.loss_and_grad(last, windows[-1], 1.0, output.zeros_like())
+share = measure(f"trained, ρ = {radius_of(trained.U):.1f}", plain, dlast_true)
 title = f"trained: of 1, {share[20]:.0e} arrives 20 letters back"
-show(plotting.gradient_flow(curves, title=title), "02_gradient_flow")
+ax = plotting.gradient_flow(curves, title=title)
+ax.set_ylabel("share of the last state's gradient (log scale)")
+show(ax, "02_gradient_flow")
 assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
 # %% [markdown]
@@ -526,8 +548,8 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # 2. dU has no term for the very first step here. Why? When would it have one?
 # 3. Elman cut his gradient in 1990 after a single step. What does the character model lose with
 #    `TextBatches(text, batch_size=16, steps=1)`, on as many letters?
-# 4. In the random networks, make the inputs ten times larger. Which curves sink, and which of the
-#    two factors of J does it?
+# 4. Let the random networks read ten times larger numbers, `read = 10 * read`. Which curves sink,
+#    and which of the two factors of J does it?
 # 5. Let the recall task draw its noise from the four keys themselves. Why is it harder?
-# 6. Give the orthogonal start ten times as many steps at n = 32. Is what you see the gradient's
-#    fault alone?
+# 6. Give the orthogonal start ten times as many steps at n = 16 and 32. Is what you see the
+#    gradient's fault alone?
