@@ -69,8 +69,8 @@ for word, score in zip(words, scores):
 # the two "the" do, which answer none.
 #
 # **Step 2: weights.** Scores may be any numbers, negative too. We want shares: positive, adding up
-# to 1. So e is raised to the score, which is always positive and grows with it, and then divided by
-# the sum of all such powers. That is the *softmax*.
+# to 1. So we raise Euler's number e to each score. Such a power is always positive, and grows with
+# the score. Divided by the sum of all powers, it is a share. That is the *softmax*.
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
@@ -300,29 +300,30 @@ def look_up(hour, hours, values, h):
 
 hours = np.array([2.0, 5.0, 8.0, 10.0, 13.0, 16.0, 19.0, 22.0])
 temperatures = np.array([9.0, 7.0, 11.0, 15.0, 20.0, 21.0, 16.0, 12.0])
-asked = np.linspace(0, 24, 97)
-figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+asked = np.linspace(0, 24, 1441)                # every minute
+figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
+for h, line, colour in ((0.3, "-", 0), (1.5, "--", 1), (24.0, "-.", 2)):
+    found = np.array([look_up(hour, hours, temperatures, h) for hour in asked])
+    ax.plot(asked, found, line, color=plotting.COLOURS[colour], label=f"h = {h:g} hours")
+    print(f"h = {h:g} hours: answers from {found.min():.1f} to {found.max():.1f} °C")
 ax.plot(hours, temperatures, "ko", label="written down")
-for place, h in enumerate((0.3, 1.5, 8.0)):
-    found = [look_up(hour, hours, temperatures, h) for hour in asked]
-    style = plotting.base.curve_style(place)
-    ax.plot(asked, found, label=f"h = {h:g} hours", markevery=12, **style)
+print(f"the mean of what is written down: {temperatures.mean():.1f} °C")
 
 # %%
+ax.set_xticks(range(0, 25, 3))
 ax.set_xlabel("hour asked for")
 ax.set_ylabel("temperature, °C")
-ax.legend(loc="upper left")
-ax.set_title("h too small: steps; too large: flat; between: a curve")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+ax.set_title("h too small: steps; too large: nearly the mean; between: a curve")
 show(ax, "00_dictionary")
 noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). Small h asks loudly: a
-# step from one neighbour to the next. Large h asks in a whisper and gets a flat answer, which ends
-# at the mean of all when h is larger still. In a
-# translator it is the same, but that there the keys and the questions are learnt, so that *near*
-# comes to mean "helps with the next word".
+# step from one neighbour to the next. Large h asks in a whisper: nearly the mean of all, whatever
+# the hour. In a translator it is the same, but that there the keys and the questions are learnt, so
+# that *near* comes to mean "helps with the next word".
 #
 # ## One nudge
 #
