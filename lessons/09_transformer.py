@@ -56,43 +56,62 @@ np.set_printoptions(precision=3, suppress=True)
 # ## A stream with parts beside it
 #
 # A sentence is a matrix x (T, D), a row of D numbers for each word, from the first line of the
-# model to its last. A part f reads it and *adds* something: x + f(x), a residual connection. The
-# encoder's layer has two parts, the decoder's three:
+# model to its last. A part f reads it and *adds* something: x + f(x), a residual connection. The x
+# in that sum is the *way past* the part. Two kinds of parts take turns:
+#
+# - *Heads* carry numbers from word to word. Where they look is chosen cleverly, but what arrives is
+#   a weighted sum.
+# - *Feed-forward* looks at one word at a time, and makes something of what has arrived. With its
+#   max(0, …) it can say *and*: for a and b that are 0 or 1, max(0, a + b − 1) is 1 only if both
+#   are. No weighted sum of a and b can do that.
+#
+# Thanks to the way past, a part need not repeat what is there already, and the gradient comes down
+# beside it unchanged. (What becomes of a sentence without, we shall measure.) The encoder's layer
+# has two parts, the decoder's three:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x | (T, D) | what a layer gets; the first one gets √D E[word] + PE(p) for each word |
+# | x | (T, D) | what a layer gets; the first one gets √D E[word] + PE(p), a row a word |
 # | y, z | (T, D) | the stream between a layer's parts, and after them |
 # | LN(x) = g ∘ x̂ + b | (T, D) | layer normalisation, each word by itself; g, b (D,) are learnt |
 # | heads(x, m) | (T, D) | lesson 08: words of x ask, words of m (S, D) are asked |
 # | FF(x) = max(0, x W_1 + b_1) W_2 + b_2 | (T, D) | feed-forward; W_1 (D, F), W_2 (F, D) |
-# | M | (S, D) | the encoder's output for S source words; the decoder asks it |
-# | PE(p) | (D,) | what tells a word that it stands at place p |
+# | M | (S, D) | the last encoder layer's z for S source words; each decoder layer asks it |
+# | E, PE(p) | (V, D), (D,) | a row for each of V words; what tells a word that its place is p |
 
 # %%
-boxes = {
-    "x": ("x", 0, 2.2, 0),
-    "a": ("heads(x, x)", 1.7, 2.2),
-    "n1": ("LN(x + …)", 3.5, 2.2, 1),
-    "f": ("FF(y)", 5.1, 2.2),
-    "n2": ("LN(y + …)", 6.7, 2.2, 1),
-    "M": ("M", 8.1, 2.2, 2),
-    "y": ("x", 0, 0, 0),
-    "b": ("heads(x, x), s ≤ t", 1.9, 0),
-    "n3": ("LN(x + …)", 4.0, 0, 1),
-    "c": ("heads(y, M)", 5.8, 0),
-    "n4": ("LN(y + …)", 7.6, 0, 1),
-    "g": ("FF(z)", 9.2, 0),
-    "n5": ("LN(z + …)", 10.8, 0, 1),
+encoder_boxes = {
+    "words": ("source words", 0, 0),
+    "x": ("x = √D E[word] + PE(p)", 0, 1, 0),
+    "heads": ("heads(x, x)", 0, 2),
+    "y": ("y = LN(x + …)", 0, 3, 1),
+    "FF": ("FF(y)", 0, 4),
+    "z": ("z = LN(y + …)", 0, 5, 1),
+    "M": ("M", 2.2, 4, 2),
+}
+decoder_boxes = {
+    "words so far": ("target words so far", 4.6, 0),
+    "x'": ("x = √D E[word] + PE(p)", 4.6, 1, 0),
+    "heads'": ("heads(x, x), s ≤ t", 4.6, 2),
+    "y'": ("y = LN(x + …)", 4.6, 3, 1),
+    "asks": ("heads(y, M)", 4.6, 4),
+    "z'": ("z = LN(y + …)", 4.6, 5, 1),
+    "FF'": ("FF(z)", 4.6, 6),
+    "out": ("out = LN(z + …)", 4.6, 7, 1),
+    "p": ("p = softmax(out Eᵀ + b)", 4.6, 8),
 }
 
 # %%
-arrows = [("x", "a"), ("a", "n1"), ("n1", "f"), ("f", "n2"), ("n2", "M"), ("y", "b"), ("b", "n3"),
-          ("n3", "c"), ("c", "n4"), ("n4", "g"), ("g", "n5"), ("M", "c", "is asked"),
-          ("x", "n1", "past", -0.3), ("n1", "n2", "past", -0.3), ("y", "n3", "past", 0.25),
-          ("n3", "n4", "past", 0.28), ("n4", "n5", "past", 0.3)]
-show(plotting.diagram(boxes, arrows, title="A layer of the encoder (above) and of the decoder: "
-                                           "each part has a way past it"), "09_architecture")
+arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z"), ("z", "M"),
+          ("words so far", "x'"), ("x'", "heads'"), ("heads'", "y'"), ("y'", "asks"),
+          ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "p"), ("M", "asks")]
+for start, end in (("x", "y"), ("y", "z"), ("x'", "y'"), ("y'", "z'"), ("z'", "out")):
+    arrows.append((start, end, "", -1.35))
+arrows.append(("z", "heads", "next layer", -0.95, True))
+arrows.append(("out", "heads'", "next layer", -0.65, True))
+show(plotting.diagram(encoder_boxes | decoder_boxes, arrows,
+                      title="The bows on the right are the ways past the parts"),
+     "09_architecture")
 
 # %% [markdown]
 # ## Forward
@@ -191,6 +210,8 @@ norm = randomize(PlainNorm(np.ones(D), np.zeros(D)), rng)
 print(check(norm, x))
 
 # %% [markdown]
+# > **Exercise.** Write it yourself: `numpy-attention exercise start layer-norm`.
+#
 # ### How a bug looks
 #
 # The usual mistake sees the mean and forgets the spread: s is taken for a constant. Which of dx, dg
@@ -310,10 +331,6 @@ print(check(heads, x, m, rng.random((T, S)) < [1, 0.5, 0.5]))
 # %% [markdown]
 # ## One layer, whole
 #
-# Heads carry numbers from word to word, and all that they do to them is linear. What is made *of*
-# them, word by word, is left to the feed-forward part. And each part is only added to what went
-# past it: so a part may begin by saying little, and what is there already is not lost.
-#
 # Now the feed-forward part and the layer, in the paper's order, the norm *after* each sum. Read
 # `backward` beside `forward`, from below: a sum x + f(x) hands its gradient to both, so what comes
 # back through f is added to what went past it. In self-attention x asks and is asked, so two
@@ -386,6 +403,51 @@ print("one layer: the output, dx and the gradients of all its parameters are the
 # That is a Transformer's layer: `EncoderLayer` of the library does the same for a batch, and an
 # encoder is a list of them. (`expect_same_encoder` is in `transformer_parts.py`, with the plumbing
 # of the experiments; it holds no idea, you may skip it.)
+#
+# ### What the way past is for
+#
+# Cut it out: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through eight untrained
+# layers. After each we ask which part of their squares is *difference between words*: 1 if they
+# have nothing in common, 0 if all twenty are one and the same. Guess where that goes.
+
+
+# %%
+class Blocked(PlainEncoderLayer):
+    """A layer without a way past its parts."""
+
+    def forward(self, x, visible=True):
+        found, _ = self.attention.forward(x, x, visible)
+        y, _ = self.norm_1.forward(found)
+        added, _ = self.feed_forward.forward(y)
+        z, _ = self.norm_2.forward(added)
+        return z, None
+
+
+# %%
+def differences(kind, seed):
+    """The share of the words' squares in which they differ, after each of eight layers."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((20, 32))
+    shares = []
+    for _ in range(8):
+        x, _ = new_layer(kind, rng, D=32, F=128, h=4).forward(x)
+        shares.append(np.square(x - x.mean(0)).mean() / np.square(x).mean())
+    return np.array(shares)
+
+
+# %%
+for name, kind in (("with", PlainEncoderLayer), ("without", Blocked)):
+    for seed in range(3):
+        shares = differences(kind, seed)
+        print(f"  {name:<7} ways past, seed {seed}, after layers 1 to 8: "
+              + " ".join(f"{share:.3f}" for share in shares))
+        assert (shares[3] < 1e-4) == (kind is Blocked)
+
+# %% [markdown]
+# Without it, four layers make one word of twenty. New heads look at all words about equally, so
+# each word gets nearly the same average, and whatever told it apart is gone. Words that are alike
+# ask alike and stay alike: there is nothing left to train. The way past keeps each word beside
+# what it was told. (It still fades as averages are added, far more slowly.)
 #
 # ## Before or after?
 #
