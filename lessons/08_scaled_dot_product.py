@@ -230,6 +230,8 @@ for ours, theirs in zip(attention_backward(dY, dA, cache), library.backward(dY, 
 print("attention over queries, keys and values: outputs and gradients are the library's")
 
 # %% [markdown]
+# > **Exercise.** Write it yourself: `numpy-attention exercise start scaled-dot`.
+#
 # ### How a bug looks
 #
 # The division is easily forgotten on the way back. Which of the three gradients will be right?
@@ -301,21 +303,23 @@ for d in WIDTHS:
 plain_medians = np.array(medians["q · k"])
 divided_medians = np.array(medians["q · k / √d"])
 ratio = (plain_medians / divided_medians)[WIDTHS.index(16)]
-print(f"At d = 16 the median gradient is {ratio:.1f} times larger without the division.")
+growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
+print(f"At d = 16 the median gradient without the division is {ratio:.1f} times that with it, and "
+      f"{growth:.1f} times its own at d = 1.")
 assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for number, (name, values) in enumerate(medians.items()):
     ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
               marker=plotting.MARKERS[number])
 ax.set(xlabel="d, the width of queries and keys", ylabel="median of ‖∂α/∂q‖",
-       title=f"Undivided, the gradient first grows ({ratio:.1f} times at d = 16), then vanishes")
+       title=f"At d = 16 undivided is {ratio:.1f} times divided; then it vanishes")
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
 # So here is a puzzle. If a vanishing gradient were all that the division prevents, a model with d =
-# 16 would do well without it, with three times the gradient. Write down what you expect. We train
-# it below.
+# 16 would do well without it, with three times the gradient that it has with it. Write down what
+# you expect. We train it below.
 #
 # ## One head, with its matrices
 #
@@ -468,6 +472,11 @@ expect_same(plain, library, X, M, visible)
 print("many heads: outputs, weights and all gradients are the library's")
 
 # %% [markdown]
+# > **Exercise.** Write it yourself: `numpy-attention exercise start multi-head`.
+#
+# > **Exercise.** One line of working code is wrong; find it from its report alone:
+# > `numpy-attention exercise start find-in-heads`.
+#
 # ## A bug that no gradient check can see
 #
 # Leave out the transpose: reshape (B, T, d) straight to (B, h, T, d / h). Every shape fits. And if
@@ -664,9 +673,10 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
       f"all links, {negation(by_library):.0%} of ne and pas.")
 
 # %% [markdown]
-# Compare the titles with that line. A head that points right nearly always, and others that look
-# elsewhere, give a mean that points right half of the time: the mean of the heads, which a heatmap
-# of the layer shows, is no account of what the layer knows. Look at heads one by one.
+# Compare the titles with that line, for *ne* and *pas*. Head 1 looks at *not* nearly always, head 2
+# for about half of them, the other two hardly ever, and the mean of all four is right half of the
+# time. So the mean, which a heatmap of the layer shows, hides what one head knows. Look at heads
+# one by one.
 
 # %% [markdown]
 # ## Questions

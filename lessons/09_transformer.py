@@ -56,43 +56,64 @@ np.set_printoptions(precision=3, suppress=True)
 # ## A stream with parts beside it
 #
 # A sentence is a matrix x (T, D), a row of D numbers for each word, from the first line of the
-# model to its last. A part f reads it and *adds* something: x + f(x), a residual connection. The
-# encoder's layer has two parts, the decoder's three:
+# model to its last. A part f reads it and *adds* something: x + f(x), a residual connection. The x
+# in that sum is the *way past* the part. Two kinds of parts take turns:
+#
+# - *Heads* carry numbers from word to word. Where they look is chosen cleverly, but what arrives is
+#   a weighted sum.
+# - *Feed-forward* looks at one word at a time, and makes something of what has arrived. With its
+#   max(0, …) it can say *and*: for a and b that are 0 or 1, max(0, a + b − 1) is 1 only if both
+#   are. No weighted sum of a and b can do that.
+#
+# Thanks to the way past, a part need not repeat what is there already, and the gradient has a way
+# down beside it. (What becomes of a sentence without, we shall measure.) The encoder's layer has
+# two parts, the decoder's three:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x | (T, D) | what a layer gets; the first one gets √D E[word] + PE(p) for each word |
+# | x | (T, D) | what a layer gets; the first one gets √D E[word] + PE(p), a row a word |
 # | y, z | (T, D) | the stream between a layer's parts, and after them |
 # | LN(x) = g ∘ x̂ + b | (T, D) | layer normalisation, each word by itself; g, b (D,) are learnt |
 # | heads(x, m) | (T, D) | lesson 08: words of x ask, words of m (S, D) are asked |
 # | FF(x) = max(0, x W_1 + b_1) W_2 + b_2 | (T, D) | feed-forward; W_1 (D, F), W_2 (F, D) |
-# | M | (S, D) | the encoder's output for S source words; the decoder asks it |
-# | PE(p) | (D,) | what tells a word that it stands at place p |
+# | M | (S, D) | the last encoder layer's z for S source words; each decoder layer asks it |
+# | E, PE(p) | (V, D), (D,) | a row for each of V words; what tells a word that its place is p |
 
 # %%
-boxes = {
-    "x": ("x", 0, 2.2, 0),
-    "a": ("heads(x, x)", 1.7, 2.2),
-    "n1": ("LN(x + …)", 3.5, 2.2, 1),
-    "f": ("FF(y)", 5.1, 2.2),
-    "n2": ("LN(y + …)", 6.7, 2.2, 1),
-    "M": ("M", 8.1, 2.2, 2),
-    "y": ("x", 0, 0, 0),
-    "b": ("heads(x, x), s ≤ t", 1.9, 0),
-    "n3": ("LN(x + …)", 4.0, 0, 1),
-    "c": ("heads(y, M)", 5.8, 0),
-    "n4": ("LN(y + …)", 7.6, 0, 1),
-    "g": ("FF(z)", 9.2, 0),
-    "n5": ("LN(z + …)", 10.8, 0, 1),
+encoder_boxes = {
+    "words": ("source words", 0, 0),
+    "x": ("x = √D E[word] + PE(p)", 0, 1, 0),
+    "heads": ("heads(x, x)", 0, 2),
+    "y": ("y = LN(x + …)", 0, 3, 1),
+    "FF": ("FF(y)", 0, 4),
+    "z": ("z = LN(y + …)", 0, 5, 1),
+    "M": ("M", 2.2, 4, 2),
 }
 
 # %%
-arrows = [("x", "a"), ("a", "n1"), ("n1", "f"), ("f", "n2"), ("n2", "M"), ("y", "b"), ("b", "n3"),
-          ("n3", "c"), ("c", "n4"), ("n4", "g"), ("g", "n5"), ("M", "c", "is asked"),
-          ("x", "n1", "past", -0.3), ("n1", "n2", "past", -0.3), ("y", "n3", "past", 0.25),
-          ("n3", "n4", "past", 0.28), ("n4", "n5", "past", 0.3)]
-show(plotting.diagram(boxes, arrows, title="A layer of the encoder (above) and of the decoder: "
-                                           "each part has a way past it"), "09_architecture")
+decoder_boxes = {
+    "words so far": ("target words so far", 4.6, 0),
+    "x'": ("x = √D E[word] + PE(p)", 4.6, 1, 0),
+    "heads'": ("heads(x, x), s ≤ t", 4.6, 2),
+    "y'": ("y = LN(x + …)", 4.6, 3, 1),
+    "asks": ("heads(y, M)", 4.6, 4),
+    "z'": ("z = LN(y + …)", 4.6, 5, 1),
+    "FF'": ("FF(z)", 4.6, 6),
+    "out": ("out = LN(z + …)", 4.6, 7, 1),
+    "p": ("p = softmax(out Eᵀ + b)", 4.6, 8),
+}
+
+# %%
+arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z"), ("z", "M"),
+          ("words so far", "x'"), ("x'", "heads'"), ("heads'", "y'"), ("y'", "asks"),
+          ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "p"), ("M", "asks")]
+for start, end in (("x", "y"), ("y", "z"), ("x'", "y'"), ("y'", "z'"), ("z'", "out")):
+    arrows.append((start, end, "", -1.35))
+arrows.append(("z", "heads", "next layer", -0.95, True))
+arrows.append(("out", "heads'", "next layer", -0.65, True))
+show(plotting.diagram(encoder_boxes | decoder_boxes, arrows,
+                      title="A Transformer; the bows on the right are ways past a part"),
+     "09_architecture")
 
 # %% [markdown]
 # ## Forward
@@ -191,6 +212,8 @@ norm = randomize(PlainNorm(np.ones(D), np.zeros(D)), rng)
 print(check(norm, x))
 
 # %% [markdown]
+# > **Exercise.** Write it yourself: `numpy-attention exercise start layer-norm`.
+#
 # ### How a bug looks
 #
 # The usual mistake sees the mean and forgets the spread: s is taken for a constant. Which of dx, dg
@@ -310,10 +333,6 @@ print(check(heads, x, m, rng.random((T, S)) < [1, 0.5, 0.5]))
 # %% [markdown]
 # ## One layer, whole
 #
-# Heads carry numbers from word to word, and all that they do to them is linear. What is made *of*
-# them, word by word, is left to the feed-forward part. And each part is only added to what went
-# past it: so a part may begin by saying little, and what is there already is not lost.
-#
 # Now the feed-forward part and the layer, in the paper's order, the norm *after* each sum. Read
 # `backward` beside `forward`, from below: a sum x + f(x) hands its gradient to both, so what comes
 # back through f is added to what went past it. In self-attention x asks and is asked, so two
@@ -387,6 +406,51 @@ print("one layer: the output, dx and the gradients of all its parameters are the
 # encoder is a list of them. (`expect_same_encoder` is in `transformer_parts.py`, with the plumbing
 # of the experiments; it holds no idea, you may skip it.)
 #
+# ### What the way past is for
+#
+# Cut it out: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
+# layers. After each we ask which share of their squares is *difference between words*: 1 if they
+# have nothing in common, 0 if all twenty are one and the same. Guess where that goes.
+
+
+# %%
+class Blocked(PlainEncoderLayer):
+    """A layer without a way past its parts."""
+
+    def forward(self, x, visible=True):
+        found, _ = self.attention.forward(x, x, visible)
+        y, _ = self.norm_1.forward(found)
+        added, _ = self.feed_forward.forward(y)
+        z, _ = self.norm_2.forward(added)
+        return z, None
+
+
+# %%
+def differences(kind, seed):
+    """The share of the words' squares in which they differ, after each of six layers."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((20, 32))
+    shares = []
+    for _ in range(6):
+        x, _ = new_layer(kind, rng, D=32, F=128, h=4).forward(x)
+        shares.append(np.square(x - x.mean(0)).mean() / np.square(x).mean())
+    return np.array(shares)
+
+
+# %%
+for name, kind in (("with", PlainEncoderLayer), ("without", Blocked)):
+    for seed in range(3):
+        shares = differences(kind, seed)
+        print(f"  {name:<7} ways past, seed {seed}, after layers 1 to 6: "
+              + " ".join(f"{share:7.1g}" for share in shares))
+        assert (shares[3] < 1e-4) == (kind is Blocked)
+
+# %% [markdown]
+# Without it, four layers make one word of twenty. What a word finds is an average, averages of the
+# same words are much alike, and what told a word apart is not in them. Words that are alike ask
+# alike, so no later layer can part them again. The way past keeps each word beside what it was
+# told. (With it, too, differences fade in an untrained stack, but slowly.)
+#
 # ## Before or after?
 #
 # The paper has LN(x + f(x)), "post-norm". Xiong et al. (2020) put it *into* the part, x + f(LN(x)),
@@ -422,7 +486,8 @@ print("pre-norm: the library's, too")
 # What does the place of the norm do to a deep stack? Two measurements, before any training, on
 # stacks of 2 to 16 layers. The first is the gradient that arrives at W_2 of the first layer and of
 # the last. You may have read that in a post-norm stack it vanishes on the way down: each LN shrinks
-# what comes back. Do you expect the first layer's or the last one's to depend on depth?
+# what comes back. Do you expect the first layer's or the last one's to depend on depth? Twenty-four
+# seeds each, since chance has much to say here.
 
 
 # %%
@@ -471,55 +536,70 @@ def measured(kind, L, seed):
 DEPTHS = (2, 4, 8, 16)
 KINDS = {"post-norm": PlainEncoderLayer, "pre-norm": PreNormLayer}
 found = {}
+typical = {}
 for name, kind in KINDS.items():
     # (depths, seeds, three measurements)
-    found[name] = np.array([[measured(kind, L, seed) for seed in range(6)] for L in DEPTHS])
-    for L, several in zip(DEPTHS, found[name]):
-        first, last, shift = several.mean(0)
-        low = several[:, 0].min()
-        high = several[:, 0].max()
-        print(f"  {name:<9} {L:>2} layers   ‖dW_2‖ of the last {last:.2f}, of the first "
-              f"{first:.2f} ({low:.2f} to {high:.2f})   outputs move by {shift:.3f}")
+    found[name] = np.array([[measured(kind, L, seed) for seed in range(24)] for L in DEPTHS])
+    typical[name] = np.exp(np.log(found[name]).mean(1))     # the geometric mean over the seeds
+    for L, one, low, high in zip(DEPTHS, typical[name], found[name].min(1), found[name].max(1)):
+        print(f"  {name:<9} {L:>2} layers   ‖dW_2‖ of the last {one[1]:.2f} ({low[1]:.2f} to "
+              f"{high[1]:.2f}), of the first {one[0]:.2f} ({low[0]:.2f} to {high[0]:.2f})   "
+              f"outputs move by {one[2]:.3f}")
 
 
 # %%
-post = found["post-norm"].mean(1)
-pre = found["pre-norm"].mean(1)
-print(f"From {DEPTHS[0]} to {DEPTHS[-1]} layers the last layer's gradient falls by "
-      f"{pre[0, 1] / pre[-1, 1]:.1f} with pre-norm, by {post[0, 1] / post[-1, 1]:.1f} with "
-      f"post-norm; one step moves the outputs of {DEPTHS[-1]} layers "
-      f"{post[-1, 2] / pre[-1, 2]:.1f} times as far with post-norm.")
-assert pre[0, 1] > 3 * pre[-1, 1] and post[0, 1] < 1.5 * post[-1, 1]
-assert (found["post-norm"][-1, :, 2] > found["pre-norm"][-1, :, 2]).all()
+post = found["post-norm"]
+pre = found["pre-norm"]
+falls = {name: one[0] / one[-1] for name, one in typical.items()}
+farther = typical["post-norm"][-1, 2] / typical["pre-norm"][-1, 2]
+print(f"From 2 to 16 layers the last layer's gradient falls by {falls['pre-norm'][1]:.1f} with "
+      f"pre-norm, by {falls['post-norm'][1]:.1f} with post-norm.")
+print(f"The first layer's, with post-norm: typical {typical['post-norm'][0, 0]:.2f}, then "
+      f"{typical['post-norm'][-1, 0]:.2f}; the plain mean {post[0, :, 0].mean():.2f}, then "
+      f"{post[-1, :, 0].mean():.2f}.")
+print(f"With 16 layers one step moves the outputs {farther:.1f} times as far with post-norm, and "
+      f"farther in {(post[-1, :, 2] > pre[-1, :, 2]).sum()} of 24 seeds.")
+assert (post[-1, :, 1] > 3 * pre[-1, :, 1]).all()
+assert (pre[0, :, 1] > 2 * pre[-1, :, 1]).all()
 
 # %%
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-for number, (name, several) in enumerate(found.items()):
-    style = dict(color=plotting.COLOURS[number], marker=plotting.MARKERS[number])
-    axes[0].plot(DEPTHS, several[:, :, 0].mean(1), "--", label=f"{name}, first layer", **style)
-    axes[0].plot(DEPTHS, several[:, :, 1].mean(1), label=f"{name}, last layer", **style)
-    axes[1].plot(DEPTHS, several[:, :, 2].mean(1), label=name, **style)
-axes[0].set(ylabel="‖dW_2‖, mean of six seeds", ylim=(0, None),
-            title=f"Pre-norm: the last layer's gradient falls by {pre[0, 1] / pre[-1, 1]:.1f}")
-axes[1].set(ylabel="change of the outputs, mean of six seeds", ylim=(0, None),
-            title=f"One small step: post-norm moves {post[-1, 2] / pre[-1, 2]:.1f} times as far")
+figure, axes = plt.subplots(1, 3, figsize=(15, 4.4), layout="constrained")
+for number, name in enumerate(KINDS):
+    colour = plotting.COLOURS[number]
+    for ax, which in zip(axes, (1, 0, 2)):
+        beside = np.array(DEPTHS) * (1.04, 0.96)[number]
+        ax.loglog(beside, found[name][:, :, which], ".", color=colour, alpha=0.4)
+        ax.loglog(beside, typical[name][:, which], color=colour, label=f"{name}, typical",
+                  marker=plotting.MARKERS[number])
+
+# %%
+axes[0].set(ylabel="‖dW_2‖ of the last layer", ylim=(0.06, 50),
+            title=f"Last layer: falls {falls['pre-norm'][1]:.1f} times with pre-norm only")
+axes[1].set(ylabel="‖dW_2‖ of the first layer", ylim=(0.06, 50),
+            title=f"First layer: luck with post-norm, {post[-1, :, 0].min():.1f} to "
+                  f"{post[-1, :, 0].max():.0f}")
+axes[2].set(ylabel="change of the outputs",
+            title=f"One small step: post-norm moves {farther:.1f} times as far")
 for ax in axes:
-    ax.set(xlabel="layers", xticks=DEPTHS)
+    ax.minorticks_off()
+    ax.set(xlabel="layers; a dot is one of 24 seeds")
+    ax.set_xticks(DEPTHS, [str(L) for L in DEPTHS])
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
+axes[2].set_yticks([0.03, 0.05, 0.1, 0.2], ["0.03", "0.05", "0.1", "0.2"])
 show(figure, "09_depth")
 
 # %% [markdown]
-# So it is not the first layer. With post-norm its gradient differs widely from seed to seed (0.61
-# to 9.11 with 16 layers), but in the mean it is about as large as the last layer's: nothing has
-# vanished on the way. What tells the two apart is the *last* layer: theorem 1 of Xiong et al. says
-# that its gradient falls like 1 / √L with pre-norm (here even faster) and does not fall with
-# post-norm.
+# Does the first layer's gradient vanish with post-norm? Not as a rule: the typical one falls from
+# 5.42 to 3.25, the plain mean stays, held up by a few large ones. But it has become a matter of
+# luck: 0.10 with one seed, 31.84 with another. What tells the two kinds apart in each of the 24
+# seeds is the *last* layer: theorem 1 of Xiong et al. says that its gradient falls like 1 / √L with
+# pre-norm (here even faster) and does not fall with post-norm.
 #
 # Why, and what follows? A post-norm layer brings the sum back to variance 1, so each part counts as
 # much as all before it together. In a pre-norm stack the stream has grown, and a late part changes
-# it by little. So a step that is taken everywhere at once goes further with post-norm, and the
-# deeper, the further (right panel; in all six seeds with 16 layers). This suggests that first steps
-# there should be small. We shall see: both are trained below.
+# it by little. So a step that is taken everywhere at once goes farther with post-norm (right panel;
+# with 16 layers in 23 of 24 seeds). This suggests that first steps there should be small. We shall
+# see: both are trained below.
 #
 # ## Where does a word stand?
 #
@@ -533,9 +613,11 @@ assert np.allclose(shuffled, straight[order])
 print("shuffled words give the same outputs, shuffled: the layer cannot tell", order)
 
 # %% [markdown]
-# So the place must be written into the words: x = √D E[word] + PE(p). (E serves the output as well,
-# where small numbers are wanted; √D makes them as large as PE.) The paper takes sines and
-# cosines, one pair for each frequency ω_i, from 1 down to nearly 1 / 10000:
+# So the place must be written into the words: x = √D E[word] + PE(p), as in the diagram. Why √D?
+# The paper gives no reason (section 3.4), but E is the output's table too. There z · E[word] adds
+# up D products, so the numbers in E should be about 1 / √D. Beside PE such a word would be small;
+# √D makes it a word of numbers about 1 again. For PE the paper takes sines and cosines, one pair
+# for each frequency ω_i, from 1 down to nearly 1 / 10000:
 #
 #     ω_i = 10000^(−2i / D)      PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
 #
@@ -554,6 +636,9 @@ def positions(T, D):
 
 PE = positions(60, 64)
 assert np.allclose(PE, positional_encoding(60, 64, np.float64))
+E = np.random.default_rng(0).standard_normal((100, 64)) / np.sqrt(64)
+print(f"size of a number (root mean square): E {E.std():.2f}, √D E {(np.sqrt(64) * E).std():.2f}, "
+      f"PE {np.sqrt(np.square(PE).mean()):.2f}")
 k = 3
 R = np.array([[np.cos(k), -np.sin(k)], [np.sin(k), np.cos(k)]])    # of the first pair, ω = 1
 for p in (2, 20, 50):
@@ -775,8 +860,9 @@ assert lost[0] < 1e-12 and lost[1:].min() > 1e-3
 #
 #     rate(t) = D^−½ min(t^−½, t w^−3⁄2)
 #
-# The two meet at t = w, at (D w)^−½. The library's `Warmup(w)` is that curve with its top at 1; we
-# multiply it by 0.003, less than the paper's formula would have for so short a warm-up.
+# The two meet at t = w, at (D w)^−½. The library's `Warmup(w)` is that curve with its top at 1.
+# Here we multiply it by 0.003. That number is ours, not the paper's: for so short a warm-up its
+# formula would rise to 0.014.
 #
 # Now the 2 × 2 experiment: norm before or after, with warm-up or without. Six layers in encoder and
 # decoder, 200 steps. One number to hold the others against: what would a model reach that knows how
@@ -790,6 +876,7 @@ pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
 test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 300)
 few = pairs[:800]
 SEED = 0
+print(f"the paper's rate for D = 32 and w = 150 at its top: {(32 * 150) ** -0.5:.3f}")
 
 
 def curve(pre_norm, schedule):
@@ -831,9 +918,8 @@ show(ax, "09_warmup")
 
 # %% [markdown]
 # Post-norm without warm-up has stayed where word counts are: it has learnt which words are
-# frequent, and nothing of the source. With warm-up it gets away from there, if not smoothly: about
-# step 150, where the rate is at its top, it stands still. Pre-norm does without.
-# (Question 5 has other seeds.)
+# frequent, and nothing of the source. With warm-up it gets away from there. (That it stands
+# still from 90.5 to 92.7 is a whim of this seed; question 5 has others.) Pre-norm does without.
 #
 # Is it the size of the first steps, then, as the depth measurement suggests? That reading forbids
 # something: with a small *constant* rate post-norm must get away, too. Question 6 tests it.
@@ -857,10 +943,18 @@ written = translator.translate([pair.source for pair in test], beam=1)
 exact = metrics.exact_match([one.target for one in written], [pair.target for pair in test])
 print(f"The smoothed one cannot fall below {floor:.2f}. Exactly right: {exact:.0%} of the held-out "
       "sentences.")
+# For comparison, the same task and pairs; exactly right of the held-out sentences:
+#   a GRU with lesson 07's dot          99.5% after 5 epochs (seed 1)
+#   a GRU with lesson 08's four heads   80% to 91% after 3 epochs (seeds 1 to 5)
+#   this Transformer                 80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
 
 # %% [markdown]
 # Perplexity is higher in training than on sentences that the model has never seen? Its targets are
 # smoothed, theirs are not: you look at the floor.
+#
+# And 87% is no triumph: lesson 07 had 99.5% on this task with a recurrent network, after five
+# epochs. With eight the Transformer gets to 89% to 96% (three seeds). On 8,000 pairs of short
+# sentences it is not ahead. What it has for certain is that in training no word waits for another.
 #
 # ## What each head looks at
 #
