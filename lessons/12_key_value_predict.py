@@ -754,7 +754,8 @@ print("in every seed the cut that leaves query and predict together is the best"
 # read *now*. The key says which one stood *before*, and it was the key that sought directions of
 # its own. And p has nothing to add, since the answer comes with r: a predict part of its own is
 # room given to nobody. If that is the reason, then a cut by what is said must be the best of all.
-# Query and value share one part, the key has the other, and predict may go anywhere:
+# Query and value share one part, the key has the other, and predict goes where there is less
+# company:
 
 
 # %% tags=["training"]
