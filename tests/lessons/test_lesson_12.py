@@ -26,7 +26,7 @@ def measures(lesson, tmp_path_factory):
     with pictures_in(tmp_path_factory.mktemp("lesson")):
         for cell in tagged(NAME):
             if cell.tag == "training" and ("def look(" in cell.body or "def norms_of(" in cell.body
-                                           or "class PredictApart" in cell.body):
+                                           or "(KeyValueReader):" in cell.body):
                 cell.run(NAME, names)
     return names
 
@@ -116,8 +116,8 @@ def test_its_norms_and_cosines_are_those_of_the_analysis(measures, rng):
     model = small_model(rng)
     seen = measures["look"](model)
     known = role_gradients(model, measures["questions"], rng)
-    for role in measures["ROLES"]:
-        assert seen["norm"][role] == pytest.approx(known.norms[role].mean, rel=1e-4)
+    for job in measures["JOBS"]:
+        assert seen["norm"][job] == pytest.approx(known.norms[job].mean, rel=1e-4)
     for pair in measures["PAIRS"]:
         assert seen["cosine"][pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
 
@@ -130,7 +130,7 @@ def test_overlap_is_of_directions_whatever_the_signs(measures):
     assert measures["overlap_of"](terms, "key", "query") == 0
 
 
-@pytest.mark.parametrize("kind", ["PredictApart", "ValueApart"])
+@pytest.mark.parametrize("kind", ["PredictApart", "ValueApart", "QueryApart", "NowAndBefore"])
 def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weights, kind):
     W_Y, W_h, w, W_r, W_x = weights
     reader = measures[kind](Combined(W_Y, W_h, w), W_x, W_r, None, 2)
