@@ -5,13 +5,16 @@ import re
 import pytest
 import styles
 import styles_of_models
-from unseen import UNSEEN, text_of
+import unseen
+import unseen_models
+from unseen import text_of
 
 from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.exercises.checking import check
 
 EINSUM = [*styles.EINSUM, *styles_of_models.EINSUM]
 LOOPS = [*styles.LOOPS, *styles_of_models.LOOPS]
+UNSEEN = [*unseen.UNSEEN, *unseen_models.UNSEEN]
 WRITTEN = [one.name for one in EXERCISES.values() if one.planted is None]
 SUMS = r"@|\b(dot|inner|matmul|mean|outer|sum|tensordot)\("
 
