@@ -4,8 +4,8 @@
     python tools/exercise_exam.py --unseen     of each unseen mistake what is wrong, what is named
 
 The curated mistakes are those of numpy_attention/exercises/mistakes/; the unseen ones, of
-tests/exercises/unseen.py and unseen_models.py, were written by somebody who had not seen the bank. Named is a mistake
-for which the bank has one that gives the same numbers.
+tests/exercises/unseen.py and unseen_models.py, were written by somebody who had not seen the bank.
+Named is a mistake for which the bank has one that gives the same numbers.
 """
 
 import argparse

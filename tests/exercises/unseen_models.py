@@ -296,7 +296,7 @@ UNSEEN = [
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
     '''),
-           "one convention of update alone: in the other z is the share of the new, and turns the sign"),
+           "one convention of update alone: in the other z is the new share"),
     Unseen("gru", (RIGHT["see_backward"], '''
         xs, steps = cache
         U_r, U_z, U_n = np.split(self.U, 3, axis=1)
@@ -969,7 +969,7 @@ UNSEEN = [
         grad.W_h += k.T @ asking
         return asking @ self.W_h.T, asked @ self.W_Y.T, alpha.T @ dr, delta @ self.W_x.T
     ''',
-           "the words are taken to have no part in each other's weights: the average is not taken off"),
+           "the words have no part in each other's weights: the average is not taken off"),
     Unseen("key-value-predict", '''
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
