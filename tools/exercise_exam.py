@@ -4,8 +4,8 @@
     python tools/exercise_exam.py --unseen     of each unseen mistake what is wrong, what is named
 
 The curated mistakes are those of numpy_attention/exercises/mistakes/; the unseen ones, of
-tests/exercises/unseen.py, were written by somebody who had not seen the bank. Named is a mistake
-for which the bank has one that gives the same numbers.
+tests/exercises/unseen.py and unseen_models.py, were written by somebody who had not seen the bank.
+Named is a mistake for which the bank has one that gives the same numbers.
 """
 
 import argparse
@@ -16,11 +16,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "exercises"))
 
-from unseen import UNSEEN, text_of  # noqa: E402
+import unseen  # noqa: E402
+import unseen_models  # noqa: E402
+from unseen import text_of  # noqa: E402
 
 from numpy_attention.exercises.catalogue import EXERCISES  # noqa: E402
 from numpy_attention.exercises.checking import check  # noqa: E402
 from numpy_attention.exercises.mistakes import MISTAKES  # noqa: E402
+
+UNSEEN = [*unseen.UNSEEN, *unseen_models.UNSEEN]
 
 
 def main(arguments=None):

@@ -3,12 +3,18 @@
 import re
 
 import pytest
-from styles import EINSUM, LOOPS
-from unseen import UNSEEN, text_of
+import styles
+import styles_of_models
+import unseen
+import unseen_models
+from unseen import text_of
 
 from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.exercises.checking import check
 
+EINSUM = [*styles.EINSUM, *styles_of_models.EINSUM]
+LOOPS = [*styles.LOOPS, *styles_of_models.LOOPS]
+UNSEEN = [*unseen.UNSEEN, *unseen_models.UNSEEN]
 WRITTEN = [one.name for one in EXERCISES.values() if one.planted is None]
 SUMS = r"@|\b(dot|inner|matmul|mean|outer|sum|tensordot)\("
 
@@ -41,13 +47,15 @@ def test_loops_pass(one, tmp_path):
 @pytest.mark.parametrize("one", UNSEEN, ids=ids(UNSEEN))
 def test_a_mistake_that_nobody_foresaw_is_caught(one, tmp_path):
     found = verdict(one, tmp_path)
-    assert not found.passed
-    assert found.stage in ("values", "gradients", "laws"), found.message
+    assert found.passed is one.missed
+    assert one.missed or found.stage in ("values", "gradients", "laws"), found.message
 
 
-def test_what_is_there_is_there_in_both_styles():
-    names = [one.exercise for one in EINSUM]
-    assert len(set(names)) == len(names) >= 22
-    assert sorted(names) == sorted(one.exercise for one in LOOPS)
-    assert set(names) <= set(WRITTEN)
-    assert all(sum(one.exercise == name for one in UNSEEN) >= 3 for name in names)
+def test_every_exercise_is_there_in_both_styles():
+    assert sorted(one.exercise for one in EINSUM) == sorted(WRITTEN)
+    assert sorted(one.exercise for one in LOOPS) == sorted(WRITTEN)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_exercise_has_mistakes_that_nobody_foresaw(name):
+    assert sum(one.exercise == name for one in UNSEEN) >= 3
