@@ -203,6 +203,9 @@ def of_finding(finding, kinds, report):
     for kind in kinds[:MOST_SAID]:
         said = SAID.get(kind.name) if kind.instead else ""
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
+    if not finding.is_proven and not any(kind.line for kind in kinds[:MOST_SAID]):
+        yield ("  no small change of this line makes it right: what it reads may be wrong, or "
+               "something not be added")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
         yield f"  {element_of(finding.found, finding.right)}"
     elif finding.follows:

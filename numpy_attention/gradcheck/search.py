@@ -72,11 +72,13 @@ class Search:
             if not wrong:
                 break
             one = self.proven(compared, wrong) if not found else None
+            if one is None and gradients:
+                one = self.trials.recomputed(compared, wrong)
             if one is None and gradients:       # of a backward that stops, nothing is known
                 one = self.first(compared, wrong, acquitted)
             if one is None:
                 break
-            if one.edit is None and one.copied is None:
+            if not one.is_proven:
                 one = self.with_edit(one)
             found.append(one)
             if one.follows == wrong:
