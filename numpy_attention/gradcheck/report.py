@@ -203,7 +203,7 @@ def of_finding(finding, kinds, report):
     for kind in kinds[:MOST_SAID]:
         said = SAID.get(kind.name) if kind.instead else ""
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
-    if not finding.is_proven and not any(kind.line for kind in kinds[:MOST_SAID]):
+    if finding is report.findings[0] and is_beside(finding, kinds):
         yield ("  no small change of this line makes it right: what it reads may be wrong, or "
                "something not be added")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
@@ -216,6 +216,11 @@ def of_finding(finding, kinds, report):
         yield "  all that is wrong follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
+
+
+def is_beside(finding, kinds):
+    """Whether a Finding says where a value is wrong first, and does not know by which line."""
+    return not finding.is_proven and not any(kind.line for kind in kinds[:MOST_SAID])
 
 
 def element_of(found, right):

@@ -148,7 +148,7 @@ class Trials:
             kinds = [kind.name for kind in of_arrays(finding.found, finding.right)]
             if kinds in (["factor"], ["sign"], ["scale in time"]):
                 return at(finding, scaled[-1])
-            return finding
+            return at(finding, value.places[0])
         uses = Uses(self.derivatives, finding.number, finding.time)
         before = None
         for place, now in zip(value.places, value.values):
