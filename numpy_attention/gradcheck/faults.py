@@ -87,7 +87,8 @@ def gradients_of_inputs(dinputs, inputs):
     if found.keys() == expected.keys():
         return found
     raise GradientError(f"backward returns {returned(dinputs, inputs)}: gradients for "
-                        f"{sorted(found)}, expected {sorted(expected)}: return one for each float "
+                        f"{', '.join(sorted(found)) or 'nothing'}, expected "
+                        f"{', '.join(sorted(expected)) or 'nothing'}: return one for each float "
                         "input, in order, None for the others")
 
 

@@ -205,7 +205,8 @@ class OfForward:
     def first(self, *kinds):
         """The Finding of an edit, of some kinds or of all; None: there is none."""
         until = time.thread_time() + SECONDS_OF_FORWARDS
-        edit = self.repairs.best(kinds or self.repairs.kinds, until)
+        # where no gradient is wrong, an edit mends nothing but laws
+        edit = self.repairs.best(kinds or self.repairs.kinds, until, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
                                 is_forward=True)
 

@@ -136,8 +136,8 @@ def test_a_forward_without_a_cache(rng, found):
     ((np.ones(2), np.ones(2, int)), r"input\[1\] of int64"),
 ])
 def test_gradients_that_are_not_one_for_each_input(rng, found, words):
-    with pytest.raises(GradientError, match=rf"^backward returns {words}: gradients for \[.*\], "
-                       r"expected \['input\[0\]', 'input\[1\]'\]: return one for each") as error:
+    with pytest.raises(GradientError, match=rf"^backward returns {words}: gradients for .*, "
+                       r"expected input\[0\], input\[1\]: return one for each") as error:
         gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
                   backward=lambda dy, cache, grad: found)
     one_line(error)
