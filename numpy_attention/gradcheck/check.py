@@ -17,6 +17,7 @@ Right gradients must keep the laws of `laws` too, which cost a dozen passes, not
 """
 
 import contextlib
+import linecache
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,6 +68,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     forward = getattr(target, "forward", None) if forward is None else forward
     backward = getattr(target, "backward", None) if backward is None else backward
     expect_passes(target, forward, backward)
+    linecache.checkcache()              # a file may have been changed since a check before
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
     check = Check(target, [copied(value) for value in inputs], forward, backward,

@@ -87,7 +87,8 @@ def gradients_of_inputs(dinputs, inputs):
     if found.keys() == expected.keys():
         return found
     raise GradientError(f"backward returns {returned(dinputs, inputs)}: gradients for "
-                        f"{sorted(found)}, expected {sorted(expected)}: return one for each float "
+                        f"{', '.join(sorted(found)) or 'nothing'}, expected "
+                        f"{', '.join(sorted(expected)) or 'nothing'}: return one for each float "
                         "input, in order, None for the others")
 
 
@@ -95,8 +96,12 @@ def returned(dinputs, inputs):
     """What backward returns, in words."""
     if all(one is None for one in dinputs):
         return "nothing"
-    if isinstance(dinputs[0], list):
+    if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
         return "a list in place of a tuple"
+    if len(inputs) == 1 and isinstance(dinputs[0], (tuple, list)) and isinstance(
+            inputs[0], np.ndarray):
+        return (f"a {type(dinputs[0]).__name__} of {len(dinputs[0])} for one input, whose gradient "
+                "is an array alone")
     other = [given(value) for value in dinputs
              if value is not None and not isinstance(value, (np.ndarray, tuple, list))]
     if other:
@@ -105,7 +110,13 @@ def returned(dinputs, inputs):
                 if array.dtype.kind != "f"]
     if integers:
         return ", ".join(integers)
-    return f"{len(dinputs)} for {len(inputs)} input{'s' if len(inputs) > 1 else ''}"
+    if len(dinputs) != len(inputs):
+        return f"{len(dinputs)} for {len(inputs)} input{'s' if len(inputs) > 1 else ''}"
+    found, expected = (dict(float_arrays(list(one), "input")) for one in (dinputs, inputs))
+    missing = [f"none for {name}" for name in expected if name not in found]
+    more = [f"one for {name}, which is no array of floats" for name in found
+            if name not in expected]
+    return " and ".join(missing + more)
 
 
 # ---- numbers that are no parameters -------------------------------------------------------------

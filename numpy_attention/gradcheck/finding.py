@@ -20,8 +20,8 @@ class Finding:
     forward whose gradient it makes; None: a parameter's, by the name of which it goes. found,
     right: an execution that is wrong, and what it should be. fits: which executions are right.
     follows: what becomes right with it. edit: of the statement, that makes it so.
-    copied: the place in the forward that makes it so where it gives a copy. is_forward: the
-    statement is of the forward.
+    copied: the place in the forward that makes it so where it gives a copy. recomputed: the place
+    in the forward whose value makes it so. is_forward: the statement is of the forward.
     """
 
     place: Place
@@ -38,6 +38,7 @@ class Finding:
     instead: dict = field(default_factory=dict)
     edit: Edit | None = None
     copied: Place | None = None
+    recomputed: Place | None = None
     is_forward: bool = False
 
     @property
@@ -56,8 +57,14 @@ class Finding:
 
     @property
     def is_recurrent(self):
-        """Whether the step that the backward begins with is right, and no other."""
-        return len(self.fits) > 1 and self.fits[0] and not any(self.fits[1:])
+        """Whether the step that the backward begins with, the last, is right, and no other."""
+        back = len(self.times) > 1 and self.times[0] > self.times[-1]
+        return back and self.fits[0] and not any(self.fits[1:])
+
+    @property
+    def is_proven(self):
+        """Whether all that is said to follow from it was right with one thing changed."""
+        return any(one is not None for one in (self.edit, self.copied, self.recomputed))
 
 
 def kinds_of(finding, derivatives, flags, variables, numeric):
@@ -67,6 +74,10 @@ def kinds_of(finding, derivatives, flags, variables, numeric):
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
+    if finding.recomputed is not None:
+        return [Kind("wrong variable", f"{finding.name} is not what the forward has in line "
+                     f"{finding.recomputed.line}, `{finding.recomputed.text}`",
+                     line=finding.recomputed.line)]
     kinds = []
     if finding.edit is not None:
         edit = finding.edit

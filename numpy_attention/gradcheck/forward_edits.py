@@ -185,11 +185,11 @@ class ForwardRepairs(Repairs):
             except Exception:           # the forward, or the backward, stops
                 return {}
 
-    def best(self, kinds, until):
+    def best(self, kinds, until, keep_laws=False):
         """The Edit of some kinds with which all is right; None: there is none.
 
-        Where laws are broken, first one with which they hold. A mask has its place in the
-        forward as late as can be, and rather where one is.
+        Where laws are broken, first one with which they hold, which must be so if keep_laws. A
+        mask has its place in the forward as late as can be, and rather where one is.
         """
         order = self.sorted(k for k, edit in enumerate(self.edits) if edit.kind in kinds)
         order.sort(key=lambda k: (not self.is_accused(k), *self.is_new_mask(k)))
@@ -200,7 +200,7 @@ class ForwardRepairs(Repairs):
             right, lawful = self.tried(k)
             if right and lawful:
                 return self.edits[k]
-            if right and without is None:
+            if right and without is None and not keep_laws:
                 without = self.edits[k]
         return without
 

@@ -87,6 +87,9 @@ def of_arrays(found, right, flags=()):
     if by_rows(found, right, size):
         return [Kind("scale in time", "each along axis 0 has a factor of its own: divided by "
                      "another number, of steps or words, or not divided")]
+    if found.ndim > 2 and by_rows(found.swapaxes(0, 1), right.swapaxes(0, 1), size):
+        return [Kind("scale in time", "each along axis 1 has a factor of its own: divided by "
+                     "another number, of steps or words, or not divided")]
     if found.ndim == 2 and found.shape[0] == found.shape[1] and same(found.T, right):
         return [Kind("transpose", "right after a transpose: the factors of a matrix product are "
                      "exchanged")]

@@ -68,18 +68,23 @@ class Comparison:
         self.of_parameters: dict[str, list[Value]] = {}
         self.carrying = carrying(values, {place.name for place in derivatives.places})
         by_place: dict[Place, Group] = {}
+        # the values of statements that make something without gradients once more
+        again: dict[Place, list[Value]] = {}
         for value in values:
             if id(value.base) in twins:
                 self.adds(value, twins[id(value.base)])
                 continue
             if not is_arrays(value) or (value.place.function, value.name) not in self.carrying:
                 self.unjudged.update(value.places)
+                if is_arrays(value) and value.place.kind == "assign" and value.base is None:
+                    again.setdefault(value.place, []).append(value)
                 continue
             name = gradient_of(value)
             if value.place not in by_place:
                 by_place[value.place] = Group([], name)
                 self.groups.append(by_place[value.place])
             by_place[value.place].values.append(value)
+        self.made_again = [*again.values()]
         for group in self.groups:
             self.judge(group)
         self.where = {id(value): (group, j) for group in self.groups

@@ -82,15 +82,20 @@ def copied_values(arrays):
 def differing(found, wanted, tolerance):
     """The names of the arrays that are off by more than the tolerance, relative to the largest.
 
-    Where an array is 0 but for rounding, relative to the largest of all.
+    Where an array is 0 but for rounding, relative to the largest of all. NaN is as NaN.
     """
-    largest = max((np.abs(array).max(initial=0) for array in wanted.values()), default=0)
+    largest = max(map(size_of, wanted.values()), default=0)
     names = []
     for name, array in wanted.items():
-        allowed = tolerance * np.abs(array).max(initial=0) + 1e-12 * largest
-        if not (np.abs(found[name] - array) <= allowed).all():
+        allowed = tolerance * size_of(array) + 1e-12 * largest
+        alike = np.isnan(found[name]) & np.isnan(array)
+        if not (alike | (np.abs(found[name] - array) <= allowed)).all():
             names.append(name)
     return names
+
+
+def size_of(array):
+    return np.nanmax(np.abs(array), initial=0)
 
 
 def names_of(function):

@@ -15,6 +15,7 @@ from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 
 MOST_SAID = 2           # kinds of mistake, of each finding
 MOST_NAMES = 12         # of gradients, in one line
+OF_SIZE = "factor", "sign"      # that what a line reads may have as well
 
 
 class GradientError(AssertionError):
@@ -195,14 +196,17 @@ def of_finding(finding, kinds, report):
                if report.wrong else "  right when it is changed in this line")
     if finding.of is not None:
         what = finding.of.name or finding.of.text
-        yield (f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}; what it is "
-               "made of is right")
+        rest = "" if is_beside(finding, kinds) else "; what it is made of is right"
+        yield f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
         if True in finding.fits:
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
                    f"made, first wrong at number {finding.first_wrong + 1}")
     for kind in kinds[:MOST_SAID]:
         said = SAID.get(kind.name) if kind.instead else ""
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
+    if finding is report.findings[0] and is_beside(finding, kinds):
+        yield ("  no small change of this line makes it right: what it reads may be wrong, or "
+               "something not be added")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
         yield f"  {element_of(finding.found, finding.right)}"
     elif finding.follows:
@@ -213,6 +217,12 @@ def of_finding(finding, kinds, report):
         yield "  all that is wrong follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
+
+
+def is_beside(finding, kinds):
+    """Whether a Finding says where a value is wrong first, and does not know by which line."""
+    told = any(kind.line and kind.name not in OF_SIZE for kind in kinds[:MOST_SAID])
+    return not finding.is_proven and not told
 
 
 def element_of(found, right):

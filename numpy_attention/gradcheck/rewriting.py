@@ -51,6 +51,11 @@ class Place:
     column: int = 0
     reads: frozenset[str] = frozenset()
 
+    @property
+    def is_scaling(self):
+        """Whether it multiplies what it changes: x *= a."""
+        return self.kind == "update" and (" *= " in self.text or " /= " in self.text)
+
 
 # ---- which functions ----------------------------------------------------------------------------
 

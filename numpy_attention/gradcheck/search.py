@@ -72,11 +72,13 @@ class Search:
             if not wrong:
                 break
             one = self.proven(compared, wrong) if not found else None
+            if one is None and gradients:
+                one = self.trials.recomputed(compared, wrong)
             if one is None and gradients:       # of a backward that stops, nothing is known
                 one = self.first(compared, wrong, acquitted)
             if one is None:
                 break
-            if one.edit is None and one.copied is None:
+            if not one.is_proven:
                 one = self.with_edit(one)
             found.append(one)
             if one.follows == wrong:
@@ -203,7 +205,8 @@ class OfForward:
     def first(self, *kinds):
         """The Finding of an edit, of some kinds or of all; None: there is none."""
         until = time.thread_time() + SECONDS_OF_FORWARDS
-        edit = self.repairs.best(kinds or self.repairs.kinds, until)
+        # where no gradient is wrong, an edit mends nothing but laws
+        edit = self.repairs.best(kinds or self.repairs.kinds, until, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
                                 is_forward=True)
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from numpy_attention.gradcheck.finding import Finding
+from numpy_attention.gradcheck.kinds import of_arrays
+from numpy_attention.gradcheck.lines import rows
 from numpy_attention.gradcheck.uses import Uses
 
 MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
@@ -141,6 +143,12 @@ class Trials:
         if not finding.others:
             return finding
         value = finding.group.values[finding.first_wrong]
+        scaled = [place for place in value.places if place.is_scaling]
+        if scaled:
+            kinds = [kind.name for kind in of_arrays(finding.found, finding.right)]
+            if kinds in (["factor"], ["sign"], ["scale in time"]):
+                return at(finding, scaled[-1])
+            return at(finding, value.places[0])
         uses = Uses(self.derivatives, finding.number, finding.time)
         before = None
         for place, now in zip(value.places, value.values):
@@ -150,6 +158,47 @@ class Trials:
                 continue
             known = uses.coefficients(added)
             if known is None or not np.isin(np.round(known[1], 3), (0, 1)).all():
-                others = [one for one in finding.group.places if one != place]
-                return replace(finding, place=place, others=others)
+                return at(finding, place)
         return finding
+
+    def recomputed(self, compared, wrong):
+        """A Finding, if a value that the backward makes again is not what the forward has."""
+        for values in compared.made_again:
+            place = values[0].place
+            for number, one in enumerate(self.derivatives.places):
+                if (one.file, one.name, one.kind) != (place.file, place.name, "assign"):
+                    continue
+                made = self.derivatives.values.get(number, [])
+                if any(array is None for array in made):
+                    continue
+                found = self.with_those(values, made, wrong)
+                if found is not None:
+                    return replace(found, recomputed=one)
+        return None
+
+    def with_those(self, values, made, wrong):
+        """A Finding, if the backward is right with what the forward made in place of values."""
+        ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
+        again = [one.values[-1] for one in values]
+        if any(all(map(same, again, way)) for way in ways):
+            return None
+        for way in ways[:MOST_TRIED]:
+            if [np.shape(one) for one in way] != [np.shape(one) for one in again]:
+                continue
+            instead = self.instead | {(one.places[-1], j): right
+                                      for j, (one, right) in enumerate(zip(values, way))}
+            if not self.wrong(self.run(instead)):
+                j = next(j for j, one in enumerate(again) if not same(one, way[j]))
+                return Finding(values[0].place, values[0].name, found=again[j], right=way[j],
+                               follows=list(wrong), instead=instead)
+        return None
+
+
+def at(finding, place):
+    """The Finding, of another of its statements."""
+    return replace(finding, place=place,
+                   others=[one for one in finding.group.places if one != place])
+
+
+def same(one, other):
+    return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=1e-12, atol=0)

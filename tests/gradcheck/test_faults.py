@@ -130,14 +130,34 @@ def test_a_forward_without_a_cache(rng, found):
     (None, "nothing"), ((None, None), "nothing"), (np.ones(2), "1 for 2 inputs"),
     ([np.ones(2), np.ones(2)], "a list in place of a tuple"),
     ((np.ones(2),) * 3, "3 for 2 inputs"), ((np.ones(2), 1.5), "1.5, of type float"),
+    ((np.ones(2), None), r"none for input\[1\]"),
+    ((np.ones(2), [np.ones(2)]),
+     r"none for input\[1\] and one for input\[1\]\[0\], which is no array of floats"),
     ((np.ones(2), np.ones(2, int)), r"input\[1\] of int64"),
 ])
 def test_gradients_that_are_not_one_for_each_input(rng, found, words):
-    with pytest.raises(GradientError, match=rf"^backward returns {words}: gradients for \[.*\], "
-                       r"expected \['input\[0\]', 'input\[1\]'\]: return one for each") as error:
+    with pytest.raises(GradientError, match=rf"^backward returns {words}: gradients for .*, "
+                       r"expected input\[0\], input\[1\]: return one for each") as error:
         gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
                   backward=lambda dy, cache, grad: found)
     one_line(error)
+
+
+@pytest.mark.parametrize("found, words", [
+    ((np.ones(2),), "a tuple of 1 for one input"), ([np.ones(2)], "a list of 1 for one input"),
+])
+def test_the_gradient_of_one_input_is_an_array_alone(rng, found, words):
+    with pytest.raises(GradientError, match=f"^backward returns {words}, whose gradient is an arr"):
+        gradcheck(None, np.ones(2), rng=rng, forward=lambda x: (2 * x, None),
+                  backward=lambda dy, cache, grad: found)
+
+
+def test_a_gradient_for_what_has_none(rng):
+    words = r"^backward returns one for input\[1\], which is no array of floats: gradients for"
+    with pytest.raises(GradientError, match=words):
+        gradcheck(None, np.ones(2), np.array([True, False]), rng=rng,
+                  forward=lambda x, mask: (x * mask, None),
+                  backward=lambda dy, cache, grad: (dy, dy))
 
 
 def test_one_input_may_be_a_pair(rng):

@@ -126,3 +126,78 @@ def test_the_functions_are_as_they_were_afterwards():
     assert "__gradcheck__" not in type(target).forward.__globals__
     for name, array in target.named_parameters():
         np.testing.assert_array_equal(array, kept[name])
+
+
+# ---- what cannot be proven ----------------------------------------------------------------------
+
+DOUBT = "no small change of this line makes it right"
+
+
+class Weighed:
+    """y = w ∘ x, w = σ(x) of which the backward may make another."""
+
+    def forward(self, x):
+        share = 1 / (1 + np.exp(-x))
+        return share * x, x
+
+    def backward(self, dy, x, grad):
+        share = 1 / (1 + np.exp(x))
+        return dy * (share + x * share * (1 - share))
+
+
+class Scaled:
+    """A mean of squares over rows that count, and how its gradient may be divided."""
+
+    def __init__(self, divide):
+        self.divide = divide
+
+    def forward(self, x, known):
+        square = np.square(x)
+        loss = (square * known).sum() / known.sum()
+        return np.array(loss), (x, known)
+
+    def backward(self, dloss, cache, grad):
+        x, known = cache
+        dsquare = np.ones_like(x)
+        dsquare *= self.divide(dloss, known)
+        dx = dsquare * 2 * x
+        return dx, None
+
+
+def failed(passes, *inputs):
+    with pytest.raises(GradientError) as caught:
+        gradcheck(None, *inputs, rng=np.random.default_rng(3), forward=passes.forward,
+                  backward=passes.backward)
+    return caught.value.report
+
+
+def test_a_value_that_the_backward_makes_otherwise_is_told(rng):
+    report = failed(Weighed(), rng.standard_normal((4, 3)))
+    finding, = report.findings
+    assert finding.is_proven and finding.follows == ["input[0]"]
+    assert DOUBT not in str(report)
+    if finding.edit is None:
+        assert finding.recomputed.name == "share"
+        assert "share is not what the forward has" in str(report)
+    else:
+        assert "share = 1 / (1 + np.exp(x))" in finding.place.text
+
+
+def test_a_value_that_is_scaled_in_place_is_blamed_on_the_scale(rng):
+    known = np.array([[1.0], [0.0], [2.0]])
+    report = failed(Scaled(lambda dloss, known: 0.37 * dloss * known**1.0 / len(known)),
+                    rng.standard_normal((3, 2)), known > 0)
+    assert "dsquare *= self.divide(dloss, known)" in report.findings[0].place.text
+
+
+def test_what_cannot_be_proven_is_said_once_and_as_a_doubt():
+    missing = plant(NAMED["gru: state overwritten in the forward"])
+    target, inputs, forward, backward = missing.case(np.random.default_rng(0))
+    with pytest.raises(GradientError) as caught:
+        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
+                  backward=backward)
+    first = caught.value.report.findings[0]
+    assert not first.is_proven
+    assert str(caught.value).count(DOUBT) == 1
+    start = str(caught.value).split("first wrong:")[1]
+    assert DOUBT in start and "what it is made of is right" not in start

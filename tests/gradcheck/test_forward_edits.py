@@ -154,6 +154,7 @@ def test_an_edit_must_keep_the_laws_that_were_broken():
     good = [k for k, edit in enumerate(repairs.edits) if edit.new == "q.sum(1, keepdims=True)"]
     assert repairs.tried(good[0]) == (True, False)
     assert repairs.best(repairs.kinds, np.inf) is repairs.edits[good[0]]
+    assert repairs.best(repairs.kinds, np.inf, keep_laws=True) is None
 
 
 def test_no_edit_is_tried_when_the_time_is_over_and_only_of_the_kinds():

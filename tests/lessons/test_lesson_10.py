@@ -99,6 +99,28 @@ def test_the_report_of_claims_leads_to_the_third_word(lesson, capsys):
     assert "not the model's" not in capsys.readouterr().out
 
 
+def test_a_beam_with_another_limit_breaks_law_1_alone(lesson):
+    shorter = lesson["with_bug"](lesson["plain_beam"], "10\n    running", "-1\n    running")
+    first, second, third = lesson["kept_laws"](shorter)
+    assert first < second == third == len(lesson["randoms"])
+
+
+def test_nine_places_can_lose_the_best_of_a_small_translator_and_ten_cannot(lesson):
+    def p(ids):
+        p = np.zeros(7)
+        p[4:] = {1: [0.4, 0.3, 0.3], 3: [0.25] * 3}.get(len(ids), [0.0] * 3)
+        if len(ids) == 2:
+            p[4:] = 0.76 / 3 if ids[1] == 4 else 1 / 3
+        p[EOS] = 1 - p[4:].sum()
+        return p
+
+    small = lesson["Small"](p)
+    best = max(lesson["every_sentence"](p).values())
+    found = [np.exp(lesson["plain_beam"](small, lesson["source"], width)[0].total)
+             for width in (9, 10)]
+    assert found[0] < best == pytest.approx(found[1])
+
+
 @pytest.mark.parametrize("right", ["no such text", "prefix"], ids=["none", "several"])
 def test_a_bug_needs_one_place(lesson, right):
     with pytest.raises(AssertionError, match="stands in plain_beam"):

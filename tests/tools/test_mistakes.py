@@ -275,13 +275,22 @@ def test_a_line_and_a_kind_may_be_wrong():
     assert exam.Answer(True, (1, *SIGN.lines())).line_of(SIGN) == "right"
 
 
+def test_another_line_may_be_proven_or_only_be_where_a_value_is_wrong_first():
+    for verdict in ("another", "beside"):
+        assert exam.Answer(True, (1,), "sign", of_others=verdict).line_of(SIGN) == verdict
+        lines = tuple(SIGN.lines())
+        assert exam.Answer(True, lines, "sign", of_others=verdict).line_of(SIGN) == "right"
+        assert exam.Answer(True, of_others=verdict).line_of(SIGN) == "none"
+
+
 def test_a_table_of_counts():
     judged = [(SIGN, exam.Answer(True, tuple(SIGN.lines()), "sign")), (SIGN, exam.Answer(False)),
               (LOST, exam.Answer(True, (1,), "axis"))]
     lines = list(exam.counts("half", ["a", "b", "a"], judged))
     assert [text.split() for text in lines] == [
-        ["half", "number", "caught", "line", "wrongly", "none", "kind"],
-        ["a", "2", "2", "1", "1", "0", "1"], ["b", "1", "0", "0", "0", "1", "0"]]
+        ["half", "number", "caught", "line", "another", "beside", "wrong", "none", "kind"],
+        ["a", "2", "2", "1", "0", "0", "1", "0", "1"],
+        ["b", "1", "0", "0", "0", "0", "0", "1", "0"]]
 
 
 def test_the_script_prints_the_chosen_files(monkeypatch, capsys):

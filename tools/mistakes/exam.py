@@ -5,8 +5,10 @@
     python tools/mistakes/exam.py --markdown        the table as docs/mistakes.md has it
 
 A line is right where it is one that the mistake changed, or beside the gap where one was taken
-out, or where the report says of which line of the forward nothing comes back. A kind is right where
-it is one that the mistake goes by in known.py, kept_out.py and fresh.py.
+out, or where the report says of which line of the forward nothing comes back. It is another where
+the report says what to write there, and with that everything is right. It is beside where the
+report says which value is wrong first, and that it does not know by which line. Else it is wrong.
+A kind is right where it is one that the mistake goes by in known.py, kept_out.py and fresh.py.
 """
 
 import argparse
@@ -29,26 +31,32 @@ from mistakes.planting import FILES, plant  # noqa: E402
 
 from numpy_attention.gradcheck import GradientError, gradcheck  # noqa: E402
 from numpy_attention.gradcheck.faults import NotAParameter  # noqa: E402
+from numpy_attention.gradcheck.report import is_beside  # noqa: E402
 
+COUNTED = "number", "caught", "right", "another", "beside", "wrong", "none", "kind"
 # {file: the axis of time} of what reads its own past, as who writes it would tell the check
 CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
 
 
 @dataclass
 class Answer:
-    """What is said first. lines: those that are named; kind: "" where none is."""
+    """What is said first. lines: those that are named; kind: "" where none is.
+
+    of_others: what it is if the lines are not those of the mistake: "another", "beside", "wrong".
+    """
 
     caught: bool
     lines: tuple[int, ...] = ()
     kind: str = ""
     message: str = ""
     seconds: float = 0.0
+    of_others: str = "wrong"
 
     def line_of(self, mistake):
-        """"right", "wrong", or "none"."""
+        """"right", "another", "beside", "wrong", or "none"."""
         if not self.lines:
             return "none"
-        return "right" if set(self.lines) & mistake.lines() else "wrong"
+        return "right" if set(self.lines) & mistake.lines() else self.of_others
 
     def kind_of(self, mistake):
         if not self.kind:
@@ -89,7 +97,12 @@ def said(error):
     first = report.kinds[0][0] if report.kinds[0] else None
     lines = report.findings[0].place.line, first.line if first else 0
     kind = law.kind if law else first.name if first else ""
-    return Answer(True, tuple(line for line in lines if line), kind, message)
+    of_others = "wrong"
+    if is_beside(report.findings[0], report.kinds[0]):
+        of_others = "beside"
+    elif report.is_explained and report.wrong:
+        of_others = "another"
+    return Answer(True, tuple(line for line in lines if line), kind, message, of_others=of_others)
 
 
 def numbers(text):
@@ -103,15 +116,15 @@ def numbers(text):
 def row(mistake, answer, between="  "):
     fields = (f"{mistake.name:<55}", f"{mistake.kinds[0]:<17}",
               f"{'caught' if answer.caught else 'passes':<6}",
-              f"{answer.line_of(mistake):<5}", f"{answer.kind_of(mistake):<5}",
+              f"{answer.line_of(mistake):<7}", f"{answer.kind_of(mistake):<5}",
               f"{answer.kind:<17}")
     return between.join(fields).rstrip()
 
 
 def counts(title, keys, judged):
     """Lines of a table key × what is right."""
-    yield (f"{title:<20}{'number':>8}{'caught':>8}{'line':>8}{'wrongly':>9}{'none':>6}"
-           f"{'kind':>8}")
+    yield (f"{title:<20}{'number':>8}{'caught':>8}{'line':>8}{'another':>9}{'beside':>8}"
+           f"{'wrong':>7}{'none':>6}{'kind':>6}")
     found = Counter()
     for key, (mistake, answer) in zip(keys, judged):
         found[key, "number"] += 1
@@ -119,8 +132,9 @@ def counts(title, keys, judged):
         found[key, answer.line_of(mistake)] += 1
         found[key, "kind"] += answer.kind_of(mistake) == "right"
     for key in dict.fromkeys(keys):
-        at = [found[key, what] for what in ("number", "caught", "right", "wrong", "none", "kind")]
-        yield (f"{key:<20}{at[0]:>8}{at[1]:>8}{at[2]:>8}{at[3]:>9}{at[4]:>6}{at[5]:>8}")
+        at = [found[key, what] for what in COUNTED]
+        yield (f"{key:<20}{at[0]:>8}{at[1]:>8}{at[2]:>8}{at[3]:>9}{at[4]:>8}{at[5]:>7}{at[6]:>6}"
+               f"{at[7]:>6}")
 
 
 def markdown(judged):
