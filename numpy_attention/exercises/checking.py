@@ -244,8 +244,8 @@ def expect_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
         else:
             right.append(name)
     if wrong:
-        raise Failed("values", "\n".join([wrong[0], *([f"right: {', '.join(right)}"] if right
-                                                      else [])]))
+        also = f"\n  right: {', '.join(right)}" if right else ""
+        raise Failed("values", wrong[0] + also)
 
 
 # ---- gradients and laws -------------------------------------------------------------------------
