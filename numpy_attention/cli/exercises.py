@@ -40,6 +40,7 @@ def list_all(options: Namespace) -> None:
         print(lesson)
         for name in names:
             print(f"  {mark(records.get(name))} {name:<{width}} {EXERCISES[name].title}")
+    print("✓ passed, … begun")
 
 
 def by_lesson() -> dict[str, list[str]]:

@@ -206,7 +206,7 @@ def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
             else:
                 is_function = ast.unparse(node.func).startswith("np.")
                 other.args = [*other.args[:int(is_function)], parsed(axis)]
-            yield "a sum over another axis", other
+            yield f"a sum over {'all axes' if axis == 'None' else 'another axis'}", other
     elif name == "where" and len(node.args) == 3:
         test, one, two = map(ast.unparse, node.args)
         yield "a mask that is left out", node.args[1]
