@@ -24,8 +24,9 @@ def reader_file(folder: Folder, exercise: Exercise) -> Path:
     """The reader's file. FileNotFoundError: it was not started, or is gone."""
     file = folder.of(exercise)
     if not exists(file):
+        here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
         raise FileNotFoundError(f"{brief(file)} is not there: numpy-attention exercise start "
-                                f"{exercise.name} writes it")
+                                f"{exercise.name} writes it{here}")
     return file
 
 
@@ -34,10 +35,12 @@ def reader_file(folder: Folder, exercise: Exercise) -> Path:
 
 def list_all(options: Namespace) -> None:
     records = Folder(options.folder).records()
+    width = max(map(len, EXERCISES))
     for lesson, names in by_lesson().items():
         print(lesson)
         for name in names:
-            print(f"  {mark(records.get(name))} {name:<16} {EXERCISES[name].title}")
+            print(f"  {mark(records.get(name))} {name:<{width}} {EXERCISES[name].title}")
+    print("✓ passed, … begun")
 
 
 def by_lesson() -> dict[str, list[str]]:
@@ -162,10 +165,11 @@ def solution(options: Namespace) -> int:
 
 
 def reset(options: Namespace) -> None:
-    """The old file is kept beside the new one: nothing that a reader wrote is lost."""
+    """Unless nothing was written, the old file is kept beside: nothing that a reader wrote is lost.
+    """
     exercise, folder = find(options.name), Folder(options.folder)
     file = folder.of(exercise)
-    if exists(file):
+    if exists(file) and file.read_bytes() != exercise.start.encode("utf-8"):
         kept = next(name for number in range(1, 10**6)
                     if not (name := file.with_suffix(f".{number}.py")).exists())
         file.rename(kept)
@@ -181,7 +185,8 @@ def progress(options: Namespace) -> None:
     print(f"{len(passed)} of {len(EXERCISES)} passed")
     ahead = next((name for name in EXERCISES if name not in passed), None)
     if ahead:
-        print(f"next: numpy-attention exercise start {ahead}")
+        begun = exists(Folder(options.folder).of(EXERCISES[ahead]))
+        print(f"next: numpy-attention exercise {'check' if begun else 'start'} {ahead}")
     if options.output:
         from numpy_attention import plotting
         picture = plotting.course_path(by_lesson(), passed)

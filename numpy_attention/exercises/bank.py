@@ -5,9 +5,11 @@ mistakes (`mistakes`) and of all slips in one place of its solution (`operators`
 what the solution gives, or that stop, are none.
 """
 
+import ast
 import json
+import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -24,6 +26,8 @@ from numpy_attention.exercises.source import run
 FILE = Path(__file__).with_name("bank.json")
 DIGITS = 8
 MOST = 3            # mistakes that are told
+ELSEWHERE = re.compile(r", in what makes `([\w.]+)`$")
+INSTEAD = re.compile(r"^`(\w+)` in the place of another array")
 SECONDS = 1.0       # of processor time, for a mistake: an endless loop is none that could be told
 
 
@@ -35,11 +39,33 @@ class Known(NamedTuple):
     curated: bool = False
 
 
-def told(exercise: Exercise, numbers: Numbers) -> list[str]:
-    """The mistakes that give these numbers, in words, curated ones first; [] where none does."""
+def told(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
+    """The mistakes that give these numbers, in words, curated ones alone where there are any; []
+    where none does. names: of the reader's code, in which a slip is told.
+    """
     found = [one for one in kept().get(exercise.name, ()) if agree(numbers, one.numbers)]
-    words = [one.said for one in found if one.curated] or [one.said for one in found]
+    words = [one.said for one in found if one.curated]
+    words = words or [in_their_words(one.said, names) for one in found]
     return list(dict.fromkeys(words))[:MOST]
+
+
+def in_their_words(said: str, names: Set[str]) -> str:
+    """What is said of a slip of the solution, without the names that the reader's code lacks."""
+    place = ELSEWHERE.search(said)
+    if place and place[1] not in names:
+        said = said[:place.start()]
+    other = INSTEAD.match(said)
+    if other and other[1] not in names:
+        said = "one array in the place of another" + said[other.end():]
+    return said
+
+
+def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
+    """The names and attributes in what the reader wrote: {"dh", "grad.W", …}."""
+    wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
+    return {ast.unparse(node) for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef) and function.name in wanted
+            for node in ast.walk(function) if isinstance(node, (ast.Name, ast.Attribute, ast.arg))}
 
 
 @cache

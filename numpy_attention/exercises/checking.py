@@ -16,15 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.exercises.bank import told
+from numpy_attention.exercises.bank import names_in, told
 from numpy_attention.exercises.exercise import SEEDS, Case, Exercise
-from numpy_attention.exercises.signature import named, signature
+from numpy_attention.exercises.given import Given, with_given
+from numpy_attention.exercises.signature import arrays_of, named, signature
 from numpy_attention.exercises.source import BLANK
+from numpy_attention.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
 from numpy_attention.gradcheck import GradientError, NotAParameter, gradcheck
 from numpy_attention.gradcheck.arrays import copied
 from numpy_attention.gradcheck.watching import Watch, arrays_within
 from numpy_attention.messages import cut, given
 from numpy_attention.own.code import Code, place_in_code, read
+from numpy_attention.paths import brief
 
 # what would take the task away
 FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
@@ -62,20 +65,27 @@ class Failed(Exception):
 
 def check(exercise: Exercise, path: str | Path) -> Verdict:
     """The Verdict on a reader's file. OSError: it cannot be read."""
-    its = None
     linecache.checkcache(str(path))                 # the file may have been changed since
+    code = read(path)
     try:
-        its = module_of(exercise, read(path))
+        tree = tree_of(exercise, code)
+        its = module_of(code)
+    except Failed as failure:
+        return Verdict(failure.stage, failure.message, blank=failure.blank)
+    try:
         for seed in SEEDS:
             for mine, right in exercise.pairs(its, seed):
-                expect_outputs(mine, right)
+                expect_outputs(exercise, mine, right)
         for seed in SEEDS:
             for mine, _ in exercise.pairs(its, seed):
                 expect_gradients(mine, seed, exercise.planted is not None)
     except Failed as failure:
-        found = Verdict(failure.stage, failure.message, blank=failure.blank)
-        if failure.stage in ("values", "gradients", "laws") and not exercise.planted:
-            found.mistakes = told(exercise, numbers_of(exercise, its))
+        found = Verdict(failure.stage, failure.message)
+        if not exercise.planted:
+            found.message = with_given(found.message, Given(exercise, tree))
+            if failure.stage in ("values", "gradients", "laws"):
+                found.mistakes = told(exercise, numbers_of(exercise, its),
+                                      names_in(exercise, tree))
         return found
     return Verdict()
 
@@ -93,23 +103,32 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 # ---- it runs -----------------------------------------------------------------------------------
 
 
-def module_of(exercise: Exercise, code: Code) -> Any:
-    """What the file defines. Failed: it is no Python, has lost a name, or is still blank."""
+def tree_of(exercise: Exercise, code: Code) -> ast.Module:
+    """The file, parsed. Failed: it is no Python, has lost a name, or is still blank."""
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}" if line else "it"
-        raise Failed("runs", f"{where} is no Python: {getattr(error, 'msg', error)}") from None
+        said = f"{where} is no Python: {getattr(error, 'msg', error)}"
+        if line and text.splitlines()[line - 1:line]:
+            said += f"\n    {cut(text.splitlines()[line - 1].strip(), LONGEST)}"
+        raise Failed("runs", said) from None
     for name in imported(tree):
         if name in FRAMEWORKS:
             raise Failed("runs", f"it imports {name}: an exercise is written in NumPy")
     expect_names(exercise, tree, text)
+    return tree
+
+
+def module_of(code: Code) -> Any:
+    """What the file defines. Failed: it stops."""
     try:
         return code.module
     except ValueError as error:
-        raise Failed("runs", str(error)) from None
+        raise Failed("runs", str(error).removeprefix(f"{brief(code.path)} cannot be run: ")
+                     ) from None
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -138,16 +157,17 @@ def expect_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
 
 
 def stopped(error: Exception) -> str:
-    """Where a reader's code stops, and with what."""
+    """Where a reader's code stops, with what, and of what shapes the arrays there were."""
     place = place_in_code(error)
     words = cut(f"{type(error).__name__}: {error}", LONGEST)
-    return f"{place} stops with {words}" if place else f"it stops with {words}"
+    return "\n".join([f"{place} stops with {words}" if place else f"it stops with {words}",
+                      *shapes_at(error)])
 
 
 # ---- returns, shapes, protocol, values ----------------------------------------------------------
 
 
-def expect_outputs(mine: Case, right: Case) -> None:
+def expect_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     """Failed: the forward stops, or gives something else than the solution's."""
     inputs = [copied(one) for one in mine.inputs]
     watch = Watch(dict(arrays_within(inputs, "input")))
@@ -166,7 +186,7 @@ def expect_outputs(mine: Case, right: Case) -> None:
         raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: what a function "
                                             "is given belongs to who calls it, work on a copy",
                                             mine))
-    expect_values(found, wanted)
+    expect_values(found, wanted, labels_of(exercise, right.forward))
 
 
 def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
@@ -213,25 +233,25 @@ def expect_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
         raise Failed("shapes", f"{name} has shape {array.shape}: expected {np.shape(wanted)}")
 
 
-def expect_values(found: Any, wanted: Any) -> None:
-    """Failed: an output has other values; says where they differ most."""
+def expect_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
+    """Failed: an output has other values; says where they differ most, and which are right."""
+    wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
-        if not np.isfinite(one).all() and np.isfinite(other).all():
-            raise Failed("values", f"{name} is not finite: {int((~np.isfinite(one)).sum())} of "
-                         f"{one.size} elements are NaN or infinite")
-        close = np.isclose(one, other, rtol=1e-7, atol=1e-10)
-        if not close.all():
-            at = np.unravel_index(np.argmax(np.where(close, 0, np.abs(one - other))), one.shape)
-            place = [int(each) for each in at]
-            where = f"element {place} of {one.shape} is" if one.shape else "it is"
-            raise Failed("values", f"{name}: {int((~close).sum())} of {one.size} wrong; {where} "
-                         f"{one[at]:.8g}, right {other[at]:.8g}")
+        name = labels.get(name, name)
+        differs = ~np.isclose(one, other, rtol=1e-7, atol=1e-10)
+        if differs.any():
+            wrong.append("\n".join(of_values(name, one, other, differs)))
+        else:
+            right.append(name)
+    if wrong:
+        also = f"\n  right: {', '.join(right)}" if right else ""
+        raise Failed("values", wrong[0] + also)
 
 
 # ---- gradients and laws -------------------------------------------------------------------------
 
 
-def expect_gradients(case: Case, seed: int, brief: bool) -> None:
+def expect_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
     where the line is to be found, with what is right and what is wrong alone.
     """
@@ -244,12 +264,27 @@ def expect_gradients(case: Case, seed: int, brief: bool) -> None:
             gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),
                       forward=case.forward, backward=case.backward, causal=case.causal)
     except GradientError as error:
-        message = symptoms(error) if brief else str(error)
-        raise Failed(stage_of(error), with_names(message, case)) from None
+        stage = stage_of(error)
+        message = symptoms(error) if hidden else str(error)
+        if stage == "runs":
+            message = where_it_stops(error, case, seed)
+        raise Failed(stage, with_names(message, case)) from None
     except NotAParameter as warned:
         raise Failed("protocol", str(warned)) from None
     except Exception as error:                      # whatever a reader's code may come to
         raise Failed("returns", stopped(error)) from None
+
+
+def where_it_stops(error: GradientError, case: Case, seed: int) -> str:
+    """Of a backward pass that stops: the line, with what, and the shapes in it."""
+    report = error.report
+    lines = [report if isinstance(report, str) else report.stops]
+    try:
+        with np.errstate(all="ignore"):
+            list(arrays_of(case, seed))
+    except Exception as again:                      # whatever a reader's code may come to
+        lines += shapes_at(again)
+    return "\n".join(lines)
 
 
 def symptoms(error: GradientError) -> str:
@@ -265,8 +300,8 @@ def symptoms(error: GradientError) -> str:
             continue
         wrong = ~np.isclose(found, right, rtol=1e-6, atol=1e-9)
         at = tuple(map(int, np.argwhere(wrong)[0])) if wrong.any() else (0,) * right.ndim
-        lines.append(f"  {name}: {int(wrong.sum())} of {right.size} elements; {list(at)} is "
-                     f"{found[at]:.6g}, right {right[at]:.6g}")
+        lines.append(f"  {name}: {int(wrong.sum())} of {right.size} elements{rows_of(wrong)}; "
+                     f"{list(at)} is {found[at]:.6g}, right {right[at]:.6g}")
     return "\n".join(lines)
 
 
@@ -287,7 +322,8 @@ def stage_of(error: GradientError) -> str:
     if stop:
         return "runs" if " stops in " in stop else "returns"
     kinds = {kind.name for of_one in report.kinds for kind in of_one[:1]}
-    if kinds & {"shape"}:
+    if kinds & {"shape"} or any(np.shape(report.analytic[name]) != report.numeric[name].shape
+                                for name in report.wrong if report.analytic.get(name) is not None):
         return "shapes"
     if kinds & {"unwritten", "argument changed"}:
         return "protocol"

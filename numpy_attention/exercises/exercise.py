@@ -72,8 +72,9 @@ class Exercise:
     def head(self) -> str:
         """The docstring of its file."""
         number = self.lesson.partition("_")[0]
+        text = self.text.strip("\n")
         return (f'"""Exercise {self.name}: {self.title} (lesson {number}).\n\n'
-                f'{self.text.strip()}\n\n    numpy-attention exercise check {self.name}\n"""\n\n')
+                f'{text}\n\n    numpy-attention exercise check {self.name}\n"""\n\n')
 
     @cached_property
     def right(self) -> ModuleType:

@@ -14,7 +14,10 @@ AXES = ("0", "1", "-1", "None")
 
 @dataclass(frozen=True)
 class Slip:
-    """text: with the mistake; what: the mistake, in words; of: what its statement makes."""
+    """text: with the mistake; what: the mistake, in words; of: where, in words, or "".
+
+    Names of the function stand in backticks: a reader's own may have others.
+    """
 
     text: str
     what: str
@@ -22,7 +25,7 @@ class Slip:
 
     @property
     def said(self) -> str:
-        return f"{self.what}, in what makes {self.of}" if self.of else self.what
+        return f"{self.what}, in {self.of}" if self.of else self.what
 
 
 def slips(text: str, name: str) -> Iterator[Slip]:
@@ -55,16 +58,16 @@ def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
 
 
 def made_by(statement: ast.stmt) -> str:
-    """The name of what a statement gives a value to."""
+    """What a statement gives a value to, in words."""
     target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])),
                                                         None)
     if isinstance(statement, ast.For):
-        return "the loop"
+        return "what the loop goes over"
     if isinstance(statement, ast.Return):
         return "what is returned"
     while isinstance(target, ast.Subscript):
         target = target.value
-    return ast.unparse(target) if target is not None else ""
+    return f"what makes `{ast.unparse(target)}`" if target is not None else ""
 
 
 def with_change(tree: ast.Module, statement: ast.stmt,
@@ -122,8 +125,9 @@ def of_expressions(statement: ast.stmt, names: list[str]) -> Iterator[Change]:
     """Of each expression in a statement; of a loop, of what it goes over."""
     whole = statement.iter if isinstance(statement, ast.For) else statement
     inside = list(ast.walk(whole))
+    orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
     for number, node in enumerate(inside):
-        if not isinstance(node, ast.expr):
+        if not isinstance(node, ast.expr) or node in orders:
             continue
         for what, other in of_expression(node, names):
             yield what, exchanged_at(number, other)
@@ -148,7 +152,8 @@ def of_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.e
     if isinstance(node, ast.BinOp):
         yield from of_operation(node)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield "a sign that is left out", node.operand
+        number = isinstance(node.operand, ast.Constant)
+        yield "another axis" if number else "a sign that is left out", node.operand
     elif isinstance(node, ast.Attribute) and node.attr == "T":
         yield "a transpose that is left out", node.value
     elif isinstance(node, ast.Call):
@@ -158,7 +163,7 @@ def of_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.e
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
         for name in names:
             if name != node.id:
-                yield f"{name} in the place of another array", parsed(name)
+                yield f"`{name}` in the place of another array", parsed(name)
 
 
 def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
@@ -201,7 +206,7 @@ def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
             else:
                 is_function = ast.unparse(node.func).startswith("np.")
                 other.args = [*other.args[:int(is_function)], parsed(axis)]
-            yield "a sum over another axis", other
+            yield f"a sum over {'all axes' if axis == 'None' else 'another axis'}", other
     elif name == "where" and len(node.args) == 3:
         test, one, two = map(ast.unparse, node.args)
         yield "a mask that is left out", node.args[1]
@@ -224,7 +229,9 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
         yield "another step", parsed(f"{ast.unparse(node.value)}[{ast.unparse(index.left)}]")
     elif isinstance(index, ast.Slice):
-        yield "a part that is not cut out", node.value
+        backwards = isinstance(index.step, ast.UnaryOp)
+        what = "an order that is not turned round" if backwards else "a part that is not cut out"
+        yield what, node.value
 
 
 def parsed(text: str) -> ast.expr:

@@ -38,6 +38,8 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
         with open(printed, "wb") as out:
             status = ended(command, seconds + LATER, stdout=out, stderr=out)
         output = told_of_output(printed)
+        if printed.stat().st_size >= WRITTEN:
+            return Verdict("runs", "it prints more than 1 MB: print less"), output
         if result.exists() and result.stat().st_size:
             return Verdict(**json.loads(result.read_text(encoding="utf-8"))), output
         if place.exists() and place.stat().st_size:

@@ -1,6 +1,7 @@
 """Where an exercise comes from: the plain form of a lesson, taken from its file as it stands."""
 
 import ast
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from types import ModuleType
 BLANK = 'raise NotImplementedError("yours to write")'
 PLAIN = Path(__file__).with_name("plain")
 LESSONS = Path(__file__).parents[2] / "lessons"
+NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "# dx, (2)"
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Source:
         for blank in blanks:
             name, _, method = blank.partition(".")
             parts = parts | {name: without_body(parts[name], method or name)}
-        head = "\n\n".join(filter(None, [imports, self.given]))
+        head = "\n\n".join(filter(None, [imports or "import numpy as np", self.given]))
         return "\n\n\n".join([head, *parts.values()]) + "\n"
 
     def body(self, blank: str) -> str:
@@ -92,10 +94,13 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """The lines of a definition, its decorators among them."""
+    """The lines of a definition, its decorators among them; without the numbers of equations that
+    its comments end with, which stand in the lesson alone.
+    """
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])
-    return "\n".join(text.splitlines()[first - 1:node.end_lineno])
+    lines = text.splitlines()[first - 1:node.end_lineno]
+    return "\n".join(NUMBERED.sub("", line) if "#" in line else line for line in lines)
 
 
 def function_in(text: str, name: str) -> ast.FunctionDef:

@@ -51,7 +51,7 @@ def find(name: str) -> Exercise:
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"no exercise is named {name!r}{meant} `numpy-attention exercise list` "
+        raise ValueError(f"no exercise is named {name!r}{meant}; `numpy-attention exercise list` "
                          "tells them all")
     return EXERCISES[name]
 
@@ -71,14 +71,15 @@ def told(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
     elif verdict.mistakes:
         yield "what it gives is what this mistake gives:"
         yield from (f"  {said}" for said in verdict.mistakes)
-    elif verdict.stage in ("values", "gradients", "laws"):
-        yield "the mistake is not among those that are known here"
+    elif verdict.stage in ("values", "gradients"):
+        yield "no known mistake gives these numbers"
     yield f"a hint: numpy-attention exercise hint {exercise.name}"
 
 
 def after(exercise: Exercise, mine: str) -> str:
     """What is told after a pass: the solution beside the reader's, why, and what hides."""
-    lines = difflib.unified_diff(mine.splitlines(), exercise.solution.splitlines(), "yours",
+    lines = difflib.unified_diff(mine.rstrip().splitlines(),
+                                 exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)
     found = ["\nbeside the reference:", "\n".join(lines) or "  the same, letter by letter",
              f"\nwhy it is written so: {exercise.why}"]

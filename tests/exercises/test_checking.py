@@ -1,9 +1,13 @@
 """Stages of a check: what is told of files that are not what they should be."""
 
+import ast
+
 import pytest
 
+from numpy_attention.exercises.bank import in_their_words
 from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.exercises.checking import check
+from numpy_attention.exercises.given import Given, with_given
 
 LINEAR = EXERCISES["linear"]
 BODY = LINEAR.source.body("Linear.backward")
@@ -25,11 +29,18 @@ def verdict(text, folder, exercise=LINEAR):
 @pytest.mark.parametrize("text, stage, said", [
     ("", "runs", "the file is empty: numpy-attention exercise reset linear"),
     ("def (:\n", "runs", "line 1 is no Python"),
+    ("x = 1\nx = = 3\n", "runs", "\n    x = = 3"),
     ("x = 1\n", "runs", "Linear.backward is gone: it must keep its name"),
     (LINEAR.start, "runs", "Linear.backward is not written yet"),
     (LINEAR.solution.replace("def backward", "def back_ward"), "runs", "Linear.backward is gone"),
     ("import torch\n" + LINEAR.solution, "runs", "it imports torch: an exercise is written in"),
     (LINEAR.solution + "\nraise ValueError('no')\n", "runs", "stops with ValueError: no"),
+    (LINEAR.solution + "\nimport nosuch\n", "runs", "line 33 of linear.py stops with Module"),
+    (linear("return dy @ self.W"), "runs", "  shapes: dy (5, 3), self.W (4, 3)"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x.T @ self.W + self.b, x"),
+     "runs", "  shapes: x (5, 4), self.W (4, 3), self.b (3,)"),
+    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
+     "the gradient of x has shape (4, 5), expected (5, 4)"),
     (linear("return 1 / 0"), "runs", "line 28 of linear.py, Linear.backward"),
     (LINEAR.solution.replace("return x @ self.W + self.b, x", "return None"), "returns",
      "forward gives nothing (None): has it a return?: expected 1 output and the cache"),
@@ -59,6 +70,79 @@ def test_the_first_stage_that_fails_is_told(text, stage, said, tmp_path):
 def test_a_pass_says_nothing(tmp_path):
     found = verdict(LINEAR.solution, tmp_path)
     assert (found.passed, found.stage, found.message, found.mistakes) == (True, "", "", [])
+
+
+def of(name, *changes):
+    """The solution of an exercise, changed."""
+    text = EXERCISES[name].solution
+    for right, wrong in changes:
+        assert text.count(right) == 1
+        text = text.replace(right, wrong)
+    return text
+
+
+@pytest.mark.parametrize("name, change, said", [
+    ("adam", ("epsilon), m, v", "epsilon), 3 * m, v"),
+     ["m (output[1]): 4 of 4 wrong", "  every element is 3 times the right one",
+      "  right: output[0], v (output[2])"]),
+    ("dot", ("return M @ h, (h, M)", "e = M @ h\n    e[0] += 1\n    return e, (h, M)"),
+     ["output[0]: 1 of 6 wrong; element [0] of (6,)"]),
+    ("scaled-dot", ("return A @ v, A,", "A[1, 2:] = 0\n    return A @ v, A,"),
+     ["output[0]: 14 of 56 wrong, all in [1, 2], [1, 3]; element",
+      "attention was given, and is not as before: is that meant?"]),
+])
+def test_what_is_told_of_values(name, change, said, tmp_path):
+    found = verdict(of(name, change), tmp_path, EXERCISES[name])
+    assert found.stage == "values"
+    for one in said:
+        assert one in found.message
+
+
+@pytest.mark.parametrize("line, change, note", [
+    ("    dE = A * (dA", ("", ""),
+     "  this line was given and is right: what you wrote does not fit it"),
+    ("        grad.b_o += dy", ("", ""), None),
+    ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
+     "attention_backward was given, and is not as before: is that meant?"),
+])
+def test_a_line_that_was_given_is_told_as_such(line, change, note):
+    one = EXERCISES["multi-head"]
+    text = one.solution.replace(*change)
+    number = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith(line))
+    message = f"first wrong: line {number} of mine.py, f\n{line}\n  a factor"
+    lines = message.splitlines()
+    if note and note.startswith(" "):
+        lines.insert(2, note)
+    elif note:
+        lines.append(note)
+    assert with_given(message, Given(one, ast.parse(text))).splitlines() == lines
+
+
+@pytest.mark.parametrize("change, said", [
+    (("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+      "mean = (alpha * dalpha).sum(axis=None, keepdims=True)"),
+     "a sum over all axes, in what makes `mean`"),
+    (("    mean = (alpha * dalpha).sum(axis=1, keepdims=True)      # what an average look does\n"
+      "    return alpha * (dalpha - mean)",
+      "    return alpha * (dalpha - (alpha * dalpha).sum())"), "a sum over all axes"),
+])
+def test_a_slip_is_told_in_the_names_of_the_reader(change, said, tmp_path):
+    found = verdict(of("softmax", change), tmp_path, EXERCISES["softmax"])
+    assert found.mistakes == [said]
+
+
+def test_another_array_is_told_in_the_names_of_the_reader():
+    said = "`total` in the place of another array, in what makes `grad.W_a`"
+    assert in_their_words(said, {"total", "grad.W_a"}) == said
+    assert in_their_words(said, {"grad.W_a"}) == (
+        "one array in the place of another, in what makes `grad.W_a`")
+    assert in_their_words(said, set()) == "one array in the place of another"
+
+
+def test_where_a_planted_mistake_shows(tmp_path):
+    one = EXERCISES["find-in-masks"]
+    found = verdict(one.start, tmp_path, one)
+    assert "h: 10 of 15 elements, all in [1], [2];" in found.message
 
 
 def test_what_is_not_known_is_not_guessed(tmp_path):

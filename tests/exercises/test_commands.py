@@ -88,10 +88,21 @@ def test_nothing_that_a_reader_wrote_is_lost(say, tmp_path):
     status, text = say("start", "softmax")
     assert (status, "is there already and stays as it is" in text) == (2, True)
     say("reset", "softmax")
-    say("reset", "softmax")
     folder = tmp_path / "exercises"
     assert "return 'mine'" in (folder / "softmax.1.py").read_text()
-    assert (folder / "softmax.2.py").read_text() == (folder / "softmax.py").read_text()
+    assert say("reset", "softmax")[1].count("\n") == 1      # nothing was written since
+    assert not (folder / "softmax.2.py").exists()
+    write(tmp_path, "return 'again'")
+    say("reset", "softmax")
+    assert "return 'again'" in (folder / "softmax.2.py").read_text()
+
+
+def test_from_within_the_folder_of_exercises(say, tmp_path, monkeypatch):
+    say("start", "softmax")
+    assert "next: numpy-attention exercise check softmax" in say("progress")[1]
+    monkeypatch.chdir(tmp_path / "exercises")
+    assert "softmax.py is in this folder: go up, or --folder ." in say("check", "softmax")[1]
+    assert "softmax_backward is not written" in say("check", "softmax", "--folder", ".")[1]
 
 
 def test_an_exercise_of_another_version(say, tmp_path):

@@ -6,6 +6,7 @@ from lesson_files import derivation, pictures_in
 
 from numpy_attention.cells.gru import GRU
 from numpy_attention.gradcheck import GradientError, randomize
+from numpy_attention.training.optimizers import Adam
 
 EVERY = [(reset, update) for reset in ("after", "before") for update in ("old", "new")]
 NUMBERS = np.random.default_rng(3)
@@ -70,6 +71,15 @@ def test_a_locked_unit_has_no_gradient_where_an_open_one_has(lesson):
     assert lesson["read"](0.0, "a “ b ” c")[-1] < -0.97
     largest = [np.abs(gradient_of(lesson, u).vector).max() for u in (8.0, 32.0)]
     assert largest[1] < 1e-9 < 1e-2 < largest[0]
+
+
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-20])
+def test_what_adam_remembers_keeps_a_lock_shut_and_its_epsilon_does_not(lesson, epsilon):
+    optimizer = Adam(0.05, epsilon=epsilon)
+    units = {u: lesson["hold_unit"](GRU, u) for u in (16.0, 32.0)}
+    errors = {u: lesson["learn"](unit, lesson["text"], optimizer) for u, unit in units.items()}
+    assert errors[16.0] < 0.01 and errors[32.0] > 1.9
+    assert 32.2 < units[32.0].U[0, 1] < 32.4
 
 
 def gradient_of(lesson, u):

@@ -73,12 +73,13 @@ ATTENTION = [
     α   = softmax(e)                     c = Σ_j α_j h_j                         (B, D)
 
 Bahdanau et al. 2015, equations 5 and 6, appendix A.1.2. step_backward is given ∂L/∂c, and ∂L/∂α or
-None. It adds to dmemory.values and dmemory.keys, since every step of the decoder reads both, and
-returns ∂L/∂q. read_backward comes last and returns ∂L/∂h (B, S, D).
+None. It adds to dmemory.values and dmemory.keys, since every step of the decoder reads both, and to
+grad.W_a and grad.v_a, and returns ∂L/∂q. softmax_backward returns ∂L/∂e. read_backward comes last,
+with all that the steps have gathered in dmemory, adds to grad.U_a and returns ∂L/∂h (B, S, D).
 """, additive_cases, (
             "h_j is used in two ways: it is found by its key, and it is said in the context.",
             "Walk up: the context, the softmax, the score, the tanh, then query and keys.",
-            "dα = h · dc + dα; de = α (dα − Σ α dα); da = de v_a (1 − x²); dk = da; "
+            "x = tanh(a): dα = h · dc + dα; de = α (dα − Σ α dα); da = de v_a (1 − x²); dk = da; "
             "dq = (Σ_j da_j) W_aᵀ; dh = dmemory.values + dmemory.keys U_aᵀ"),
         "The keys are made once, so their gradients are gathered over all steps and go through U_a "
         "once, too.",
@@ -103,8 +104,9 @@ Ba et al. 2016. Given ∂L/∂y (T, D), add to grad.g and grad.b, and return ∂
     Exercise(
         "beam", "more than one way to go on", TENTH, Source("search", ("beam",)), ("beam",), """
 In each step every running hypothesis is continued by every word; of all these continuations the
-most probable ones are kept, at most `width` less those that have ended already. A hypothesis has
-ended when its last word is `end`, or when it has `longest` words. Return all that ended, as
+most probable ones are kept, at most `width` less those that have ended already. The log p of a
+hypothesis is the sum of those of its words. It has ended, and runs no more, when its last word is
+`end`, or when it has `longest` words. When none is running, return all that ended, as
 (words, log p), the most probable first.
 """, beam_cases, (
             "A beam of width 1 is greedy search. A beam as wide as there are sentences finds the "
@@ -113,7 +115,7 @@ ended when its last word is `end`, or when it has `longest` words. Return all th
             "kept = the first width − len(ended) of all continuations, sorted by their totals"),
         "What has ended holds its place: otherwise `width` more would go on behind it.",
         "A beam that loses its best hypothesis now and then still translates well: only a law, "
-        "such as the two above, shows it.", ("cross-entropy",)),
+        "such as that a width of 1 is greedy search, shows it.", ("cross-entropy",)),
     Exercise(
         "causal", "attention over one's own past", ELEVENTH,
         Source(ELEVENTH, ("softmax", "PlainReader")),
@@ -123,7 +125,9 @@ ended when its last word is `end`, or when it has `longest` words. Return all th
     c_t = Σ_s α_ts h_s                        y_t = tanh(h_t W_x + c_t W_r + b)
 
 Salton et al. 2017, all steps at once under the causal mask. Given ∂L/∂y (T, B, K), and ∂L/∂α of
-whoever reads the weights, add to the six parameters' gradients and return ∂L/∂h (T, B, H).
+whoever reads the weights, add to the six parameters' gradients and return ∂L/∂h (T, B, H). That is
+what four_roles returns, for `backward` to call: da is the gradient in front of the tanh of y, and
+you choose the order of the axes in which you hand it the others.
 """, causal_cases, (
             "Each state has four roles: it predicts, asks, is found, and is said.",
             "In three of them other steps have a part: whom sums go over differs.",
@@ -136,7 +140,7 @@ whoever reads the weights, add to the six parameters' gradients and return ∂L/
         "key-value-predict", "one state in one, two or three roles", TWELFTH,
         Source(TWELFTH, ("softmax", "PlainReader")), ("PlainReader.terms",), """
     k, v, p = the columns of h for each role           `parts` is there
-    M_ti = tanh(k_i W_Y + k_t W_h)                     for the `window` steps before t
+    M_ti = tanh(Z_ti), Z_ti = k_i W_Y + k_t W_h        for the `window` steps before t
     α_t  = softmax(M_t w)        r_t = Σ_i α_ti v_i    y_t = tanh(r_t W_r + p_t W_x)
 
 Daniluk et al. 2017, equations 5 to 9. Given ∂L/∂y and ∂L/∂α, add to the five parameters'
@@ -147,7 +151,8 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
             "first two has its own.",
             "k is used as key and as query: k_i W_Y and k_t W_h. Which axis of dZ is summed for "
             "which?",
-            "query: Σ_i dZ_ti W_hᵀ; key: Σ_t dZ_ti W_Yᵀ; value: αᵀ dr; predict: da W_xᵀ"),
+            "query: Σ_i dZ_ti W_hᵀ; key: Σ_t dZ_ti W_Yᵀ; value: αᵀ dr; predict: da W_xᵀ, where da "
+            "is the gradient in front of the tanh of y"),
         "The terms stand apart, so that their conflict can be measured: lesson 12 does.",
         "A window that reaches the word itself is no law's business: the gradients are right.",
         ("causal",)),

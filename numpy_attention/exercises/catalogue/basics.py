@@ -76,8 +76,9 @@ BASICS = [
         Source("basics", ("softmax", "softmax_backward")), ("softmax_backward",), """
     α_j = exp(e_j) / Σ_k exp(e_k)          a row e (S,) of scores → weights α (S,)
 
-Given ∂L/∂α, find ∂L/∂e, for every row of a batch (B, S). Every α_j depends on every e_k, since they
-add up to 1.
+Given ∂L/∂α, return ∂L/∂e, for every row of a batch (B, S). Every α_j depends on every e_k, since
+they add up to 1. `cache` is what the forward returned last. `grad` is where the gradients of
+parameters go: there are none here.
 """, softmax_cases, (
             "Adding one number to all scores changes no weight. So what must the parts of ∂L/∂e "
             "of a row add up to?",
@@ -94,7 +95,7 @@ add up to 1.
         ("cross_entropy_backward",), """
     L = 1/N Σ_n (log Σ_v exp(z_nv) − z_n,y_n)          z (N, V) scores, y (N,) the right classes
 
-Given dloss, which is ∂(what comes after)/∂L, find the gradient of z (N, V). y has none: None.
+Given dloss, which is ∂(what comes after)/∂L, return the gradient of z (N, V), and None for y.
 """, cross_entropy_cases, (
             "The gradient of a row adds up to 0. Why?",
             "log Σ_v exp(z_v) has the derivative exp(z_v) / Σ exp = p_v. What has −z_y?",
@@ -107,7 +108,8 @@ Given dloss, which is ∂(what comes after)/∂L, find the gradient of z (N, V).
         Source("basics", ("Embedding",)), ("Embedding.backward",), """
     rows = E[ids]          E (V, D), ids (N,) → (N, D)
 
-Given ∂L/∂rows (N, D), add to grad.E (V, D). The same id may stand in ids many times.
+Given ∂L/∂rows (N, D), add to grad.E (V, D), and return nothing. The same id may stand in ids many
+times. `grad` has the same arrays as the layer, and may hold gradients of other calls already.
 """, embedding_cases, (
             "The sum of all elements of dE is the sum of all elements of drows, whatever the ids "
             "are.",
@@ -135,7 +137,7 @@ Given ∂L/∂y (B, O), add to grad.W and grad.b, and return ∂L/∂x (B, I).
         Source("basics", ("squash", "squash_backward")), ("squash_backward",), """
     x = tanh(a)            s = σ(b) = 1 / (1 + exp(−b))
 
-Given ∂L/∂x and ∂L/∂s, find ∂L/∂a and ∂L/∂b. The cache holds x and s alone, not a and b.
+Given ∂L/∂x and ∂L/∂s, return ∂L/∂a and ∂L/∂b. The cache holds x and s alone, not a and b.
 """, squash_cases, (
             "Neither derivative is ever negative, and both are largest where the input is 0: 1 "
             "and 1/4.",
@@ -150,7 +152,8 @@ Given ∂L/∂x and ∂L/∂s, find ∂L/∂a and ∂L/∂b. The cache holds x a
     y = x · keep / (1 − p)          keep (B, H): True with probability 1 − p
 
 Write both passes. What is kept is made larger by 1/(1 − p), so that the expectation of y is x and
-nothing has to be done when it is no training any more. keep and p have no gradient: None.
+nothing has to be done when it is no training any more. What the cache holds is up to you. Return
+∂L/∂x, and None for each of keep and p.
 """, dropout_cases, (
             "Where nothing went forward nothing comes back.",
             "y is x times a number that does not depend on x.",

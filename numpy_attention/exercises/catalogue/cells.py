@@ -37,8 +37,8 @@ CELLS = [
     i = σ(a_i)      f = σ(a_f)      g = tanh(a_g)      o = σ(a_o)
     c′ = f c + i g                  h′ = o tanh(c′)
 
-Given ∂L/∂h′ and ∂L/∂c′ (B, H), add to grad.W, grad.U and grad.b, and return dx, and ∂L/∂h and
-∂L/∂c of the state before. The loop over time is there, and calls you.
+Given ∂L/∂h′ and, from the step after alone, ∂L/∂c′ (B, H), add to grad.W, grad.U and grad.b, and
+return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time is there, and calls you.
 """, lstm_cases, (
             "c′ has two listeners: the next step, and h′.",
             "First all that reaches c′, then the four gates, then one product for each parameter.",
@@ -58,7 +58,8 @@ Given ∂L/∂h′ and ∂L/∂c′ (B, H), add to grad.W, grad.U and grad.b, an
     h′ = (1 − keep) n + keep h                  keep = z ("old"), or 1 − z ("new"); 1 past the end
 
 `see` has the part of n that the reset gate is for; write its backward pass, then that of the whole
-loop. Given ∂L/∂(all states) and ∂L/∂(last state), return ∂L/∂xs and ∂L/∂(first state).
+loop. Given ∂L/∂(all states) and ∂L/∂(last state), add to grad.W, grad.U, grad.b, and grad.b_n where
+there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
 """, gru_cases, (
             "The old state goes on in three ways: kept, seen by the candidate, and through both "
             "gates.",

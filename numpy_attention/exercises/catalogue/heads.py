@@ -58,8 +58,8 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
 """, multi_head_cases, (
             "M was used twice, for keys and for values.",
             "The mean over the heads gives each head an equal share of dweights.",
-            "dparts = split(dy W_oᵀ); dq, dk, dv of all heads at once by attention_backward, "
-            "joined; the rest is three linear layers"),
+            "split(dy W_oᵀ) is the gradient of the heads' outputs; dq, dk, dv of all heads at once "
+            "by attention_backward, joined; the rest is three linear layers"),
         "Splitting and joining move numbers about and change none: their gradients are each "
         "other.",
         "Heads that are cut out of the wrong axis mix words, with right gradients.",

@@ -128,8 +128,9 @@ the first state, and dM.
             "h̃_t has two listeners: its own word, and the next step. h_t has three.",
             "Walk up from h̃_t: the layer, the context, the softmax, the score; then the step "
             "itself.",
-            "dh̃_t = dfeds_t + dk_{t+1} Fᵀ; dh_t = (through the scores) + du W_hᵀ + dk_{t+1} Uᵀ"),
-        "dk, the gradient in front of a step's tanh, is all that the step before has to know.",
+            "h_t = tanh(k_t) and h̃_t = tanh(u_t): dh̃_t = ∂L/∂h̃_t + dk_{t+1} Fᵀ; dh_t = (through "
+            "the scores) + du_t W_hᵀ + dk_{t+1} Uᵀ"),
+        "dk, the gradient in front of the tanh of h, is all that the step before has to know.",
         "Without input feeding in the forward and the backward, all gradients are right again.",
         ("bptt", "dot")),
 ]

@@ -21,7 +21,7 @@ PLANTED = [
             "What is read past a sentence's end changes nothing. Which gradients say otherwise?",
             "Look at the elements of xs that are wrong: in which steps, of which sentences?",
             "np.where sends a gradient to the one that was taken, and nothing to the other"),
-        "Past its end a sentence's new state was not taken: dn is 0 there.",
+        "Past its end a sentence's new state was not taken: its gradient, dnew, is 0 there.",
         needs=("masks",), planted=("dnew = np.where(m, dh, 0)", "dnew = dh")),
     Exercise(
         "find-in-local-p", "a window that aims badly", SEVENTH,

@@ -88,6 +88,8 @@ BASICS = {
          "ε stands outside of the root"),
         ("(1 - beta1**step)", "(1 - beta1*step)",
          "a power of the step, not a multiple"),
+        ("(np.sqrt(v_hat) + epsilon), m, v", "(np.sqrt(v_hat) + epsilon), m_hat, v_hat",
+         "m and v go on to the next step as they are: m̂ and v̂ serve this step alone"),
         ("return x - rate * m_hat", "return x + rate * m_hat",
          "a step goes against the gradient"),
     ),

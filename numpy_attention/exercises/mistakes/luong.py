@@ -70,6 +70,9 @@ LUONG = {
          "h_t meets the context in h̃_t: du W_hᵀ is forgotten"),
         ("dh = (M * de[:, :, None]).sum(1) + du", "dh = du",
          "h_t asks: its way through the scores is forgotten"),
+        ("return np.array(dys[::-1])", "return np.array(dys)",
+         "the loop goes from the last step to the first, and so does what it gathers: dys is "
+         "turned round at the end"),
         ("grad.F += fed_before.T @ dk", "grad.F += fed.T @ dk",
          "F met h̃ of the step before"),
         ("grad.U += h_before.T @ dk", "grad.U += h.T @ dk",

@@ -26,6 +26,18 @@ SEQUENCES = {
          "    dh = np.zeros_like(h)\n    for first in range(0, len(xs), k):\n        pass",
          "at the end of a chunk the gradient begins anew with zeros; here it comes from another "
          "chunk"),
+        ("    for first in range(0, len(xs), k):\n"
+         "        dh = np.zeros_like(h)                       # nothing comes from the chunk "
+         "behind\n"
+         "        last = min(first + k, len(xs))\n"
+         "        for t in reversed(range(first, last)):\n"
+         "            dh = dh + dhs[t]\n",
+         "    dh = np.zeros_like(h)\n"
+         "    for t in reversed(range(len(xs))):\n"
+         "        if t >= 0:\n"
+         "            dh = dh * (t % k > 0) + dhs[t]\n",
+         "the cut is one step off: what comes to a chunk's first step belongs to it, what that "
+         "step sends on to the chunk before is dropped"),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], np.zeros_like(h))[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
