@@ -46,17 +46,20 @@ def told(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     found = [one for one in kept().get(exercise.name, ()) if agree(numbers, one.numbers)]
     words = [one.said for one in found if one.curated]
     words = words or [in_their_words(one.said, names) for one in found]
-    return list(dict.fromkeys(words))[:MOST]
+    return list(dict.fromkeys(filter(None, words)))[:MOST]
 
 
 def in_their_words(said: str, names: Set[str]) -> str:
-    """What is said of a slip of the solution, without the names that the reader's code lacks."""
+    """What is said of a slip of the solution, without the names that the reader's code lacks; "":
+    nothing is left.
+    """
     place = ELSEWHERE.search(said)
     if place and place[1] not in names:
         said = said[:place.start()]
     other = INSTEAD.match(said)
     if other and other[1] not in names:
-        said = "one array in the place of another" + said[other.end():]
+        place = ELSEWHERE.search(said)
+        return f"one array in the place of another{place[0]}" if place else ""
     return said
 
 

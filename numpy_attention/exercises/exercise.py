@@ -17,7 +17,8 @@ SEEDS = (11, 12)
 class Case(NamedTuple):
     """What is checked: as `gradcheck` takes it; without a backward the values alone.
 
-    backward(doutput, …, cache, grad). causal: the axis of time in what reads its own past.
+    backward(doutput, …, cache, grad). causal: the axis of time in what reads its own past. differ:
+    (found, right) → how an output differs, in words, where its numbers would say little.
     """
 
     forward: Callable
@@ -25,6 +26,7 @@ class Case(NamedTuple):
     backward: Callable | None = None
     target: Any = None
     causal: int | None = None
+    differ: Callable[[Any, Any], str] | None = None
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,21 @@ def test_another_array_is_told_in_the_names_of_the_reader():
     assert in_their_words(said, {"total", "grad.W_a"}) == said
     assert in_their_words(said, {"grad.W_a"}) == (
         "one array in the place of another, in what makes `grad.W_a`")
-    assert in_their_words(said, set()) == "one array in the place of another"
+    assert in_their_words(said, {"total"}) == "`total` in the place of another array"
+    assert in_their_words(said, set()) == ""
+
+
+@pytest.mark.parametrize("change, said", [
+    (("found[:width - len(ended)]", "found[:width]"),
+     "width 2, longest 5, end 3: hypothesis [2] is (2, 1, 0, 1, 1), log p -3.987, right none"),
+    (("    return ended", "    return ended[1:]"),
+     "width 1, longest 4, end 3: hypothesis [0] is none, right (3), log p -0.0161"),
+    (("    return ended", "    return None"),
+     "beam gives None: expected a list of (words, log p)"),
+])
+def test_hypotheses_are_told_in_words(change, said, tmp_path):
+    found = verdict(of("beam", change), tmp_path, EXERCISES["beam"])
+    assert said in found.message
 
 
 def test_where_a_planted_mistake_shows(tmp_path):

@@ -5,6 +5,7 @@ import numpy as np
 from numpy_attention.exercises.exercise import Case, Exercise
 from numpy_attention.exercises.source import Source
 from numpy_attention.gradcheck import protocol
+from numpy_attention.messages import given
 
 SIXTH = "06_additive_attention"
 NINTH = "09_transformer"
@@ -53,13 +54,36 @@ def beam_cases(rng, its):
 
         def next_log_p(words, table=table):
             return np.log(table[len(words), words[-1] if words else 0])
-        yield Case(lambda *given: told(its.beam(*given)), (next_log_p, 3, width, longest))
+        yield Case(lambda *asked: numbered(its.beam(*asked)), (next_log_p, 3, width, longest),
+                   differ=lambda found, right, case=f"width {width}, longest {longest}, end 3": (
+                       f"{case}: {first_other(found, right)}"))
 
 
-def told(found):
-    """Hypotheses as numbers: of each its words as one number, and its log p; 0 where none is."""
-    rows = [(float(int("1" + "".join(map(str, words)))), total) for words, total in found]
+def numbered(found):
+    """Hypotheses as numbers: of each its words as one number, and its log p; 0 where none is.
+
+    TypeError: they are none.
+    """
+    try:
+        rows = [(float(int("1" + "".join(map(str, words)))), float(total))
+                for words, total in found]
+    except (TypeError, ValueError):
+        raise TypeError(f"beam gives {given(found)}: expected a list of (words, log p), of which "
+                        "words is a tuple of numbers") from None
     return np.array((rows + [(0.0, 0.0)] * MOST)[:MOST])
+
+
+def first_other(found, right):
+    """The first hypothesis that is another, in words."""
+    at = int(np.argmin(np.isclose(found, right).all(1)))
+    return f"hypothesis [{at}] is {told(*found[at])}, right {told(*right[at])}"
+
+
+def told(words, log_p):
+    """One hypothesis of `numbered`, in words."""
+    if not words:
+        return "none"
+    return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"
 
 
 ATTENTION = [

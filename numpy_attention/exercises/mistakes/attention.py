@@ -37,12 +37,29 @@ ATTENTION = {
          "along = (dx_hat * x_hat).sum(1, keepdims=True)",
          "the variance is a mean over the row: so is what comes back through it"),
         ("- x_hat * along) / s", "- x_hat * along)", "the division by s is forgotten"),
+        ("        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
+         "        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s",
+         "        along = (dx_hat * x_hat).sum(1, keepdims=True) / len(dy)\n"
+         "        alike = dx_hat.sum(1, keepdims=True) / len(dy)\n"
+         "        return (dx_hat - alike - x_hat * along) / s",
+         "mean and variance are those of a row, over its D elements; len is the number of rows"),
         ("grad.g += (dy * x_hat).sum(0)", "grad.g += dy.sum(0)",
          "g multiplied x̂: x̂ is a factor of its gradient"),
     ),
     "beam": (
         ("kept = found[:width - len(ended)]", "kept = found[:width]",
          "what has ended holds its place in the beam"),
+        ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
+         "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
+         "    ended.sort(key=lambda one: -one[1])\n"
+         "    return ended",
+         "        kept = found[:width]\n"
+         "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
+         "    ended.sort(key=lambda one: -one[1])\n"
+         "    return ended[:width]",
+         "what has ended holds its place in the beam; to cut at the end is another search"),
         ("total + log_p[word]", "log_p[word]",
          "a continuation's total has the words before in it"),
         ("    ended.sort(key=lambda one: -one[1])\n", "",

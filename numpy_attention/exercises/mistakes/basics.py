@@ -96,6 +96,12 @@ BASICS = {
     "perplexity": (
         ("losses[mask].sum() / mask.sum()", "(losses * mask).mean()",
          "words that are not there do not count: the mean goes over what the mask has"),
+        ("np.exp(losses[mask].sum() / mask.sum())",
+         "np.exp((losses * mask).sum(0) / mask.sum(0)).mean()",
+         "one mean over all words, not a perplexity of each sequence and the mean of these"),
+        ("np.exp(losses[mask].sum() / mask.sum())",
+         "np.exp(((losses * mask).sum(0) / mask.sum(0)).mean())",
+         "one mean over all words: a mean of the sequences' means counts short ones for more"),
         ("np.exp(losses[mask].sum() / mask.sum())", "np.exp(losses[mask]).mean()",
          "exp of the mean, not the mean of exp: one hopeless word would count for all"),
         ("np.exp(losses[mask].sum() / mask.sum())", "2 ** (losses[mask].sum() / mask.sum())",
