@@ -205,8 +205,8 @@ def of_finding(finding, kinds, report):
         said = SAID.get(kind.name) if kind.instead else ""
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
     if finding is report.findings[0] and is_beside(finding, kinds):
-        yield ("  no small change of this line makes it right: what it reads may be wrong, or "
-               "something not be added")
+        yield ("  no small change of this line that was tried makes it right: what it reads may "
+               "be wrong, or something not be added")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
         yield f"  {element_of(finding.found, finding.right)}"
     elif finding.follows:

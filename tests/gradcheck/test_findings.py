@@ -4,16 +4,18 @@ import re
 
 import numpy as np
 import pytest
+from mistakes.fresh import FRESH
 from mistakes.known import KNOWN
 from mistakes.planting import plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 
 NAMED = {mistake.name: mistake for mistake in KNOWN}
+FRESH_NAMED = {mistake.name: mistake for mistake in FRESH}
 
 
-def report_of(name):
-    target, inputs, forward, backward = plant(NAMED[name]).case(np.random.default_rng(0))
+def report_of(mistake):
+    target, inputs, forward, backward = plant(mistake).case(np.random.default_rng(0))
     with pytest.raises(GradientError) as caught:
         gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
                   backward=backward)
@@ -46,7 +48,7 @@ def report_of(name):
     ("gru: no derivative of tanh", "derivative"),
 ])
 def test_the_line_and_the_kind_are_named(name, kind):
-    report = report_of(name)
+    report = report_of(NAMED[name])
     assert report.findings[0].place.line in NAMED[name].lines()
     assert report.kinds[0][0].name == kind
     assert len(str(report).splitlines()) < 15
@@ -58,33 +60,33 @@ def test_the_line_and_the_kind_are_named(name, kind):
     ("dot: key path forgotten", 'e = np.einsum("bd,bsd->bs", q, memory)'),
 ])
 def test_of_a_missing_term_the_line_of_the_forward_is_named(name, line):
-    report = report_of(name)
+    report = report_of(NAMED[name])
     kind = report.kinds[0][0]
     assert kind.name == "missing term" and kind.text.endswith(line)
     assert kind.line == NAMED[name]._line_with(line, NAMED[name].source.splitlines())
 
 
 def test_what_is_right_and_what_follows_is_told():
-    text = str(report_of("additive: no derivative of tanh"))
+    text = str(report_of(NAMED["additive: no derivative of tanh"]))
     assert re.search("right: v_a$", text.splitlines()[0])
     assert "line 47 of planted_additive" in text and "a local derivative: `dx`" in text
     assert "all that is wrong follows from it" in text
 
 
 def test_the_x_of_a_wrong_dx_and_an_element_of_it_are_told():
-    text = str(report_of("dot: no second term in the Jacobian"))
+    text = str(report_of(NAMED["dot: no second term in the Jacobian"]))
     assert "de should be ∂L/∂(e) of line 35; what it is made of is right" in text
     assert "element [0, 1] of (2, 6): found -2.4310911, right -0.053654226" in text
 
 
 def test_what_would_be_right_is_only_in_the_full_report():
-    report = report_of("additive: no derivative of tanh")
+    report = report_of(NAMED["additive: no derivative of tanh"])
     assert "1 - x" not in str(report)
     assert "line 47: right with `dx * (1 - x ** 2)`" in report.full
 
 
 def test_a_backward_that_stops_is_told_by_its_own_line_and_mended_by_another():
-    report = report_of("additive: W_a untransposed")
+    report = report_of(NAMED["additive: W_a untransposed"])
     first = str(report).splitlines()[0]
     assert first.startswith("PlainAttention: backward stops in line 54 of planted_additive")
     assert "ValueError: matmul" in first
@@ -111,7 +113,7 @@ def plant_source(source):
 
 def test_the_same_report_twice():
     name = "rnn: divided by the length twice"
-    assert str(report_of(name)) == str(report_of(name))
+    assert str(report_of(NAMED[name])) == str(report_of(NAMED[name]))
 
 
 def test_the_functions_are_as_they_were_afterwards():
@@ -130,74 +132,48 @@ def test_the_functions_are_as_they_were_afterwards():
 
 # ---- what cannot be proven ----------------------------------------------------------------------
 
-DOUBT = "no small change of this line makes it right"
+DOUBT = "no small change of this line that was tried makes it right"
 
 
-class Weighed:
-    """y = w ∘ x, w = σ(x) of which the backward may make another."""
-
-    def forward(self, x):
-        share = 1 / (1 + np.exp(-x))
-        return share * x, x
-
-    def backward(self, dy, x, grad):
-        share = 1 / (1 + np.exp(x))
-        return dy * (share + x * share * (1 - share))
+def test_a_value_that_the_backward_makes_otherwise_is_told():
+    mistake = FRESH_NAMED["local: words counted from 1 in the forward alone"]
+    first = report_of(mistake).findings[0]
+    assert first.edit is None and first.is_proven
+    assert first.recomputed.name == first.name == "away"
+    assert first.place.line in mistake.lines()
+    assert not np.array_equal(first.found, first.right)
 
 
-class Scaled:
-    """A mean of squares over rows that count, and how its gradient may be divided."""
-
-    def __init__(self, divide):
-        self.divide = divide
-
-    def forward(self, x, known):
-        square = np.square(x)
-        loss = (square * known).sum() / known.sum()
-        return np.array(loss), (x, known)
-
-    def backward(self, dloss, cache, grad):
-        x, known = cache
-        dsquare = np.ones_like(x)
-        dsquare *= self.divide(dloss, known)
-        dx = dsquare * 2 * x
-        return dx, None
+@pytest.mark.parametrize("name", ["model: loss divided by padding too",
+                                  "model: mean of the sentences' means"])
+def test_a_wrong_scale_is_blamed_on_the_statement_that_scales(name):
+    mistake = FRESH_NAMED[name]
+    report = report_of(mistake)
+    assert report.findings[0].place.line in mistake.lines()
+    assert report.findings[0].place.is_scaling
 
 
-def failed(passes, *inputs):
-    with pytest.raises(GradientError) as caught:
-        gradcheck(None, *inputs, rng=np.random.default_rng(3), forward=passes.forward,
-                  backward=passes.backward)
-    return caught.value.report
+def test_what_is_wrong_before_it_is_scaled_is_blamed_on_the_line_before():
+    mistake = FRESH_NAMED["model: the word itself as its target"]
+    first = report_of(mistake).findings[0]
+    assert first.place.line in mistake.lines()
+    assert first.others and all(one.is_scaling for one in first.others)
 
 
-def test_a_value_that_the_backward_makes_otherwise_is_told(rng):
-    report = failed(Weighed(), rng.standard_normal((4, 3)))
-    finding, = report.findings
-    assert finding.is_proven and finding.follows == ["input[0]"]
-    assert DOUBT not in str(report)
-    if finding.edit is None:
-        assert finding.recomputed.name == "share"
-        assert "share is not what the forward has" in str(report)
-    else:
-        assert "share = 1 / (1 + np.exp(x))" in finding.place.text
+def test_of_a_sum_that_is_not_whole_no_line_is_said_to_give_nothing():
+    report = report_of(FRESH_NAMED["local: state's way to the output forgotten"])
+    assert "nothing comes back" not in str(report)
+    assert DOUBT in str(report)
 
 
-def test_a_value_that_is_scaled_in_place_is_blamed_on_the_scale(rng):
-    known = np.array([[1.0], [0.0], [2.0]])
-    report = failed(Scaled(lambda dloss, known: 0.37 * dloss * known**1.0 / len(known)),
-                    rng.standard_normal((3, 2)), known > 0)
-    assert "dsquare *= self.divide(dloss, known)" in report.findings[0].place.text
+def test_what_is_right_for_the_first_sentence_alone_is_no_recurrent_path():
+    report = report_of(FRESH_NAMED["local: place in the longest sentence"])
+    assert "the step that the backward begins with" not in str(report)
 
 
 def test_what_cannot_be_proven_is_said_once_and_as_a_doubt():
-    missing = plant(NAMED["gru: state overwritten in the forward"])
-    target, inputs, forward, backward = missing.case(np.random.default_rng(0))
-    with pytest.raises(GradientError) as caught:
-        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
-                  backward=backward)
-    first = caught.value.report.findings[0]
-    assert not first.is_proven
-    assert str(caught.value).count(DOUBT) == 1
-    start = str(caught.value).split("first wrong:")[1]
+    report = report_of(NAMED["gru: state overwritten in the forward"])
+    assert not report.findings[0].is_proven
+    assert str(report).count(DOUBT) == 1
+    start = str(report).split("first wrong:")[1]
     assert DOUBT in start and "what it is made of is right" not in start
