@@ -11,6 +11,7 @@ from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
 from numpy_attention.gradcheck.laws import OF_FORWARD, judged
 from numpy_attention.gradcheck.passes import Broken, told_of
 from numpy_attention.gradcheck.repairs import quiet
+from numpy_attention.gradcheck.reruns import reruns
 from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 
 MOST_SAID = 2           # kinds of mistake, of each finding
@@ -40,7 +41,8 @@ class Report:
     """The gradients of a check, by name: their largest relative errors, and what is found.
 
     stops: why the backward pass gives none. laws: those that are broken, of which differences say
-    nothing. declined: {function: why it could not be followed}.
+    nothing. declined: {function: why it could not be followed}. reruns: with what less all is
+    right.
     """
 
     title: str
@@ -54,6 +56,7 @@ class Report:
     declined: dict[str, str] = field(default_factory=dict)
     stops: str = ""
     laws: list[Broken] = field(default_factory=list)
+    reruns: list[str] = field(default_factory=list)
 
     def add(self, name, analytic, numeric):
         """Compare one gradient, or None, with its central differences."""
@@ -101,6 +104,8 @@ class Report:
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
                       if kind.instead]
+        if self.is_explained:
+            lines += self.reruns
         lines += [f"not followed: {why}" for why in self.declined.values()]
         with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
             for name in self.wrong:
@@ -127,6 +132,7 @@ def told(report, check):
             found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
             report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
+    report.reruns = reruns(check)
     return report
 
 
@@ -174,6 +180,8 @@ def lines_of(report):
     yield from map(str, report.laws)
     for finding, kinds in zip(report.findings, report.kinds):
         yield from of_finding(finding, kinds, report)
+    if not report.is_explained:
+        yield from report.reruns[:MOST_SAID]
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
         if name not in explained:
