@@ -7,6 +7,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.reruns import cut, cut_around, is_right, reruns, sizes
 
+WRONG = ["input[0]"]
 MASK = np.array([[True, True, False], [True, False, False], [True, True, True], [True] * 3])
 
 
@@ -30,7 +31,7 @@ def both(dy, dz, x, grad):
 
 def test_the_output_that_is_not_used_is_told(rng):
     x = rng.standard_normal((2, 3))
-    assert reruns(check_of(two, first_alone, x))[0] == (
+    assert reruns(check_of(two, first_alone, x), WRONG)[0] == (
         "right as long as only output[0] counts: it is in the way back from output[1]")
     assert is_right(check_of(two, both, x))
 
@@ -39,7 +40,7 @@ def test_an_output_that_is_none_is_not_counted(rng):
     x = rng.standard_normal((2, 3))
     forward = lambda x: (np.tanh(x), None, x)
     backward = lambda dy, _, x, grad: dy * (1 - np.tanh(x))
-    assert not any("output" in text for text in reruns(check_of(forward, backward, x)))
+    assert not any("output" in text for text in reruns(check_of(forward, backward, x), WRONG))
 
 
 def of_mask(x, mask):
@@ -53,7 +54,7 @@ def mask_forgotten(dy, cache, grad):
 
 def test_a_forgotten_mask_is_told_and_the_mask_is_as_it_was(rng):
     mask = MASK.copy()
-    said = reruns(check_of(of_mask, mask_forgotten, rng.standard_normal((4, 3)), mask))
+    said = reruns(check_of(of_mask, mask_forgotten, rng.standard_normal((4, 3)), mask), WRONG)
     assert said[0].startswith("right with a full mask")
     assert np.array_equal(mask, MASK)
 
@@ -63,7 +64,7 @@ def test_a_mask_that_is_closed_over(rng):
     check = check_of(lambda x: of_mask(x, mask),
                      lambda dy, cache, grad: mask_forgotten(dy, cache, grad)[0],
                      rng.standard_normal((4, 3)))
-    assert reruns(check)[0].startswith("right with a full mask")
+    assert reruns(check, WRONG)[0].startswith("right with a full mask")
     assert np.array_equal(mask, MASK)
 
 
@@ -78,15 +79,25 @@ def of_one_row(dy, cache, grad):
 
 def test_a_sum_over_the_batch_that_is_missing(rng):
     said = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
-                           rng.standard_normal((3, 2))))
+                           rng.standard_normal((3, 2))), WRONG)
     assert said == ["right with 1 in place of 4 along axis 0 of input[0]: it is in a sum over "
                     "them, in = for +=, or in what goes from one to the next"]
+
+
+def test_a_gradient_that_is_0_with_less_says_nothing(rng):
+    """Of one word alone the weight is 1, whatever its score: right, and of no use."""
+    def softmax(e):
+        p = np.exp(e) / np.exp(e).sum(1, keepdims=True)
+        return p, p
+
+    assert reruns(check_of(softmax, lambda dp, p, grad: p * (dp - (p * dp).sum(1)[:, None]) * 2,
+                           rng.standard_normal((3, 4))), WRONG) == []
 
 
 def test_nothing_is_said_where_it_is_wrong_with_less_too(rng):
     wrong = lambda dy, cache, grad: tuple(2 * one for one in of_one_row(dy, cache, grad))
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
-    assert reruns(check_of(product, wrong, *inputs)) == []
+    assert reruns(check_of(product, wrong, *inputs), WRONG) == []
 
 
 def test_sizes_are_those_of_inputs_alone_and_of_no_square(rng):
@@ -109,7 +120,7 @@ def test_the_inputs_stay_as_they_were(rng):
     x = rng.standard_normal((2, 3))
     check = check_of(two, first_alone, x)
     before = x.copy()
-    reruns(check)
+    reruns(check, WRONG)
     assert np.array_equal(x, before)
 
 
