@@ -44,7 +44,8 @@ class Report:
 
     stops: why the backward pass gives none. laws: those that are broken, of which differences say
     nothing. declined: {function: why it could not be followed}. reruns: with what less all is
-    right. letters: {input: those of its axes}. smallest: a wrong gradient of the smallest input that still fails.
+    right. letters: {input: those of its axes}. smallest: a wrong gradient of the smallest input
+    that still fails.
     """
 
     title: str
