@@ -40,7 +40,7 @@ def verdict(text, folder, exercise=LINEAR):
     (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x.T @ self.W + self.b, x"),
      "runs", "  shapes: x (5, 4), self.W (4, 3), self.b (3,)"),
     (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
-     "the gradient of x has shape (4, 5), expected (5, 4)"),
+     "the gradient of x has shape (4, 5) or (I, B), expected (5, 4) or (B, I)"),
     (linear("return 1 / 0"), "runs", "line 28 of linear.py, Linear.backward"),
     (LINEAR.solution.replace("return x @ self.W + self.b, x", "return None"), "returns",
      "forward gives nothing (None): has it a return?: expected 1 output and the cache"),
