@@ -37,12 +37,14 @@ LONGEST = 400       # characters of an error of the reader's own
 @dataclass
 class Verdict:
     """What a check says. stage: the one that failed, "" where all is right; message: why;
-    mistakes: those of the bank that give the same numbers; blank: nothing was written yet.
+    mistakes: those of the bank that give the same numbers; proven: the message names a line and
+    what is wrong with it, and with that changed all is right; blank: nothing was written yet.
     """
 
     stage: str = ""
     message: str = ""
     mistakes: list[str] = field(default_factory=list)
+    proven: bool = False
     blank: bool = False
 
     @property
@@ -54,13 +56,14 @@ class Verdict:
 
 
 class Failed(Exception):
-    """A stage fails: its name, and why."""
+    """A stage fails: its name, and why; proven, blank: as of a Verdict."""
 
-    def __init__(self, stage: str, message: str, blank: bool = False):
+    def __init__(self, stage: str, message: str, blank: bool = False, proven: bool = False):
         super().__init__(stage, message)
         self.stage = stage
         self.message = message
         self.blank = blank
+        self.proven = proven
 
 
 def check(exercise: Exercise, path: str | Path) -> Verdict:
@@ -80,7 +83,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
             for mine, _ in exercise.pairs(its, seed):
                 expect_gradients(mine, seed, exercise.planted is not None)
     except Failed as failure:
-        found = Verdict(failure.stage, failure.message)
+        found = Verdict(failure.stage, failure.message, proven=failure.proven)
         if not exercise.planted:
             found.message = with_given(found.message, Given(exercise, tree))
             if failure.stage in ("values", "gradients", "laws"):
@@ -271,11 +274,21 @@ def expect_gradients(case: Case, seed: int, hidden: bool) -> None:
         message = symptoms(error) if hidden else str(error)
         if stage == "runs":
             message = where_it_stops(error, case, seed)
-        raise Failed(stage, with_names(message, case)) from None
+        raise Failed(stage, with_names(message, case),
+                     proven=not hidden and is_proven(error.report)) from None
     except NotAParameter as warned:
         raise Failed("protocol", str(warned)) from None
     except Exception as error:                      # whatever a reader's code may come to
         raise Failed("returns", stopped(error)) from None
+
+
+def is_proven(report: Any) -> bool:
+    """Whether a report of the gradient check names the line of all that is wrong, with a proof."""
+    if isinstance(report, str):
+        return False
+    if not report.wrong:
+        return any(law.place is not None for law in report.laws)
+    return any(one.is_proven and one.follows == report.wrong for one in report.findings)
 
 
 def where_it_stops(error: GradientError, case: Case, seed: int) -> str:

@@ -9,9 +9,12 @@ from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
 from numpy_attention.gradcheck.laws import OF_FORWARD, judged
+from numpy_attention.gradcheck.letters import lettered, letters_of_input, letters_of_line
 from numpy_attention.gradcheck.passes import Broken, told_of
 from numpy_attention.gradcheck.repairs import quiet
+from numpy_attention.gradcheck.reruns import reruns
 from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
+from numpy_attention.gradcheck.smallest import Smallest, smallest
 
 MOST_SAID = 2           # kinds of mistake, of each finding
 MOST_NAMES = 12         # of gradients, in one line
@@ -40,7 +43,9 @@ class Report:
     """The gradients of a check, by name: their largest relative errors, and what is found.
 
     stops: why the backward pass gives none. laws: those that are broken, of which differences say
-    nothing. declined: {function: why it could not be followed}.
+    nothing. declined: {function: why it could not be followed}. reruns: with what less all is
+    right. letters: {input: those of its axes}. smallest: a wrong gradient of the smallest input
+    that still fails.
     """
 
     title: str
@@ -54,6 +59,9 @@ class Report:
     declined: dict[str, str] = field(default_factory=dict)
     stops: str = ""
     laws: list[Broken] = field(default_factory=list)
+    reruns: list[str] = field(default_factory=list)
+    smallest: Smallest | None = None
+    letters: dict[str, tuple] = field(default_factory=dict)
 
     def add(self, name, analytic, numeric):
         """Compare one gradient, or None, with its central differences."""
@@ -101,8 +109,11 @@ class Report:
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
                       if kind.instead]
+        if self.is_explained:
+            lines += self.reruns
         lines += [f"not followed: {why}" for why in self.declined.values()]
         with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
+            lines += self.smallest.lines() if self.smallest else []
             for name in self.wrong:
                 lines.append(f"{name}, backward:\n{self.analytic[name]}\n"
                              f"{name}, central differences:\n{self.numeric[name]}")
@@ -127,6 +138,9 @@ def told(report, check):
             found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
             report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
+    report.letters = {name: letters_of_input(check.forward, name) for name in report.wrong}
+    report.reruns = reruns(check, report.wrong)
+    report.smallest = smallest(check, report.wrong)
     return report
 
 
@@ -174,6 +188,8 @@ def lines_of(report):
     yield from map(str, report.laws)
     for finding, kinds in zip(report.findings, report.kinds):
         yield from of_finding(finding, kinds, report)
+    if not report.is_explained:
+        yield from report.reruns[:MOST_SAID]
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
         if name not in explained:
@@ -198,6 +214,7 @@ def of_finding(finding, kinds, report):
         what = finding.of.name or finding.of.text
         rest = "" if is_beside(finding, kinds) else "; what it is made of is right"
         yield f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
+        yield from shapes_of(finding)
         if True in finding.fits:
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
                    f"made, first wrong at number {finding.first_wrong + 1}")
@@ -217,6 +234,16 @@ def of_finding(finding, kinds, report):
         yield "  all that is wrong follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
+
+
+def shapes_of(finding):
+    """Both shapes in the letters of the forward's line, where they are not one and it has some."""
+    letters = letters_of_line(finding.of)
+    if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
+        return
+    found, right = (lettered(shape, finding.right.shape, letters)
+                    for shape in (np.shape(finding.found), finding.right.shape))
+    yield f"  its shape is {found}, expected {right}"
 
 
 def is_beside(finding, kinds):
@@ -252,8 +279,11 @@ def elements_of(report, name):
     if found is None:
         return
     if np.shape(found) != right.shape:
-        yield (f"  the gradient of {name} has shape {np.shape(found)}, expected {right.shape}: a "
-               "gradient has the shape of what it belongs to")
+        letters = report.letters.get(name, ())
+        has, wanted = (lettered(shape, right.shape, letters)
+                       for shape in (np.shape(found), right.shape))
+        yield (f"  the gradient of {name} has shape {has}, expected {wanted}: a gradient has the "
+               "shape of what it belongs to")
         return
     wrong = relative_errors(found, right) >= report.tolerance
     yield (f"  {name}: {int(wrong.sum())} of {wrong.size} elements are wrong; "

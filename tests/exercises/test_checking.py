@@ -40,7 +40,7 @@ def verdict(text, folder, exercise=LINEAR):
     (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x.T @ self.W + self.b, x"),
      "runs", "  shapes: x (5, 4), self.W (4, 3), self.b (3,)"),
     (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
-     "the gradient of x has shape (4, 5), expected (5, 4)"),
+     "the gradient of x has shape (4, 5) or (I, B), expected (5, 4) or (B, I)"),
     (linear("return 1 / 0"), "runs", "line 28 of linear.py, Linear.backward"),
     (LINEAR.solution.replace("return x @ self.W + self.b, x", "return None"), "returns",
      "forward gives nothing (None): has it a return?: expected 1 output and the cache"),
@@ -189,3 +189,17 @@ def test_another_style_passes(tmp_path):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         check(LINEAR, tmp_path / "none.py")
+
+
+def test_a_verdict_says_whether_the_report_proves_its_line(tmp_path):
+    file = tmp_path / "linear.py"
+    for body, proven in (("x = cache\ngrad.W += 2 * x.T @ dy\ngrad.b += dy.sum(0)\n"
+                          "return dy @ self.W.T", True),
+                         ("x = cache\ngrad.W += x.T @ dy\ngrad.b[:] = dy.sum(0)\n"
+                          "return dy @ self.W.T", True),
+                         ("x = cache\ngrad.W += np.cos(x.T @ dy)\ngrad.b += np.cos(dy.sum(0))\n"
+                          "return np.cos(dy @ self.W.T)", False)):
+        file.write_text(linear(body))
+        assert check(LINEAR, file).proven is proven
+    file.write_text(LINEAR.solution)
+    assert check(LINEAR, file).proven is False

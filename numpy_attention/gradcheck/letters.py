@@ -1,0 +1,37 @@
+"""The letters of axes as a learner writes them: q = s @ W  # (B, A), or forward's "s (B, H)"."""
+
+import inspect
+import linecache
+import re
+
+from numpy_attention.gradcheck.passes import names_of
+
+
+def letters_of_line(place):
+    """("B", "A") of the comment behind a statement; () where there is none."""
+    found = re.search(r"#\s*\(([^()]*)\)", linecache.getline(place.file, place.line))
+    return split(found)
+
+
+def letters_of_input(forward, name):
+    """Those of an input, "input[1]", in forward's docstring, by what it calls it there."""
+    number = re.fullmatch(r"input\[(\d+)\]", name)
+    names = names_of(forward)
+    if number is None or int(number[1]) >= len(names):
+        return ()
+    text = inspect.getdoc(forward) or ""
+    return split(re.search(rf"\b{names[int(number[1])]}:?\s*\(([^()]*)\)", text))
+
+
+def split(found):
+    return tuple(one.strip() for one in found[1].split(",") if one.strip()) if found else ()
+
+
+def lettered(shape, expected, letters):
+    """A shape with its letters, "(7, 2) or (A, B)", those that `expected` has; without where none
+    is known."""
+    known = dict(zip(expected, letters))
+    if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):
+        return str(shape)               # not told, two letters of one size, or of none
+    said = [known.get(n, str(n)) for n in shape]
+    return f"{shape} or ({', '.join(said)}{',' * (len(said) == 1)})"

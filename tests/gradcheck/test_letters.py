@@ -1,0 +1,56 @@
+"""The letters of axes in what is said of a wrong shape."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck.letters import lettered, letters_of_input, letters_of_line
+from numpy_attention.gradcheck.rewriting import Place
+
+
+def forward(h, W):
+    """h (B, H), W: (H, A) → e (B, A), cache."""
+    e = h @ W                           # (B, A)
+    return np.tanh(e), (h, W, e)
+
+
+def turned(dy, cache, grad):
+    h, W, e = cache
+    de = dy * (1 - np.tanh(e)**2)
+    return W @ de.T, h.T @ de
+
+
+def place(line):
+    return Place("forward", __file__, forward.__code__.co_firstlineno + line, "assign", "e", "")
+
+
+def test_the_letters_behind_a_line():
+    assert letters_of_line(place(2)) == ("B", "A")
+    assert letters_of_line(place(3)) == ()
+
+
+def test_the_letters_of_inputs():
+    assert letters_of_input(forward, "input[0]") == ("B", "H")
+    assert letters_of_input(forward, "input[1]") == ("H", "A")
+    for name in ("input[2]", "input[0][1]", "W"):
+        assert letters_of_input(forward, name) == ()
+    assert letters_of_input(turned, "input[0]") == ()
+
+
+@pytest.mark.parametrize("shape, said", [
+    ((2, 3), "(2, 3) or (A, H)"), ((3, 2), "(3, 2) or (H, A)"), ((2,), "(2,) or (A,)"),
+    ((5, 3), "(5, 3) or (5, H)"), ((5, 7), "(5, 7)")])
+def test_a_shape_in_letters(shape, said):
+    assert lettered(shape, (3, 2), ("H", "A")) == said
+
+
+def test_letters_of_one_size_say_nothing():
+    assert lettered((3, 3), (3, 3), ("H", "A")) == "(3, 3)"
+    assert lettered((3, 2), (3, 2), ("H",)) == "(3, 2)"
+
+
+def test_the_report_has_the_letters_of_both_shapes(rng):
+    with pytest.raises(GradientError) as caught:
+        gradcheck(None, rng.standard_normal((4, 3)), rng.standard_normal((3, 2)), rng=rng,
+                  forward=forward, backward=turned)
+    assert "has shape (3, 4) or (H, B), expected (4, 3) or (B, H): " in str(caught.value)

@@ -1,0 +1,136 @@
+"""What a check says of less: one output alone, a full mask, one place along an axis."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck.check import Check
+from numpy_attention.gradcheck.reruns import cut, cut_around, is_right, reruns, sizes
+
+WRONG = ["input[0]"]
+MASK = np.array([[True, True, False], [True, False, False], [True, True, True], [True] * 3])
+
+
+def check_of(forward, backward, *inputs):
+    check = Check(None, list(inputs), forward, backward, "it")
+    check.draw(np.random.default_rng(1))
+    return check
+
+
+def two(x):
+    return np.tanh(x), x**2, x
+
+
+def first_alone(dy, dz, x, grad):
+    return dy * (1 - np.tanh(x)**2)
+
+
+def both(dy, dz, x, grad):
+    return dy * (1 - np.tanh(x)**2) + 2 * x * dz
+
+
+def test_the_output_that_is_not_used_is_told(rng):
+    x = rng.standard_normal((2, 3))
+    assert reruns(check_of(two, first_alone, x), WRONG)[0] == (
+        "right as long as only output[0] counts: it is in the way back from output[1]")
+    assert is_right(check_of(two, both, x))
+
+
+def test_an_output_that_is_none_is_not_counted(rng):
+    x = rng.standard_normal((2, 3))
+    forward = lambda x: (np.tanh(x), None, x)
+    backward = lambda dy, _, x, grad: dy * (1 - np.tanh(x))
+    assert not any("output" in text for text in reruns(check_of(forward, backward, x), WRONG))
+
+
+def of_mask(x, mask):
+    return np.where(mask, np.tanh(x), 0), (x, mask)
+
+
+def mask_forgotten(dy, cache, grad):
+    x, _ = cache
+    return dy * (1 - np.tanh(x)**2), None
+
+
+def test_a_forgotten_mask_is_told_and_the_mask_is_as_it_was(rng):
+    mask = MASK.copy()
+    said = reruns(check_of(of_mask, mask_forgotten, rng.standard_normal((4, 3)), mask), WRONG)
+    assert said[0].startswith("right with a full mask")
+    assert np.array_equal(mask, MASK)
+
+
+def test_a_mask_that_is_closed_over(rng):
+    mask = MASK.copy()
+    check = check_of(lambda x: of_mask(x, mask),
+                     lambda dy, cache, grad: mask_forgotten(dy, cache, grad)[0],
+                     rng.standard_normal((4, 3)))
+    assert reruns(check, WRONG)[0].startswith("right with a full mask")
+    assert np.array_equal(mask, MASK)
+
+
+def product(x, W):
+    return x @ W, (x, W)
+
+
+def of_one_row(dy, cache, grad):
+    x, W = cache
+    return dy @ W.T, np.outer(x[0], dy[0])
+
+
+def test_a_sum_over_the_batch_that_is_missing(rng):
+    said = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
+                           rng.standard_normal((3, 2))), WRONG)
+    assert said == ["right with 1 in place of 4 along axis 0 of input[0]: it is in a sum over "
+                    "them, in = for +=, or in what goes from one to the next"]
+
+
+def test_a_gradient_that_is_0_with_less_says_nothing(rng):
+    """Of one word alone the weight is 1, whatever its score: right, and of no use."""
+    def softmax(e):
+        p = np.exp(e) / np.exp(e).sum(1, keepdims=True)
+        return p, p
+
+    assert reruns(check_of(softmax, lambda dp, p, grad: p * (dp - (p * dp).sum(1)[:, None]) * 2,
+                           rng.standard_normal((3, 4))), WRONG) == []
+
+
+def test_nothing_is_said_where_it_is_wrong_with_less_too(rng):
+    wrong = lambda dy, cache, grad: tuple(2 * one for one in of_one_row(dy, cache, grad))
+    inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
+    assert reruns(check_of(product, wrong, *inputs), WRONG) == []
+
+
+def test_sizes_are_those_of_inputs_alone_and_of_no_square(rng):
+    check = check_of(product, of_one_row, np.ones((4, 3)), np.ones((3, 3)))
+    arrays = {"input[0]": check.inputs[0], "input[1]": check.inputs[1]}
+    assert sizes(check, arrays) == [4]
+
+
+def test_what_is_cut():
+    pair = cut((np.ones((4, 3)), [np.ones((2, 4))], 4), 4)
+    assert pair[0].shape == (1, 3) and pair[1][0].shape == (2, 1) and pair[2] == 4
+    mask = MASK.copy()
+    check = check_of(lambda x: of_mask(x, mask), lambda *_: None, np.ones((4, 3)))
+    with cut_around(check, 4):
+        assert mask.shape == (1, 3)
+    assert mask.shape == (4, 3)
+
+
+def test_the_inputs_stay_as_they_were(rng):
+    x = rng.standard_normal((2, 3))
+    check = check_of(two, first_alone, x)
+    before = x.copy()
+    reruns(check, WRONG)
+    assert np.array_equal(x, before)
+
+
+def test_the_report_tells_it_where_no_line_is_proven(rng):
+    """A backward in pieces that nothing of it can be read: made by exec, without a source."""
+    made = {}
+    exec("def forward(x):\n    return x * x, x\n"
+         "def backward(dy, x, grad):\n    return 2 * x[0] * dy\n", made)
+    with pytest.raises(GradientError) as caught:
+        gradcheck(None, rng.standard_normal((4, 3)), rng=rng, forward=made["forward"],
+                  backward=made["backward"])
+    assert "right with 1 in place of 4 along axis 0 of input[0]" in str(caught.value)
+    assert len(str(caught.value).splitlines()) < 15
