@@ -1,16 +1,16 @@
 """Central differences of the loss with respect to any value that a forward makes on its way."""
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+from numpy_attention.gradcheck.budget import Budget
 from numpy_attention.gradcheck.forwards import STEP, Counting, Forward, Moving
 from numpy_attention.gradcheck.rewriting import Rewritten
 
 CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
 DIRECTIONS = 2
-SECONDS = 4.5           # of this thread's time, for a search
+MOST_DIFFERENCES = 9000     # of the loss, for a search
 SEED = 11
 
 
@@ -18,7 +18,7 @@ class Derivatives:
     """∂L/∂(a value of the forward), by moving it; L = Σ upstream · output."""
 
     def __init__(self, run: Callable[[], float], functions):
-        self.until = time.thread_time() + SECONDS
+        self.budget = Budget(MOST_DIFFERENCES)
         self.run = run
         self.rewritten = Rewritten(functions, Forward)
         counting = Counting()
@@ -35,8 +35,8 @@ class Derivatives:
         return self.rewritten.places
 
     def is_late(self):
-        """Whether the search has had its time: nothing more is differentiated then."""
-        return time.thread_time() > self.until
+        """Whether the search has had its share: nothing more is differentiated then."""
+        return self.budget.is_spent
 
     def times(self, number):
         """The shapes of what a place makes, each time; [] where one is no array of floats."""
@@ -45,6 +45,7 @@ class Derivatives:
 
     def along(self, number, n, step, use=None):
         """(L(X + step) − L(X − step)) / 2 for the n-th X of a place; None: X cannot be moved."""
+        self.budget.take()
         with self.rewritten.told(listener := Moving(number, n, step, use)):
             above = self.run()
         if not listener.met:

@@ -5,7 +5,6 @@ A gradient can be wrong because the forward is: the backward is that of the forw
 
 import ast
 import copy
-import time
 
 import numpy as np
 
@@ -143,11 +142,13 @@ class ForwardRepairs(Repairs):
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
              "exchanged", "unwritten", "dtype", "sign", "assigned", "wrong variable")
     editing = EditingForward
+    most = 1500
 
     def __init__(self, check, functions, laws=(), accused=None):
         self.check = check
         self.accused = accused
         self.laws = laws
+        self.answers = {}               # {edit: what `tried` says of it}
         super().__init__(functions, [], self.run, lambda _: [], check.variables)
         self.length = self.size = 0.0
         rng = np.random.default_rng(SEED)
@@ -185,7 +186,7 @@ class ForwardRepairs(Repairs):
             except Exception:           # the forward, or the backward, stops
                 return {}
 
-    def best(self, kinds, until, keep_laws=False):
+    def best(self, kinds, keep_laws=False):
         """The Edit of some kinds with which all is right; None: there is none.
 
         Where laws are broken, first one with which they hold, which must be so if keep_laws. A
@@ -195,9 +196,12 @@ class ForwardRepairs(Repairs):
         order.sort(key=lambda k: (not self.is_accused(k), *self.is_new_mask(k)))
         without = None
         for k in order:
-            if time.thread_time() > until:
-                break
-            right, lawful = self.tried(k)
+            if k not in self.answers:
+                if self.budget.is_spent:
+                    break
+                self.budget.take()
+                self.answers[k] = self.tried(k)
+            right, lawful = self.answers[k]
             if right and lawful:
                 return self.edits[k]
             if right and without is None and not keep_laws:

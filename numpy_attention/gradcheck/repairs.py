@@ -1,6 +1,5 @@
 """Which small edit of a backward pass makes every gradient right, and so what is wrong with it."""
 
-import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.alternatives import NUDGE
 from numpy_attention.gradcheck.at_hand import Written
+from numpy_attention.gradcheck.budget import Budget
 from numpy_attention.gradcheck.edits import Edit, Editing
 from numpy_attention.gradcheck.forwards import Forward, Naming
 from numpy_attention.gradcheck.rewriting import PACKAGE, Rewritten
@@ -48,6 +48,7 @@ class Repairs:
     edits: list[Edit] = field(default_factory=list)
     kinds: ClassVar[tuple[str, ...]] = KINDS
     editing: ClassVar[type] = Editing
+    most: ClassVar[int] = 3500      # of its edits that are tried
 
     def __post_init__(self):
         self.kept = {name: array.copy() for name, array in self.variables.items()}
@@ -66,6 +67,7 @@ class Repairs:
             self.order.setdefault(edit.place.function, len(self.order))
         self.refused: dict[tuple, set] = {}         # {what was wrong: edits that do not help}
         self.before = set(self.wrong(self.gradients_with(-1)))
+        self.budget = Budget(self.most)
 
     def named(self):
         """The arrays that the functions have, as Naming has them."""
@@ -148,13 +150,16 @@ class Repairs:
         edit = self.edits[number]
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
-    def first(self, numbers, wrong, until):
+    def first(self, numbers, wrong):
         """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
         refused = self.refused.setdefault(tuple(wrong), set())
         for k in numbers:
-            if time.thread_time() > until:
+            if k in refused:
+                continue
+            if self.budget.is_spent:
                 return None
-            if k not in refused and self.all_right(k, wrong):
+            self.budget.take()
+            if self.all_right(k, wrong):
                 return self.edits[k]
             refused.add(k)
         return None

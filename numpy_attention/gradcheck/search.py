@@ -1,6 +1,5 @@
 """The search for the first wrong line: accused, tried with the right value in its place, found."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +16,6 @@ from numpy_attention.gradcheck.rewriting import Rewritten, called
 from numpy_attention.gradcheck.trials import Trials
 from numpy_attention.gradcheck.uses import Uses
 
-SECONDS_OF_EDITS = 3.0  # of this thread's time; of the backward
-SECONDS_OF_FORWARDS = 1.0
 MOST_FINDINGS = 3
 MOST_ELEMENTS = 300      # of a value that is differentiated to be shown
 
@@ -103,17 +100,15 @@ class Search:
 
         Those that are accused are tried first, then all that can have to do with what is wrong.
         """
-        until = min(time.thread_time() + SECONDS_OF_EDITS, self.derivatives.until)
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
         for group in compared.in_order():
             places = [place for place in group.places
                       if reach.get((place.file, place.line), set()) <= set(wrong)]
-            edit = self.repairs.first(self.repairs.within(places), wrong, until)
+            edit = self.repairs.first(self.repairs.within(places), wrong)
             if edit is not None:
                 return self.of_edit(edit, wrong, compared, group)
-        edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong, reach), wrong,
-                                  until)
+        edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong, reach), wrong)
         return edit and self.of_edit(edit, wrong)
 
     def of_edit(self, edit, wrong, compared=None, group=None):
@@ -133,8 +128,7 @@ class Search:
     def with_edit(self, finding):
         """The Finding, with the edit of one of its statements that makes its gradients right."""
         for places in ([finding.place], finding.others):
-            edit = self.repairs.first(self.repairs.within(places), finding.follows,
-                                      self.derivatives.until)
+            edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
                 others = [one for one in [finding.place, *finding.others]
                           if one.line != edit.place.line]
@@ -204,9 +198,8 @@ class OfForward:
 
     def first(self, *kinds):
         """The Finding of an edit, of some kinds or of all; None: there is none."""
-        until = time.thread_time() + SECONDS_OF_FORWARDS
         # where no gradient is wrong, an edit mends nothing but laws
-        edit = self.repairs.best(kinds or self.repairs.kinds, until, not self.wrong)
+        edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
                                 is_forward=True)
 

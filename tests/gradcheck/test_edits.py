@@ -127,15 +127,32 @@ def repairs_of(function=backward):
 def test_the_edit_that_makes_all_right_is_found():
     repairs = repairs_of()
     chosen = repairs.elsewhere(set(), ["x"], repairs.reach())
-    edit = repairs.first(chosen, ["x"], np.inf)
+    edit = repairs.first(chosen, ["x"])
     assert (edit.kind, edit.old, edit.new) == ("sign", "dy - 2 * x", "dy + 2 * x")
     assert edit.place.line == backward.__code__.co_firstlineno + 1
     assert all(repairs.edits[k].kind != NUDGE for k in chosen)
 
 
-def test_no_edit_is_tried_when_the_time_is_over():
+@pytest.mark.parametrize("spent", [{"left": 0}, {"until": -np.inf}])
+def test_no_edit_is_tried_when_number_or_time_is_spent(spent):
     repairs = repairs_of()
-    assert repairs.first(repairs.elsewhere(set(), ["x"], {}), ["x"], -np.inf) is None
+    vars(repairs.budget).update(spent)
+    assert repairs.first(repairs.elsewhere(set(), ["x"], {}), ["x"]) is None
+
+
+def test_edits_are_tried_as_long_as_some_are_left():
+    repairs = repairs_of()
+    chosen = repairs.elsewhere(set(), ["x"], repairs.reach())
+    before = repairs.budget.left
+    repairs.first(chosen, ["x"])
+    needed = before - repairs.budget.left
+    assert 0 < needed <= len(chosen)
+    short = repairs_of()
+    short.budget.left = needed - 1
+    assert short.first(chosen, ["x"]) is None and short.budget.left == 0
+    assert short.first(chosen[:needed - 1], ["x"]) is None      # those that do not help are known
+    short.budget.left = 1
+    assert short.first(chosen, ["x"]) is not None
 
 
 def test_lines_that_are_innocent_or_have_no_part_in_what_is_wrong_are_left_out():

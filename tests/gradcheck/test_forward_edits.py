@@ -153,15 +153,26 @@ def test_an_edit_must_keep_the_laws_that_were_broken():
     repairs = repairs_of(wrong_axis, [lambda check: ["broken"]])
     good = [k for k, edit in enumerate(repairs.edits) if edit.new == "q.sum(1, keepdims=True)"]
     assert repairs.tried(good[0]) == (True, False)
-    assert repairs.best(repairs.kinds, np.inf) is repairs.edits[good[0]]
-    assert repairs.best(repairs.kinds, np.inf, keep_laws=True) is None
+    assert repairs.best(repairs.kinds) is repairs.edits[good[0]]
+    assert repairs.best(repairs.kinds, keep_laws=True) is None
 
 
-def test_no_edit_is_tried_when_the_time_is_over_and_only_of_the_kinds():
+def test_no_edit_is_tried_when_none_is_left_and_none_twice():
     repairs = repairs_of(wrong_axis)
-    assert repairs.best(repairs.kinds, -np.inf) is None
-    assert repairs.best(("shape",), np.inf) is None
-    assert repairs.best(("axis",), np.inf).kind == "axis"
+    repairs.budget.left = 0
+    assert repairs.best(repairs.kinds) is None
+    repairs.budget.left = 1000
+    found = repairs.best(repairs.kinds)
+    left = repairs.budget.left
+    assert found is not None and left < 1000
+    repairs.budget.left = 0
+    assert repairs.best(repairs.kinds) is found
+
+
+def test_only_edits_of_the_kinds_are_tried():
+    repairs = repairs_of(wrong_axis)
+    assert repairs.best(("shape",)) is None
+    assert repairs.best(("axis",)).kind == "axis"
 
 
 def test_an_edit_that_leaves_no_gradient_is_none():

@@ -8,6 +8,7 @@ A line is right where it is one that the mistake changed, or beside the gap wher
 out, or where the report says of which line of the forward nothing comes back. It is another where
 the report says what to write there, and with that everything is right. It is beside where the
 report says which value is wrong first, and that it does not know by which line. Else it is wrong.
+Doubted is a right line of which the report says that, too.
 A kind is right where it is one that the mistake goes by in known.py, kept_out.py and fresh.py.
 """
 
@@ -33,7 +34,8 @@ from numpy_attention.gradcheck import GradientError, gradcheck  # noqa: E402
 from numpy_attention.gradcheck.faults import NotAParameter  # noqa: E402
 from numpy_attention.gradcheck.report import is_beside  # noqa: E402
 
-COUNTED = "number", "caught", "right", "another", "beside", "wrong", "none", "kind"
+COUNTED = "number", "caught", "right", "doubted", "another", "beside", "wrong", "none", "kind"
+WIDTHS = 8, 8, 8, 9, 9, 8, 7, 6, 6
 # {file: the axis of time} of what reads its own past, as who writes it would tell the check
 CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
 
@@ -57,6 +59,10 @@ class Answer:
         if not self.lines:
             return "none"
         return "right" if set(self.lines) & mistake.lines() else self.of_others
+
+    def doubts(self, mistake):
+        """Whether the line is right, and yet not told for sure."""
+        return self.line_of(mistake) == "right" and self.of_others == "beside"
 
     def kind_of(self, mistake):
         if not self.kind:
@@ -123,18 +129,18 @@ def row(mistake, answer, between="  "):
 
 def counts(title, keys, judged):
     """Lines of a table key × what is right."""
-    yield (f"{title:<20}{'number':>8}{'caught':>8}{'line':>8}{'another':>9}{'beside':>8}"
-           f"{'wrong':>7}{'none':>6}{'kind':>6}")
+    heads = ("line" if head == "right" else head for head in COUNTED)
+    yield f"{title:<20}" + "".join(f"{head:>{width}}" for head, width in zip(heads, WIDTHS))
     found = Counter()
     for key, (mistake, answer) in zip(keys, judged):
         found[key, "number"] += 1
         found[key, "caught"] += answer.caught
         found[key, answer.line_of(mistake)] += 1
+        found[key, "doubted"] += answer.doubts(mistake)
         found[key, "kind"] += answer.kind_of(mistake) == "right"
     for key in dict.fromkeys(keys):
-        at = [found[key, what] for what in COUNTED]
-        yield (f"{key:<20}{at[0]:>8}{at[1]:>8}{at[2]:>8}{at[3]:>9}{at[4]:>8}{at[5]:>7}{at[6]:>6}"
-               f"{at[7]:>6}")
+        at = (found[key, what] for what in COUNTED)
+        yield f"{key:<20}" + "".join(f"{n:>{width}}" for n, width in zip(at, WIDTHS))
 
 
 def markdown(judged):
