@@ -22,6 +22,7 @@ class Alternatives(Rewriter):
         self.numbers = numbers
         self.written = written
         self.statement = None
+        self.stored = None      # (line, name) of each name that the function stores
 
     def calls_known(self, node):
         """Whether a value is given by one of the functions, where it can be exchanged as well."""
@@ -31,8 +32,10 @@ class Alternatives(Rewriter):
 
     def had_before(self, node):
         """The gradients by a name that there are before a statement."""
-        stored = {one.id for one in ast.walk(self.tree) if isinstance(one, ast.Name)
-                  and isinstance(one.ctx, ast.Store) and one.lineno < node.lineno}
+        if self.stored is None:
+            self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
+                           if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        stored = {name for line, name in self.stored if line < node.lineno}
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):

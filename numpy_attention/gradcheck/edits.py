@@ -1,7 +1,6 @@
 """Small edits of a function's statements, all in one code, each to be made on its own."""
 
 import ast
-import copy
 from dataclasses import dataclass
 
 from numpy_attention.gradcheck.of_expressions import OfExpressions
@@ -9,7 +8,7 @@ from numpy_attention.gradcheck.of_statements import OfStatements
 from numpy_attention.gradcheck.of_values import OfValues
 from numpy_attention.gradcheck.rewriting import (LISTENER, Place, is_gradient, path_of,
                                                  targets_of)
-from numpy_attention.gradcheck.variants import written
+from numpy_attention.gradcheck.variants import copied, written
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Editing(OfStatements, OfValues, OfExpressions):
     def visit_FunctionDef(self, node):
         if self.depth:
             return node
-        self.tree = copy.deepcopy(node)
+        self.tree = copied(node)
         self.depth += 1
         node.body = self.block(node.body)
         if not any(isinstance(one, ast.Return) for one in ast.walk(node)):
@@ -74,11 +73,11 @@ class Editing(OfStatements, OfValues, OfExpressions):
     # ---- statements ----------------------------------------------------------------------------
 
     def block(self, statements):
-        kept = copy.deepcopy(statements)
+        kept = copied(statements)
         made = [[self.with_edits(one)] for one in statements]
         for i, (one, other) in enumerate(zip(kept, kept[1:])):
             if swappable(one, other):
-                first, second = copy.deepcopy(one), copy.deepcopy(other)
+                first, second = copied(one), copied(other)
                 first.value, second.value = second.value, first.value
                 number = self.number(one, "exchanged", [one, other], [first, second])
                 made[i] = [self.either(number, [first], made[i])]
@@ -97,11 +96,11 @@ class Editing(OfStatements, OfValues, OfExpressions):
                 body = made[0].body if isinstance(made[0], ast.For) else made[0].orelse[0].body
                 body[i] = self.either(number, [ast.Pass()], [body[i]])
                 behind.append(ast.copy_location(
-                    ast.If(self.is_made(number), [copy.deepcopy(one)], []), loop))
+                    ast.If(self.is_made(number), [copied(one)], []), loop))
         return behind
 
     def with_edits(self, statement):
-        original = copy.deepcopy(statement)
+        original = copied(statement)
         made = self.changed(statement)
         for kind, variant in self.of_statement(original):
             number = self.number(original, kind, original, variant)
@@ -115,7 +114,7 @@ class Editing(OfStatements, OfValues, OfExpressions):
 
     def changed(self, statement):
         """The statement, with the edits of its parts."""
-        before, self.statement = self.statement, copy.deepcopy(statement)
+        before, self.statement = self.statement, copied(statement)
         if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
             for name in ("iter", "test"):
                 if hasattr(statement, name):
@@ -140,7 +139,7 @@ class Editing(OfStatements, OfValues, OfExpressions):
         call = self.statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
             for kind, variant in self.of_value(call.args[2], (), ()):
-                other = copy.deepcopy(call)
+                other = copied(call)
                 other.args[2] = variant
                 number = self.number(self.statement, kind, call, other)
                 statement.value = ast.IfExp(self.is_made(number), other, statement.value)
@@ -166,7 +165,7 @@ class Editing(OfStatements, OfValues, OfExpressions):
         return super().visit(node)
 
     def with_variants(self, node, more):
-        original = copy.deepcopy(node)
+        original = copied(node)
         variants = [*self.variants(original), *more]
         made = super().visit(node)
         if not variants:

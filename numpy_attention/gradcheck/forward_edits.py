@@ -4,7 +4,6 @@ A gradient can be wrong because the forward is: the backward is that of the forw
 """
 
 import ast
-import copy
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from numpy_attention.gradcheck.at_hand import CUTS
 from numpy_attention.gradcheck.edits import Editing
 from numpy_attention.gradcheck.repairs import Chosen, Repairs, quiet
 from numpy_attention.gradcheck.rewriting import path_of, targets_of
-from numpy_attention.gradcheck.variants import parsed, subscript
+from numpy_attention.gradcheck.variants import copied, parsed, subscript
 
 DIRECTIONS = 3
 STEP = 1e-5
@@ -49,15 +48,15 @@ class EditingForward(Editing):
             for one in targets_of(node.targets[0]):
                 if getattr(one, "id", None) in self.names:
                     turned = ast.parse(f"{one.id} = {one.id}[::-1]").body
-                    yield "wrong step", [copy.deepcopy(node), *turned]
+                    yield "wrong step", [copied(node), *turned]
         if isinstance(node, ast.Assign) and is_constant(node.value):
-            other = copy.deepcopy(node)
+            other = copied(node)
             other.value = parsed("-np.inf")
             yield "mask forward", [other]
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             name = ast.Name(node.target.id, ast.Load())
-            value = ast.BinOp(name, copy.deepcopy(node.op), copy.deepcopy(node.value))
-            yield "buffer", [ast.Assign([copy.deepcopy(node.target)], value)]
+            value = ast.BinOp(name, copied(node.op), copied(node.value))
+            yield "buffer", [ast.Assign([copied(node.target)], value)]
 
     def whole(self, statement):
         text = f"({ast.unparse(statement.value)})"
@@ -110,7 +109,7 @@ class EditingForward(Editing):
             return
         for other in ("-np.inf", "0", *self.names):
             if other != ast.unparse(node.args[1]):
-                changed = copy.deepcopy(node)
+                changed = copied(node)
                 changed.args[2] = parsed(other)
                 yield "mask forward", changed
 
@@ -123,7 +122,7 @@ class EditingForward(Editing):
         """A call that writes into an array of its own instead of a buffer."""
         kept = [one for one in node.keywords if one.arg != "out"]
         if len(kept) < len(node.keywords):
-            changed = copy.deepcopy(node)
+            changed = copied(node)
             changed.keywords = kept
             yield "buffer", changed
 

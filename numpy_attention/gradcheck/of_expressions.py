@@ -1,13 +1,12 @@
 """What may have been meant instead of an expression, by kind of mistake."""
 
 import ast
-import copy
 
 from numpy_attention.gradcheck.alternatives import Alternatives
 from numpy_attention.gradcheck.at_hand import part_of
 from numpy_attention.gradcheck.rewriting import is_gradient, path_of, reads_of
-from numpy_attention.gradcheck.variants import (moved, of_call, of_operator, of_sequence, parsed,
-                                                shifted, subscript, swapped)
+from numpy_attention.gradcheck.variants import (copied, moved, of_call, of_operator, of_sequence,
+                                                parsed, shifted, subscript, swapped)
 
 FUNCTIONS = "np.exp", "np.log", "np.tanh"
 
@@ -87,7 +86,7 @@ class OfExpressions(Alternatives):
             return
         for i, one in enumerate(node.args):
             if is_gradient(path_of(one)) and "." not in path_of(one) and self.calls_known(node):
-                made = copy.deepcopy(node)
+                made = copied(node)
                 made.args[i] = parsed(f"{path_of(one)}[::-1]")
                 yield "wrong step", made
             for other in filter(is_gradient, self.names):
@@ -98,7 +97,7 @@ class OfExpressions(Alternatives):
                     changed = parsed(f"{ast.unparse(one)} + {other}")
                 else:
                     continue
-                made = copy.deepcopy(node)
+                made = copied(node)
                 made.args[i] = changed
                 yield "missing term", made
 
@@ -109,7 +108,7 @@ class OfExpressions(Alternatives):
                 if isinstance(one, ast.Attribute) and "_" in one.attr}
         if len(handed) > 1 and len({name.rpartition("_")[2] for name in handed}) == 1:
             for end in sorted(ends):
-                made = copy.deepcopy(node)
+                made = copied(node)
                 made.args = [parsed(f"{path_of(one).rpartition('_')[0]}_{end}")
                              if path_of(one) in handed else one for one in made.args]
                 yield "exchanged", made
@@ -120,7 +119,7 @@ class OfExpressions(Alternatives):
             if not path_of(one).startswith("grad."):
                 continue
             for other in sorted(others - {path_of(one).partition(".")[2]}):
-                made = copy.deepcopy(node)
+                made = copied(node)
                 made.args[i] = parsed(f"grad.{other}")
                 yield "exchanged", made
 
@@ -137,7 +136,7 @@ class OfExpressions(Alternatives):
             return
         if not self.reads_mask(at) or isinstance(at, (ast.BinOp, ast.Tuple, ast.Call)):
             return
-        other = copy.deepcopy(node)
+        other = copied(node)
         flipped = parsed(f"~({ast.unparse(at)})")
         if isinstance(at, ast.UnaryOp):
             flipped = at.operand
@@ -153,7 +152,7 @@ class OfExpressions(Alternatives):
             return
         for name, shapes in self.names.items():
             if not is_gradient(name) and shapes & self.names.get(base, set()):
-                other = copy.deepcopy(node)
+                other = copied(node)
                 other.func = parsed(f"({name} * {base}).sum")
                 yield "jacobian", other
 

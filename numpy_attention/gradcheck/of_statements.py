@@ -1,11 +1,10 @@
 """What may have been meant instead of a whole statement, or behind it, by kind of mistake."""
 
 import ast
-import copy
 
 from numpy_attention.gradcheck.alternatives import Alternatives
 from numpy_attention.gradcheck.rewriting import is_gradient, path_of
-from numpy_attention.gradcheck.variants import moved, parsed, shifted, swapped
+from numpy_attention.gradcheck.variants import copied, moved, parsed, shifted, swapped
 
 
 class OfStatements(Alternatives):
@@ -16,7 +15,7 @@ class OfStatements(Alternatives):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.of_assignment(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
-            other = copy.deepcopy(node)
+            other = copied(node)
             other.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
             yield "sign", [other]
             yield "double", []
@@ -29,14 +28,14 @@ class OfStatements(Alternatives):
             yield from self.of_gap(node)
             target = getattr(node, "target", None) or node.targets[0]
             for kind, place in self.of_mask(target):
-                made = copy.deepcopy(node)
+                made = copied(node)
                 if isinstance(node, ast.Assign):
                     made.targets = [place]
                 else:
                     made.target = place
                 yield kind, [made]
         if isinstance(node, ast.If) and not node.orelse:
-            yield "wrong step", copy.deepcopy(node.body)
+            yield "wrong step", copied(node.body)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             for name in filter(is_gradient, self.names):
                 if "." not in name:
@@ -54,7 +53,7 @@ class OfStatements(Alternatives):
                     continue
                 for other in others:
                     for value in self.products_of(made, shape, other):
-                        yield "missing term", [copy.deepcopy(node),
+                        yield "missing term", [copied(node),
                                                *ast.parse(f"{name} += {value}").body]
 
     def products_of(self, name, shape, wanted):
@@ -77,10 +76,10 @@ class OfStatements(Alternatives):
                     yield "assigned", [adding(target, node.value.right)]
         elif isinstance(node.value, ast.Tuple):
             for value in [*swapped(node.value), *cut_from_behind(node.value)]:
-                yield "exchanged", [ast.Assign(copy.deepcopy(node.targets), value)]
+                yield "exchanged", [ast.Assign(copied(node.targets), value)]
         elif isinstance(target, ast.Tuple) and not self.calls_known(node.value):
             for other in swapped(target, ast.Store):
-                yield "exchanged", [ast.Assign([other], copy.deepcopy(node.value))]
+                yield "exchanged", [ast.Assign([other], copied(node.value))]
 
     def of_place(self, node):
         """x[i] = y, or x[i] += y, at another i; x[i] += y for x += y[:, None]."""
@@ -91,7 +90,7 @@ class OfStatements(Alternatives):
             if isinstance(part, ast.Subscript):
                 near = [one.slice for one in [*moved(part), *shifted(part)]]
             for other in [*near, *self.written.slices]:
-                made = copy.deepcopy(node)
+                made = copied(node)
                 if isinstance(part, ast.Subscript) and ast.dump(other) != ast.dump(part.slice):
                     whole = part.value
                 elif isinstance(node, ast.AugAssign) and isinstance(part, ast.Name):
@@ -100,7 +99,7 @@ class OfStatements(Alternatives):
                         made.value = made.value.value
                 else:
                     continue
-                where = ast.Subscript(copy.deepcopy(whole), copy.deepcopy(other), ast.Store())
+                where = ast.Subscript(copied(whole), copied(other), ast.Store())
                 if isinstance(target, ast.Tuple):
                     made.targets[0].elts[number] = where
                 elif isinstance(made, ast.Assign):
@@ -126,4 +125,4 @@ def cut_from_behind(node):
 def adding(target, value):
     target = parsed(ast.unparse(target))
     target.ctx = ast.Store()
-    return ast.AugAssign(target, ast.Add(), copy.deepcopy(value))
+    return ast.AugAssign(target, ast.Add(), copied(value))

@@ -1,13 +1,12 @@
 """What may have been meant instead of a statement's value, a gradient, by kind of mistake."""
 
 import ast
-import copy
 
 from numpy_attention.gradcheck.alternatives import NUDGE, Alternatives
 from numpy_attention.gradcheck.at_hand import lies_over
 from numpy_attention.gradcheck.kinds import LOCAL
 from numpy_attention.gradcheck.rewriting import is_gradient, path_of, reads_of
-from numpy_attention.gradcheck.variants import parsed, swapped
+from numpy_attention.gradcheck.variants import copied, parsed, swapped
 
 
 class OfValues(Alternatives):
@@ -23,7 +22,7 @@ class OfValues(Alternatives):
             for i, part in enumerate(value.elts):
                 shapes = self.shapes_of_value(part)
                 for kind, changed in self.of_value(part, self.of_shapes(shapes), shapes):
-                    other = copy.deepcopy(value)
+                    other = copied(value)
                     other.elts[i] = changed
                     yield kind, other
             return
@@ -46,7 +45,7 @@ class OfValues(Alternatives):
         if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
             for side in ("left", "right"):
                 for kind, part in masked(getattr(value, side), masks):
-                    other = copy.deepcopy(value)
+                    other = copied(value)
                     setattr(other, side, part)
                     yield kind, other
         yield from self.renamed(value)
@@ -98,7 +97,7 @@ class OfValues(Alternatives):
         for name in sorted({one for one in names if names.count(one) > 1}):
             for other, shapes in self.names.items():
                 if other != name and shapes & self.names[name]:
-                    yield "wrong variable", Renaming(name, other).visit(copy.deepcopy(value))
+                    yield "wrong variable", Renaming(name, other).visit(copied(value))
 
 
 def masked(value, masks):
