@@ -57,37 +57,39 @@ q = np.array([0.0, 0.0, 1.0])
 
 # %% [markdown]
 # **Step 1: scores.** How well does a word answer the question? Multiply number by number, and add
-# up: the dot product. Take your pencil and do "mat" before you look: 0·1 + 0·0 + 1·2.
+# up: the dot product. The score of word j is called e_j, as in the papers. Take your pencil and do
+# "mat" before you look: 0·1 + 0·0 + 1·2.
 
 # %%
 scores = np.array([x @ q for x in X])
-for word, score in zip(words, scores):
-    print(f"{word:>5}  e = {score:g}")
+for j, (word, score) in enumerate(zip(words, scores), 1):
+    print(f"{word:>5}  e_{j} = {score:g}")
 
 # %% [markdown]
 # "mat" has the highest score, then "on". "cat" and "sat" answer other questions: they get 0, as
 # the two "the" do, which answer none.
 #
 # **Step 2: weights.** Scores may be any numbers, negative too. We want shares: positive, adding up
-# to 1. So we raise Euler's number e to each score. Such a power is always positive, and grows with
-# the score. Divided by the sum of all powers, it is a share. That is the *softmax*.
+# to 1. So we raise Euler's number to each score; it is also called e, but without an index, and to
+# keep the two apart we write exp. Such a power is always positive, and grows with the score.
+# Divided by the sum of all powers, it is a share. That is the *softmax*.
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
-# With a pencil all you need is e⁰ = 1, e¹ = 2.72 and e² = 7.39. Four words have 1, "on" has 2.72,
-# "mat" has 7.39. Their sum is 4 + 2.72 + 7.39 = 14.11. What share does "mat" get?
+# With a pencil all you need is exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. Four words have 1, "on"
+# has 2.72, "mat" has 7.39. Their sum is 4 + 2.72 + 7.39 = 14.11. What share does "mat" get?
 
 # %%
 powers = np.exp(scores)
 weights = powers / powers.sum()
 print(f"sum of the powers: {powers.sum():.2f}")
 for word, power, weight in zip(words, powers, weights):
-    print(f"{word:>5}  exp(e) = {power:.2f}   α = {weight:.2f}")
+    print(f"{word:>5}  exp(e_j) = {power:.2f}   α_j = {weight:.2f}")
 assert np.isclose(weights.sum(), 1)
 
 # %% [markdown]
-# A little more than half of the attention is on "mat", and nobody got nothing: e to any power is
-# more than 0. Each "the" keeps as much as "cat". Softmax prefers, it does not choose.
+# A little more than half of the attention is on "mat", and nobody got nothing: exp of any number
+# is more than 0. Each "the" keeps as much as "cat". Softmax prefers, it does not choose.
 #
 # **Step 3: the context.** What did we read? The average of the six vectors, each with its weight:
 #
@@ -124,7 +126,8 @@ show(figure, "00_one_query")
 # ## The same in three lines
 #
 # The loops above are products of matrices. X holds a word in each row, so X q are the six scores
-# at once, and α X is the weighted sum. Here is all of attention:
+# at once, and α X is the weighted sum. With S words of D numbers each, X has the shape (S, D): such
+# letters in brackets stand beside the arrays from now on. Here is all of attention:
 
 
 # %%
@@ -149,7 +152,7 @@ boxes = {
 }
 for place, word in enumerate(words):
     boxes[f"x{place}"] = (word, 1.1 + place, 0.4, 0)
-arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x5", "c", "is summed, too", -0.2)]
+arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x5", "c", "each is summed, too", -0.2)]
 arrows += [(f"x{place}", "e") for place in range(6)]
 show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found, and to be read"),
      "00_diagram")
@@ -192,7 +195,8 @@ assert 0 < crossing < 0.5
 # %% [markdown]
 # Nothing jumps. A small change of the question is a small change of all weights, and so of the
 # context. That is the whole reason for the softmax: something that moves smoothly has a derivative,
-# and what has a derivative can be learnt. "Take the best word" has none.
+# and what has a derivative can be learnt. "Take the best word" stands still and then jumps: its
+# derivative is 0, or there is none.
 #
 # And "three times as loud"? The length of the query decides how sharp the weights are.
 
@@ -238,7 +242,7 @@ print("the context is the same:", shuffled.round(2))
 # ## A word that must not be seen
 #
 # Sometimes a word must not be read: it is only padding, or it comes later and is to be guessed.
-# Its *score* becomes −∞, and e to the power −∞ is 0. The others share what it had. Setting its
+# Its *score* becomes −∞, and exp(−∞) is 0. The others share what it had. Setting its
 # *weight* to 0 after the softmax would not do: the rest would no longer add up to 1.
 
 
@@ -263,7 +267,8 @@ assert np.isclose(alpha_hidden.sum(), 1)
 #
 # One question gives one context. Six questions give six, and they can all be asked at once: let
 # each word ask with its own vector. Then X Xᵀ has all scores, a row for each asking word, and the
-# softmax goes along each row: `axis=1` adds up along a row, and `keepdims` leaves the sums standing
+# softmax goes along each row. In the picture a row is a word that asks, a column one that is read:
+# `axis=1` adds up along a row, and `keepdims` leaves the sums standing
 # as a column (6, 1), so that each row is divided by its own.
 
 # %%
@@ -320,10 +325,11 @@ noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). Small h asks loudly: a
-# step from one neighbour to the next. Large h asks in a whisper: nearly the mean of all, whatever
-# the hour. In a translator it is the same, but that there the keys and the questions are learnt, so
-# that *near* comes to mean "helps with the next word".
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). 1 / h² multiplies
+# every score here, as s did above: small h asks loudly, and it is a step from one neighbour to the
+# next. Large h asks in a whisper: nearly the mean of all, whatever the hour. In a translator it is
+# the same, but that there the keys and the questions are learnt, so that *near* comes to mean
+# "helps with the next word".
 #
 # ## One nudge
 #
@@ -361,6 +367,6 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # 3. Which query gives all six words the same weight? Is there only one?
 # 4. Which weight would each of the two "mat" have in "the cat sat on the mat mat", asked where?
 # 5. Can a query be found for which the context is exactly the vector of "mat"?
-# 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? What does that say
-#    about vectors that are long?
+# 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? And by (3, 3, 3)?
+#    What does that say about vectors that are long?
 # 7. Multiply q by 800, and look at the weights. Which line of `look_up` prevents that?
