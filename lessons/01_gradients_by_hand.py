@@ -282,14 +282,18 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # The library's `gradcheck` does the same for any Module, with a difference of four points, whose
-# error is O(ε⁴), and with a random dloss. Every layer of this course must pass it below 1e-6.
+# error is O(ε⁴), and with random numbers for what comes from above: a dloss here, and for a layer
+# that gives an array one number for each element. An error is relative to the element itself, or to
+# a thousandth of the largest, if that is more. Every layer of this course must pass it below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
 # The library has no Bigram, but it has its three lines: `Embedding` looks up, `Output` scores and
-# takes the cross-entropy. It gives the sum of all −log p and is told the 1/N separately.
+# takes the cross-entropy. Its table W it holds as an Embedding too, `words`, so that a model may
+# use one table at both ends (question 5). It gives loss and gradient in one call, so that the table of
+# all scores need not be kept: the sum of all −log p, and the gradient of it times a number, 1/N.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -446,7 +450,9 @@ assert said == "PASSES"
 # Too large, and Taylor's remainder wins, about ε² L'''/6. Too small, and the rounding of L, some
 # u = 1e-16 of it, is divided by 2ε. So the error is about
 #
-#     ε² L'''/6 + u L/2ε        smallest where its slope is 0: ε³ = 3 u L / (2 L''')
+#     ε² L'''/6 + u L/2ε
+#
+# Its derivative by ε, ε L'''/3 − u L/2ε², is 0 where ε³ = 3 u L / (2 L''').
 #
 # If L and L''' are of one size, that is near u^(1/3), some millionths. The difference of four
 # points has ε⁴ for ε², and comes to u^(1/5), some ten-thousandths, with a smaller error.
@@ -489,7 +495,8 @@ assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].mi
 
 # %% [markdown]
 # No ε gives a millionth in float32: a correct backward fails there. **Train in float32, check in
-# float64.**
+# float64.** The flat piece on the left, at exactly 1, is where a float32 does not even move when ε
+# is added to it: both losses are one number, their difference is 0, and all of dW is missing.
 #
 # ## Train
 #
@@ -504,10 +511,14 @@ V = len(vocabulary)
 print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
 
 # %% [markdown]
+# Four ids are special (padding, begin, end, unknown); later lessons need them, and no pair of this
+# text has one.
+#
 # exp(L) is the *perplexity*: the model hesitates as if between so many equally likely letters. How
-# low can it go? No bigram model beats the shares p(y | x) = count(x, y) / count(x). They maximise
-# the likelihood of the text: prediction and truth agree on average, so Σ dz = 0 for each x.
-# Counting gives us the floor before we train.
+# low can it go? Suppose that the scores z after a letter x could be chosen at will. Their gradient,
+# added up over all pairs of the text that begin with x, is count(x) p(y | x) − count(x, y) for each
+# y: the p − onehot from above. It is 0 where p(y | x) = count(x, y) / count(x), and L is convex in
+# z, so nothing is better. Counting gives us the floor before we train.
 
 
 # %% tags=["training"]
@@ -556,8 +567,8 @@ for number in range(STEPS + 1):
         curve[number] = perplexity(p_after)
         print(f"  step {number:>5}: perplexity {curve[number]:.3f}", flush=True)
     step(model, grad, RATE * (1 - number / (STEPS + 1)), rng)
-# Every tenth step around 1,000: mean 9.78 to 9.81, standard deviation 0.05 to 0.06 (seeds 3, 4, 5);
-# around 5,000: mean 9.54, standard deviation 0.01. (100 steps before to 100 steps after.)
+# Every tenth step from 900 to 1,100: mean 9.78 to 9.81, standard deviation 0.05 to 0.06 (seeds 3, 4
+# and 5); around 5,000: mean 9.54, standard deviation 0.01.
 above = 100 * (curve[STEPS] / floor - 1)
 print(f"that is {above:.1f} % above the floor")
 assert 0 < above < 1
@@ -579,10 +590,11 @@ ax.set_title(f"gradients by hand reach the floor of counting, {above:.1f} % abov
 show(ax, "01_training")
 
 # %% [markdown]
-# The curve does not fall all the way: 9.694 at step 1,000, 9.711 at step 2,000. That is the noise
-# of the draws. While the rate is large, the perplexity goes up and down by some 0.05 about a mean
-# that falls; at step 1,000 the mean is near 9.8, and we happened to look at a low place. At step
-# 5,000 it goes up and down by 0.01, and with the rate the trembling ends.
+# It begins above V: a model of random parameters is sure of what is wrong; equal shares for all
+# would be 47. And the curve does not fall all the way: 9.694 at step 1,000, 9.711 at step 2,000.
+# That is the noise of the draws. While the rate is large, the perplexity goes up and down about a
+# mean that falls, near 9.8 at step 1,000, where we happened to look at a low place. With the rate
+# the trembling ends.
 #
 # What does it know? Let it write: draw a letter from p(y | x), then one that follows it, and so on.
 
