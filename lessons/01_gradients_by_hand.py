@@ -292,8 +292,8 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # %% [markdown]
 # The library has no Bigram, but it has its three lines: `Embedding` looks up, `Output` scores and
 # takes the cross-entropy. Its table W it holds as an Embedding too, `words`, so that a model may
-# use one table at both ends (question 5). It gives loss and gradient in one call, so that the table of
-# all scores need not be kept: the sum of all −log p, and the gradient of it times a number, 1/N.
+# use one table at both ends (question 5). It gives loss and gradient in one call, so that the table
+# of all scores need not be kept: the sum of all −log p, and the gradient of it times a number, 1/N.
 
 # %%
 embedding = Embedding(tiny.E)
