@@ -49,8 +49,8 @@ def key_value_cases(rng, its):
         reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
         yield Case(reader.forward, (rng.standard_normal((6, 4 * roles)),), reader.backward, reader)
     reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), 3, 3)
-    yield Case(four_states(reader, its.softmax), four_roles(reader, rng.standard_normal((6, 12))), reader.terms,
-               reader)
+    states = four_roles(reader, rng.standard_normal((6, 12)))
+    yield Case(four_states(reader, its.softmax), states, reader.terms, reader)
 
 
 def four_roles(reader, h):
