@@ -28,6 +28,7 @@ class Derivatives:
         self.shapes = {number: [None if one is None else one.shape for one in values]
                        for number, values in self.values.items()}
         self.known: dict[tuple[int, int], tuple | None] = {}
+        self.wholes: dict[tuple[int, int], np.ndarray] = {}
         self.noise = 1e-15 * abs(self.loss) / STEP
 
     @property
@@ -75,6 +76,11 @@ class Derivatives:
 
     def whole(self, number, n):
         """∂L/∂X, element by element."""
+        if (number, n) not in self.wholes:
+            self.wholes[number, n] = self._whole(number, n)
+        return self.wholes[number, n].copy()
+
+    def _whole(self, number, n):
         shape = self.shapes[number][n]
         found = np.zeros(shape)
         for i in np.ndindex(*shape):
