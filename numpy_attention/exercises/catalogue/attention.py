@@ -135,7 +135,8 @@ with all that the steps have gathered in dmemory, adds to grad.U_a and returns �
             "dq = (Σ_j da_j) W_aᵀ; dh = dmemory.values + dmemory.keys U_aᵀ"),
         "The keys are made once, so their gradients are gathered over all steps and go through U_a "
         "once, too.",
-        "A mask forgotten in the forward leaves all gradients right.", ("softmax", "linear")),
+        "A mask forgotten in the forward leaves all gradients right.",
+        ("softmax", "linear", "squash")),
     Exercise(
         "layer-norm", "a mean and a spread that depend on everything", NINTH,
         Source(NINTH, ("PlainNorm",)), ("PlainNorm.backward",), """
@@ -167,7 +168,7 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
             "kept = the first width − len(ended) of all continuations, sorted by their totals"),
         "What has ended holds its place: otherwise `width` more would go on behind it.",
         "A beam that loses its best hypothesis now and then still translates well: only a law, "
-        "such as that a width of 1 is greedy search, shows it.", ("cross-entropy",)),
+        "such as that a width of 1 is greedy search, shows it."),
     Exercise(
         "causal", "attention over one's own past", ELEVENTH,
         Source(ELEVENTH, ("softmax", "PlainReader")),
