@@ -109,7 +109,7 @@ def show(exercise: Exercise, folder: Folder, file: Path, seconds: float) -> int:
               f"numpy-attention exercise reset {exercise.name} gives the new one")
     for line in told(exercise, verdict):
         print(line)
-    if first:
+    if first and exists(file):                      # which its own code may have taken away
         print(after(exercise, file.read_text(encoding="utf-8", errors="replace")))
     return 0 if verdict.passed else 1
 
@@ -173,8 +173,14 @@ def reset(options: Namespace) -> None:
         kept = next(name for number in range(1, 10**6)
                     if not (name := file.with_suffix(f".{number}.py")).exists())
         file.rename(kept)
+        try:
+            give(exercise, folder)
+        except BaseException:           # the disk is full, say: all is as it was
+            kept.replace(file)
+            raise
         print(f"what you had is {kept} now")
-    give(exercise, folder)
+    else:
+        give(exercise, folder)
     print(f"{file}: as it began")
 
 

@@ -24,6 +24,9 @@ from numpy_attention.exercises.source import BLANK
 from numpy_attention.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
 from numpy_attention.gradcheck import GradientError, NotAParameter, gradcheck
 from numpy_attention.gradcheck.arrays import copied
+from numpy_attention.gradcheck.passes import told_of
+from numpy_attention.gradcheck.report import line_of
+from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.watching import Watch, arrays_within
 from numpy_attention.messages import cut, given
 from numpy_attention.own.code import Code, place_in_code, read
@@ -69,7 +72,10 @@ class Failed(Exception):
 def check(exercise: Exercise, path: str | Path) -> Verdict:
     """The Verdict on a reader's file. OSError: it cannot be read."""
     linecache.checkcache(str(path))                 # the file may have been changed since
-    code = read(path)
+    try:
+        code = read(path)
+    except ValueError as error:                     # too long, say
+        return Verdict("runs", str(error))
     try:
         tree = tree_of(exercise, code)
         its = module_of(code)
@@ -263,6 +269,7 @@ def expect_gradients(case: Case, seed: int, hidden: bool) -> None:
     """
     if case.backward is None:
         return
+    expect_no_stop(case, seed)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -270,11 +277,8 @@ def expect_gradients(case: Case, seed: int, hidden: bool) -> None:
             gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),
                       forward=case.forward, backward=case.backward, causal=case.causal)
     except GradientError as error:
-        stage = stage_of(error)
         message = symptoms(error) if hidden else str(error)
-        if stage == "runs":
-            message = where_it_stops(error, case, seed)
-        raise Failed(stage, with_names(message, case),
+        raise Failed(stage_of(error), with_names(message, case),
                      proven=not hidden and is_proven(error.report)) from None
     except NotAParameter as warned:
         raise Failed("protocol", str(warned)) from None
@@ -291,16 +295,20 @@ def is_proven(report: Any) -> bool:
     return any(one.is_proven and one.follows == report.wrong for one in report.findings)
 
 
-def where_it_stops(error: GradientError, case: Case, seed: int) -> str:
-    """Of a backward pass that stops: the line, with what, and the shapes in it."""
-    report = error.report
-    lines = [report if isinstance(report, str) else report.stops]
+def expect_no_stop(case: Case, seed: int) -> None:
+    """Failed: the backward pass stops in a line of the reader's; with what, and the shapes in it.
+    """
     try:
-        with np.errstate(all="ignore"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             list(arrays_of(case, seed))
-    except Exception as again:                      # whatever a reader's code may come to
-        lines += shapes_at(again)
-    return "\n".join(lines)
+    except Exception as error:                      # whatever a reader's code may come to
+        place = line_that_stops(error)
+        if place is None:
+            return                                  # what it returns is no gradient, say
+        words = cut(f"{type(error).__name__}: {error}", LONGEST)
+        raise Failed("runs", "\n".join([f"backward stops in {told_of(place)}, with {words}",
+                                        f"    {line_of(place)}", *shapes_at(error)])) from None
 
 
 def symptoms(error: GradientError) -> str:

@@ -36,9 +36,7 @@ def slips(text: str, name: str) -> Iterator[Slip]:
     function = next(node for node in ast.walk(tree)
                     if isinstance(node, ast.FunctionDef) and node.name == name)
     seen = {ast.unparse(tree)}
-    locals_ = sorted({node.id for node in ast.walk(function)
-                      if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-                     | {one.arg for one in function.args.args if one.arg != "self"})
+    locals_ = names_of_arrays(function)
     for statement in statements(function):
         of = made_by(statement)
         for what, write in [*of_statement(statement), *of_expressions(statement, locals_)]:
@@ -46,6 +44,15 @@ def slips(text: str, name: str) -> Iterator[Slip]:
             if made not in seen:
                 seen.add(made)
                 yield Slip(made, what, of)
+
+
+def names_of_arrays(function: ast.FunctionDef) -> list[str]:
+    """The local names of a function, but those that it calls: nobody takes them for arrays."""
+    called = {node.func.id for node in ast.walk(function)
+              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return sorted({node.id for node in ast.walk(function)
+                   if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+                  | {one.arg for one in function.args.args if one.arg != "self"} - called)
 
 
 def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
@@ -151,6 +158,11 @@ def of_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.e
     """(what it is, expression) in place of one."""
     if isinstance(node, ast.BinOp):
         yield from of_operation(node)
+    elif isinstance(node, ast.BoolOp):
+        for left_out in node.values:
+            others = [one for one in node.values if one is not left_out]
+            yield "a condition that is left out", (
+                others[0] if len(others) == 1 else ast.BoolOp(node.op, others))
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         number = isinstance(node.operand, ast.Constant)
         yield "another axis" if number else "a sign that is left out", node.operand

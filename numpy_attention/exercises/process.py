@@ -12,7 +12,7 @@ from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.exercises.checking import Verdict, check
 from numpy_attention.exercises.exercise import Exercise
 from numpy_attention.own.processes import ended, where
-from numpy_attention.paths import existing_file
+from numpy_attention.paths import existing_file, told
 
 try:
     import resource
@@ -24,24 +24,31 @@ LATER = 20          # seconds in which a process that was told to end must have 
 MEMORY = 4 * 2**30  # bytes of address space
 WRITTEN = 2**20     # bytes of a file: of what is printed, above all
 SHOWN = 2_000       # characters of what the reader's code prints
+ROOM = 2**17        # bytes that are kept free for a Verdict
 START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
          f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")
 
 
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
-    """The Verdict on a file, and what its code has printed. OSError: it cannot be read."""
+    """The Verdict on a file, and what its code has printed.
+
+    OSError: it cannot be read, or there is no room for the Verdict.
+    """
     file = existing_file(path)
     with tempfile.TemporaryDirectory() as folder:
         result, place, printed = (Path(folder) / name for name in ("result", "place", "printed"))
         command = [sys.executable, "-c", START, exercise.name, str(file.resolve()), str(seconds),
                    str(result), str(place), os.pathsep.join(sys.path)]
+        with told(folder, "written"):
+            result.write_bytes(b" " * ROOM)
         with open(printed, "wb") as out:
             status = ended(command, seconds + LATER, stdout=out, stderr=out)
         output = told_of_output(printed)
         if printed.stat().st_size >= WRITTEN:
             return Verdict("runs", "it prints more than 1 MB: print less"), output
-        if result.exists() and result.stat().st_size:
-            return Verdict(**json.loads(result.read_text(encoding="utf-8"))), output
+        found = result.read_text(encoding="utf-8").strip()
+        if found:
+            return Verdict(**json.loads(found)), output
         if place.exists() and place.stat().st_size:
             trace = place.read_text(errors="replace")
             return Verdict("runs", f"it took longer than {seconds:g} seconds and was ended"
@@ -78,10 +85,12 @@ def child(name: str, path: str, seconds: str, result: str, place: str) -> int:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         try:
             verdict = check(EXERCISES[name], path)
-        except (MemoryError, OSError) as error:
-            verdict = Verdict("runs", f"it stops with {type(error).__name__}: {error}")
+        except (MemoryError, OSError, KeyboardInterrupt) as error:
+            words = f"{type(error).__name__}: {error}".rstrip(": ")
+            verdict = Verdict("runs", f"it stops with {words}")
         faulthandler.cancel_dump_traceback_later()
-    text = json.dumps(verdict.as_dict())
-    Path(result).write_text(text, encoding="utf-8")
+    with open(result, "r+b") as whole:              # in the room that is kept for it
+        whole.write(json.dumps(verdict.as_dict()).encode())
+        whole.truncate()
     sys.stdout.flush()
     return 0

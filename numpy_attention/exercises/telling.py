@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import re
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
@@ -40,10 +41,31 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS) -> Verdict:
 def source_of(one: Callable) -> str:
     """The text of a function or class. TypeError: there is none."""
     try:
-        return textwrap.dedent(inspect.getsource(one))
+        text = inspect.getsource(one)
     except (OSError, TypeError):
+        text = of_cell(one) if inspect.isclass(one) else ""
+    if not text:
         raise TypeError(f"{given(one)} has no source that could be read: expected a function or a "
-                        "class that stands in a cell or a file") from None
+                        "class that stands in a cell or a file")
+    return textwrap.dedent(text)
+
+
+def of_cell(kind: type) -> str:
+    """The text of a class that stands in no file, by the cell in which its methods are; or ""."""
+    for method in filter(inspect.isfunction, vars(kind).values()):
+        try:
+            lines, last = inspect.findsource(method)
+        except OSError:                             # of a dataclass's own
+            continue
+        heads = [n for n, line in enumerate(lines[:last])
+                 if re.match(rf"\s*class {kind.__name__}\b", line)]
+        if heads:
+            first = heads[-1]
+            body = inspect.getblock(lines[first:])
+            while first and lines[first - 1].lstrip().startswith("@"):
+                first -= 1
+            return "".join([*lines[first:heads[-1]], *body])
+    return ""
 
 
 def find(name: str) -> Exercise:

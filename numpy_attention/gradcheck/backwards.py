@@ -211,6 +211,37 @@ class Kept:
         return self.values
 
 
+class Exchanging:
+    """Listens to a backward pass, puts other values in their places, and keeps nothing.
+
+    instead: as of Kept.
+    """
+
+    def __init__(self, places, instead):
+        numbers = {}
+        for number, place in enumerate(places):
+            numbers.setdefault(place, []).append(number)
+        self.kinds = [place.kind for place in places]
+        self.instead = {(number, n): value for (place, n), value in instead.items()
+                        for number in numbers.get(place, ())}
+        self.counts = dict.fromkeys((number for number, _ in self.instead), 0)
+
+    def begin(self, _, __):
+        return 0
+
+    def term(self, value, _):
+        return value
+
+    def seen(self, value, number, _, __):
+        n = self.counts.get(number)
+        if n is None:
+            return value
+        self.counts[number] = n + 1
+        if (number, n) not in self.instead:
+            return value
+        return _put(value, self.instead[number, n], self.kinds[number])
+
+
 def _copy(value):
     if isinstance(value, np.ndarray):
         return value.copy()

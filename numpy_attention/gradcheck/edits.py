@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import dataclass
+from functools import cached_property
 
 from numpy_attention.gradcheck.of_expressions import OfExpressions
 from numpy_attention.gradcheck.of_statements import OfStatements
@@ -20,15 +21,15 @@ class Edit:
     before: ast.AST
     after: ast.AST
 
-    @property
+    @cached_property
     def old(self):
         return written(self.before)
 
-    @property
+    @cached_property
     def new(self):
         return written(self.after)
 
-    @property
+    @cached_property
     def behind(self):
         """The statement that is to follow, where the one that is there stays; or None."""
         body = getattr(self.after, "body", None)

@@ -7,6 +7,7 @@ forward. The first that is wrong, made of what is right, is a suspect.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +64,7 @@ class Comparison:
     def __init__(self, derivatives: Derivatives, values: list[Value], twins: dict[int, str]):
         self.derivatives = derivatives
         self.groups = []
+        self.tried: dict[int, Any] = {}     # {id of a group: what was found of it}
         self.unjudged: set[Place] = set()
         # {parameter: the values that its gradient had}
         self.of_parameters: dict[str, list[Value]] = {}

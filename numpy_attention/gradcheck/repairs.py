@@ -106,6 +106,8 @@ class Repairs:
     def reach(self):
         """{(file, line): the gradients that its statement has a part in}, where that is known."""
         before = self.gradients_with(-1)
+        if not before:                  # nothing could be had without an edit
+            return {}
         found = {}
         for k, edit in enumerate(self.edits):
             if edit.kind == NUDGE:

@@ -73,18 +73,30 @@ def called(work):
         if event == "call" and frame.f_code not in codes:
             codes[frame.f_code] = None
 
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
+    with profiled(profile):
         result = work()
-    finally:
-        sys.setprofile(before)
     wanted = [code for code in codes if is_somebodys(code)]
     functions = {}
     for one in gc.get_referrers(*wanted) if wanted else []:
         if isinstance(one, FunctionType) and one.__code__ in codes:
             functions.setdefault(one.__code__, []).append(one)
     return [one for code in wanted for one in functions.get(code, ())], result
+
+
+@contextlib.contextmanager
+def profiled(profile):
+    """While this is open, calls are told to profile(); whoever profiled before does so again then.
+    """
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        if before is None or callable(before):
+            sys.setprofile(before)
+        else:                           # a cProfile.Profile, which is no function
+            sys.setprofile(None)
+            before.enable()
 
 
 def is_somebodys(code):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from numpy_attention.gradcheck.backwards import Backward, Kept
+from numpy_attention.gradcheck.backwards import Backward, Exchanging, Kept
 from numpy_attention.gradcheck.derivatives import Derivatives
 from numpy_attention.gradcheck.finding import Finding
 from numpy_attention.gradcheck.forward_edits import ForwardRepairs
@@ -38,7 +38,7 @@ class Search:
         self.rewritten = Rewritten(functions, Backward)
         self.repairs = Repairs(editable([one for one in functions if one not in forward]), forward,
                                lambda: check.gradients()[0], wrong, check.variables)
-        self.trials = Trials(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
+        self.trials = Trials(self.derivatives, self.exchanged, wrong)
 
     def gradients(self):
         """{name: gradient}; {}: the backward stops."""
@@ -54,6 +54,11 @@ class Search:
         with self.rewritten.told(kept):
             gradients = self.gradients()
         return gradients, kept.end()
+
+    def exchanged(self, instead):
+        """→ the gradients alone, with other values in their places."""
+        with self.rewritten.told(Exchanging(self.rewritten.places, instead)):
+            return self.gradients()
 
     def compared(self):
         """→ the gradients, each value of the backward compared."""

@@ -28,6 +28,11 @@ class Trials:
 
     def tried(self, group, compared, wrong):
         """A Finding, if the right value in place of this group's makes some gradient right."""
+        if id(group) not in compared.tried:
+            compared.tried[id(group)] = self._tried(group, compared, wrong)
+        return compared.tried[id(group)]
+
+    def _tried(self, group, compared, wrong):
         best = None
         for number, times in self.meanings(group, compared):
             right = self.right_values(group, number, times)

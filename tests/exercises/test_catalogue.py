@@ -1,11 +1,13 @@
 """Every exercise: solvable, blank at first, and its curated mistakes caught and named."""
 
+import re
+
 import pytest
 
 from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.exercises.checking import check
 from numpy_attention.exercises.mistakes import MISTAKES
-from numpy_attention.exercises.source import BLANK
+from numpy_attention.exercises.source import BLANK, LESSONS
 
 every = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 WRITTEN = [one for one in EXERCISES.values() if one.planted is None]
@@ -38,6 +40,34 @@ def test_it_needs_nothing_that_comes_after_it(exercise):
     names = list(EXERCISES)
     for needed in exercise.needs:
         assert names.index(needed) < names.index(exercise.name)
+
+
+def before(name):
+    """All that an exercise goes on from."""
+    return {one for needed in EXERCISES[name].needs for one in (needed, *before(needed))}
+
+
+@pytest.mark.parametrize("exercise", [one for one in WRITTEN if "_backward" in str(one.blanks)
+                                      or ".backward" in str(one.blanks)], ids=lambda one: one.name)
+def test_what_its_derivation_is_made_of_comes_before_it(exercise):
+    text = exercise.source.text()
+    for pattern, name in ((" @ ", "linear"), (r"\b(tanh|sigmoid)\(", "squash"),
+                          (r"= softmax\(", "softmax")):
+        if re.search(pattern, text) and name != exercise.name:
+            assert name in before(exercise.name)
+
+
+def test_every_exercise_is_named_in_its_lesson_in_this_order():
+    found = [(path.stem, name) for path in sorted(LESSONS.glob("[0-9]*.py"))
+             for name in re.findall("numpy-attention exercise start ([a-z-]+)", path.read_text())]
+    assert found == [(one.lesson, one.name) for one in EXERCISES.values()]
+
+
+def test_no_lesson_names_an_exercise_that_is_none():
+    files = [*LESSONS.glob("*.py"), *LESSONS.glob("**/*.md")]
+    named = {name for path in files for name in
+             re.findall(r"numpy-attention exercise [a-z]+ ([a-z-]+)", path.read_text())}
+    assert named == set(EXERCISES)
 
 
 @every

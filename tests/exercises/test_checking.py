@@ -1,6 +1,8 @@
 """Stages of a check: what is told of files that are not what they should be."""
 
 import ast
+import cProfile
+import sys
 
 import pytest
 
@@ -55,6 +57,11 @@ def verdict(text, folder, exercise=LINEAR):
     (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x @ self.W + np.nan, x"),
      "values", "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
     (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)"), "returns", "nothing"),
+    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\n"
+            "return (dy @ self.W.T).astype(int)"), "returns",
+     "backward returns x of int64: gradients for nothing, expected x: return one for each float"),
+    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\n"
+            "return (dy @ self.W.T).tolist()"), "returns", "backward returns a list of 5 for one"),
     (linear("x = cache\ngrad.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrad.W[...] = x.T @ dy\ngrad.b += dy.sum(0)\nreturn dy @ self.W.T"),
@@ -157,6 +164,35 @@ def test_where_a_planted_mistake_shows(tmp_path):
     one = EXERCISES["find-in-masks"]
     found = verdict(one.start, tmp_path, one)
     assert "h: 10 of 15 elements, all in [1], [2];" in found.message
+
+
+def test_a_check_leaves_a_profiler_at_work(tmp_path):
+    """It listens to calls itself, and would be in its way."""
+    with cProfile.Profile() as profiler:
+        found = verdict(LINEAR.solution.replace("dy @ self.W.T", "dy @ self.W.T * 2"), tmp_path)
+    assert found.stage == "gradients"
+    assert "a factor" in found.message
+    names = {getattr(one.code, "co_name", "") for one in profiler.getstats()}
+    assert "told_of_forward" in names               # which is called when all listening is over
+
+
+def test_a_check_leaves_a_tracer_at_work(tmp_path):
+    seen = set()
+
+    def tracer(frame, event, _):
+        seen.add(frame.f_code.co_name)
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        found = verdict(LINEAR.solution.replace("dy @ self.W.T", "dy @ self.W.T * 2"), tmp_path)
+        still = sys.gettrace()
+    finally:
+        sys.settrace(before)
+    assert still is tracer
+    assert found.stage == "gradients"
+    assert "told_of_forward" in seen
 
 
 def test_what_is_not_known_is_not_guessed(tmp_path):

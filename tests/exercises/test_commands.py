@@ -5,22 +5,9 @@ import re
 
 import pytest
 
-from numpy_attention.cli.main import main
 from numpy_attention.exercises.catalogue import EXERCISES
 
 RIGHT = EXERCISES["softmax"].source.body("softmax_backward")
-
-
-@pytest.fixture
-def say(tmp_path, monkeypatch, capsys):
-    """say("check", "softmax") → the exit status, and what was printed."""
-    monkeypatch.chdir(tmp_path)
-
-    def said(*words):
-        status = main(["exercise", *words])
-        out, err = capsys.readouterr()
-        return status, out + err
-    return said
 
 
 def write(folder, body):

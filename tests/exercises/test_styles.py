@@ -47,8 +47,7 @@ def test_loops_pass(one, tmp_path):
 @pytest.mark.parametrize("one", UNSEEN, ids=ids(UNSEEN))
 def test_a_mistake_that_nobody_foresaw_is_caught(one, tmp_path):
     found = verdict(one, tmp_path)
-    assert found.passed is one.missed
-    assert one.missed or found.stage in ("values", "gradients", "laws"), found.message
+    assert found.stage in ("values", "gradients", "laws"), found.message
 
 
 def test_every_exercise_is_there_in_both_styles():

@@ -1,8 +1,12 @@
 """Exercises in a notebook, or a script: functions in place of a file."""
 
+import linecache
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.exercises.telling import check
 
 
@@ -30,6 +34,37 @@ def test_a_wrong_one_is_named(capsys):
 def test_what_is_refused(mine, error, said):
     with pytest.raises(error, match=said):
         check("softmax", *mine)
+
+
+def test_the_example_of_the_documentation_does_what_it_says(tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parents[2] / "docs" / "exercises.md").read_text(encoding="utf-8")
+    example = text.partition("```python\n")[2].partition("```")[0]
+    cell = tmp_path / "cell.py"
+    cell.write_text(example)
+    names = {}
+    exec(compile(example, str(cell), "exec"), names)
+    out = capsys.readouterr().out
+    assert "softmax: ✓ runs ✓ returns ✓ shapes ✓ protocol ✓ values ✗ gradients" in out
+    assert "the softmax's Jacobian is not diagonal" in out
+
+
+@pytest.mark.parametrize("change, said", [
+    (("", ""), "linear: passed\n"),
+    (("dy @ self.W.T", "2 * dy @ self.W.T"), "  a factor"),
+])
+def test_a_class_of_a_cell_is_checked(change, said, capsys):
+    """It stands in no file; so does all that is defined in a notebook."""
+    text = EXERCISES["linear"].solution.replace(*change)
+    names = {"__name__": "__main__"}
+    linecache.cache["<cell>"] = len(text), None, text.splitlines(keepends=True), "<cell>"
+    exec(compile(text, "<cell>", "exec"), names)
+    check("linear", names["Linear"])
+    assert said in capsys.readouterr().out
+
+
+def test_a_class_without_a_source():
+    with pytest.raises(TypeError, match="has no source that could be read"):
+        check("linear", type("Linear", (), {}))
 
 
 def test_an_unknown_exercise():

@@ -13,14 +13,12 @@ from numpy_attention.exercises.source import BLANK
 
 
 class Unseen(NamedTuple):
-    """A wrong solution. body: of the blank, one for each where there are two; wrong: what is;
-    missed: the check is known to let it pass.
+    """A wrong solution. body: of the blank, one for each where there are two; wrong: what is.
     """
 
     exercise: str
     body: str | tuple[str, ...]
     wrong: str
-    missed: bool = False
 
 
 def text_of(one) -> str:

@@ -985,5 +985,5 @@ UNSEEN = [
         grad.W_Y += k.T @ asked
         grad.W_h += k.T @ asking
         return asked @ self.W_Y.T, asking @ self.W_h.T, alpha.T @ dr, delta @ self.W_x.T
-    ''', "the key's term stands in the query's place, and the query's in the key's", missed=True),
+    ''', "the key's term stands in the query's place, and the query's in the key's"),
 ]

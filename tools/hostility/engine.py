@@ -26,7 +26,7 @@ import numpy as np
 from hostility.outcome import PACKAGE, Outcome, judged
 
 # a kind's number is its place
-KINDS = ("calls", "uses", "commands", "files", "signals", "low_memory")
+KINDS = ("calls", "uses", "commands", "files", "signals", "low_memory", "exercises")
 SECONDS = 30
 MAKING = 10     # times as long may it take to make one, which may compile what it calls
 # of memory that an attempt may take beyond what the process has

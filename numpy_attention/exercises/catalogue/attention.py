@@ -1,5 +1,7 @@
 """Exercises on attention over batches and histories, layer norm and search: lessons 06 to 12."""
 
+import itertools
+
 import numpy as np
 
 from numpy_attention.exercises.exercise import Case, Exercise
@@ -46,11 +48,37 @@ def key_value_cases(rng, its):
     for roles in (1, 2, 3):
         reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
         yield Case(reader.forward, (rng.standard_normal((6, 4 * roles)),), reader.backward, reader)
+    reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), 3, 3)
+    states = four_roles(reader, rng.standard_normal((6, 12)))
+    yield Case(four_states(reader, its.softmax), states, reader.terms, reader)
+
+
+def four_roles(reader, h):
+    """The columns of h that each role reads, of which query and key have the same."""
+    key, value, predict = reader.parts(h)
+    return key, key, value, predict
+
+
+def four_states(reader, softmax):
+    """The forward of a reader that is given the states of each role apart.
+
+    What goes through the one is told from what goes through the other: in h their gradients meet.
+    """
+    def forward(query, key, value, predict):
+        back = np.subtract.outer(range(len(key)), range(len(key)))
+        M = np.tanh(key @ reader.W_Y + (query @ reader.W_h)[:, None])
+        e = np.where((back > 0) & (back <= reader.window), M @ reader.w, -np.inf)
+        alpha = softmax(e)
+        r = alpha @ value
+        y = np.tanh(r @ reader.W_r + predict @ reader.W_x)
+        return y, alpha, (np.hstack([key, value, predict]), M, alpha, r, y)
+    return forward
 
 
 def beam_cases(rng, its):
-    for width, longest in ((1, 4), (2, 5), (3, 4), (8, 3)):
-        table = rng.dirichlet([0.5] * 4, size=(longest, 4))
+    sizes = (1, 4), (2, 5), (3, 4), (8, 3), (4, 5)
+    for evenness, (width, longest) in itertools.product((0.5, 2), sizes):   # of the words' shares
+        table = rng.dirichlet([evenness] * 4, size=(longest, 4))
 
         def next_log_p(words, table=table):
             return np.log(table[len(words), words[-1] if words else 0])
@@ -107,7 +135,8 @@ with all that the steps have gathered in dmemory, adds to grad.U_a and returns �
             "dq = (Σ_j da_j) W_aᵀ; dh = dmemory.values + dmemory.keys U_aᵀ"),
         "The keys are made once, so their gradients are gathered over all steps and go through U_a "
         "once, too.",
-        "A mask forgotten in the forward leaves all gradients right.", ("softmax", "linear")),
+        "A mask forgotten in the forward leaves all gradients right.",
+        ("softmax", "linear", "squash")),
     Exercise(
         "layer-norm", "a mean and a spread that depend on everything", NINTH,
         Source(NINTH, ("PlainNorm",)), ("PlainNorm.backward",), """
@@ -139,7 +168,7 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
             "kept = the first width − len(ended) of all continuations, sorted by their totals"),
         "What has ended holds its place: otherwise `width` more would go on behind it.",
         "A beam that loses its best hypothesis now and then still translates well: only a law, "
-        "such as that a width of 1 is greedy search, shows it.", ("cross-entropy",)),
+        "such as that a width of 1 is greedy search, shows it."),
     Exercise(
         "causal", "attention over one's own past", ELEVENTH,
         Source(ELEVENTH, ("softmax", "PlainReader")),

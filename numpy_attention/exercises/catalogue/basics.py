@@ -145,7 +145,7 @@ Given ∂L/∂x and ∂L/∂s, return ∂L/∂a and ∂L/∂b. The cache holds x
             "da = dx (1 − x²), db = ds s (1 − s)"),
         "What the forward needs no more need not be kept: the outputs say all that the derivatives "
         "need. A network's memory in training is what its backward pass reads.",
-        "exp(−b) overflows for b of −1000; every check at small b passes.", ("linear",)),
+        "exp(−b) overflows for b of −1000; every check at small b passes."),
     Exercise(
         "dropout", "what is left out, and what is left", "03_lstm",
         Source("basics", ("dropout", "dropout_backward")), ("dropout", "dropout_backward"), """
@@ -161,7 +161,7 @@ nothing has to be done when it is no training any more. What the cache holds is 
         "The mask is drawn once and used in both passes; drawing it anew in the backward pass is a "
         "mistake that a gradient check with fixed draws cannot see.",
         "A mask drawn once for all time steps, or anew for each: both have right gradients, and "
-        "they are two different models.", ("linear",)),
+        "they are two different models."),
     Exercise(
         "clipping", "one factor for all", SECOND, Source("basics", ("clip",)), ("clip",), """
     norm   = √(Σ over all arrays and elements of g²)
@@ -193,7 +193,7 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
         "√v̂ has the unit of the gradient, so the step has that of the rate alone: multiplying the "
         "loss by 10 changes nothing but ε's share.",
         "Without the hats the first steps are too long by a factor of (1 − β₁)/√(1 − β₂): with the "
-        "usual numbers three times. It trains, only worse.", ("clipping",)),
+        "usual numbers three times. It trains, only worse."),
     Exercise(
         "perplexity", "how many words a model hesitates between", SECOND,
         Source("basics", ("perplexity",)), ("perplexity",), """
@@ -207,7 +207,7 @@ losses (T, B) holds −log p, natural logarithms; mask (T, B) is False where a s
             "exp(sum of the losses where the mask is / how many that are)"),
         "It is the geometric mean of 1/p: so many equally likely words would be as hard.",
         "Counting a word that is never predicted, such as each sentence's end, makes it smaller "
-        "and compares with nothing."),
+        "and compares with nothing.", ("cross-entropy",)),
     Exercise(
         "pointing", "does the largest weight stand on the right word?", "06_additive_attention",
         Source("basics", ("pointing",)), ("pointing",), """

@@ -50,7 +50,7 @@ backward gives dh (N,) and dM (S, N).
             "dh = Σ_s de_s m_s, dm_s = de_s h"),
         "The query's gradient is a sum over all words, that of each word is a multiple of the "
         "query: a word whose score should rise is drawn towards the query.",
-        "M transposed by mistake cannot be seen where S = N.", ("softmax", "linear")),
+        "M transposed by mistake cannot be seen where S = N.", ("linear",)),
     Exercise(
         "general", "a matrix between query and word", LESSON,
         Source(LESSON, ("general", "general_backward")), ("general_backward",), """
@@ -132,5 +132,5 @@ the first state, and dM.
             "the scores) + du_t W_hᵀ + dk_{t+1} Uᵀ"),
         "dk, the gradient in front of the tanh of h, is all that the step before has to know.",
         "Without input feeding in the forward and the backward, all gradients are right again.",
-        ("bptt", "dot")),
+        ("bptt", "dot", "softmax")),
 ]
