@@ -71,7 +71,7 @@ def of_axes(check, wrong):
             if is_right(one, wrong):
                 where = ", ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
                 yield (f"right with 1 in place of {size} along {where}: it is in a sum over them, "
-                       "in = for +=, or in what goes from one to the next")
+                       f"in = for +=, in what goes from one to the next, or in a factor of {size}")
 
 
 def sizes(check, arrays):

@@ -81,7 +81,7 @@ def test_a_sum_over_the_batch_that_is_missing(rng):
     said = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
     assert said == ["right with 1 in place of 4 along axis 0 of input[0]: it is in a sum over "
-                    "them, in = for +=, or in what goes from one to the next"]
+                    "them, in = for +=, in what goes from one to the next, or in a factor of 4"]
 
 
 def test_a_gradient_that_is_0_with_less_says_nothing(rng):
