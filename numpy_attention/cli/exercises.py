@@ -10,7 +10,7 @@ from numpy_attention.exercises.exercise import Exercise
 from numpy_attention.exercises.process import checked
 from numpy_attention.exercises.records import Folder, Record
 from numpy_attention.exercises.telling import after, find, told
-from numpy_attention.paths import brief, exists, make_folder, written_whole
+from numpy_attention.paths import brief, existing_file, exists, make_folder, written_whole
 
 STEP = 0.3          # seconds between two looks at a file
 TITLES = ("law", "line", "derivative", "code")
@@ -169,7 +169,7 @@ def reset(options: Namespace) -> None:
     """
     exercise, folder = find(options.name), Folder(options.folder)
     file = folder.of(exercise)
-    if exists(file) and file.read_bytes() != exercise.start.encode("utf-8"):
+    if exists(file) and existing_file(file).read_bytes() != exercise.start.encode("utf-8"):
         kept = next(name for number in range(1, 10**6)
                     if not (name := file.with_suffix(f".{number}.py")).exists())
         file.rename(kept)

@@ -98,7 +98,7 @@ def judged(words, folder, file, progress):
     if found.verdict != RIGHT:
         return found
     after = contents(file), passed(progress)
-    if words[1] == "check" and found.text == "status 0":
+    if words[1:3] == ["check", NAME] and found.text == "status 0":
         return Outcome("silence", "what is no solution has passed")
     if words[1] == "check" and after[0] != before[0]:
         return Outcome("silence", "the reader's file is another now")
