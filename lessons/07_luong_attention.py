@@ -792,6 +792,8 @@ rest, share_of_nouns = elsewhere(forward_weights)
 print(f"These nouns are {share_of_nouns:.0%} of all links. Where nothing is swapped, the largest "
       f"weight is right for {elsewhere(location_weights)[0]:.0%}, forward only for {rest:.0%}.")
 print(f"Its right sentences fall to {forward_exact:.0%}, and dot's to {dot_forward_exact:.0%}.")
+
+# %% tags=["training"]
 behind, on_it = on_nouns(forward_weights)
 both_behind, _ = on_nouns(location_weights)
 print(f"The weight on such a noun and behind it, forward only: at least {behind.min():.2f}, on "
