@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from numpy_attention.gradcheck.rewriting import PACKAGE
+from numpy_attention.gradcheck.rewriting import PACKAGE, profiled
 from numpy_attention.messages import shown
 from numpy_attention.paths import as_path
 
@@ -150,9 +150,7 @@ def plain_form_of(lesson: Lesson) -> PlainForm:
                 exec(compiled(lesson, cell), names)
         code = compiled(lesson, lesson.cells[plain])
         heard.codes = set(functions_in(code))
-        before = sys.getprofile()
-        sys.setprofile(heard.profile)
-        try:
+        with contextlib.suppress(Enough), profiled(heard.profile):
             exec(code, names)
             for cell in lesson.cells[plain + 1:]:
                 if cell.tag == "training":
@@ -160,10 +158,6 @@ def plain_form_of(lesson: Lesson) -> PlainForm:
                 exec(compiled(lesson, cell), names)
                 if heard.is_backward:
                     break
-        except Enough:
-            pass
-        finally:
-            sys.setprofile(before)
     forward, backward = passes_of(heard.made)
     if not forward:
         raise ValueError(f"{lesson.path.name} does not call its plain form before it trains: there "
