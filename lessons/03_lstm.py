@@ -171,7 +171,7 @@ def compare(name, ours, loss, array):
 
 
 def moved(name, ours):
-    """The same for an intermediate."""
+    """The same for an intermediate, to which L adds `by`."""
     by = np.zeros_like(ours)
     compare("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -468,8 +468,10 @@ show(ax, "03_memory")
 #
 # Now networks as they are before training, with both ways open: 32 units, random weights, and the
 # inputs of lesson 02's task of recall. Four LSTMs differ in nothing but b_f. The fifth network is
-# Elman's, from its better start, U orthogonal. The loss sits on the last state alone. `way_back`
-# goes step by step and keeps every ∂L/∂(state) on its way.
+# Elman's, from its better start, U orthogonal. The loss sits on the last state alone: on h of
+# Elman's, on c of the LSTMs, where the carousel ends (from h it would be multiplied by o (1 −
+# tanh²) once, the same for all distances). `way_back` goes step by step and keeps every ∂L/∂(state)
+# on its way.
 
 
 # %% tags=["training"]
@@ -569,7 +571,7 @@ for name, bias in NETWORKS.items():
 # %% tags=["training"]
 second_lines = []
 for name, curve in arrives.items():
-    second_lines.append([f"{curve[n + 1]:.1g} arrives" for n in DISTANCES])
+    second_lines.append([f"grad × {curve[n + 1]:.1g}" for n in DISTANCES])
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
 ax = table_picture(
     np.array(list(accuracy.values())), second_lines, list(NETWORKS), DISTANCES,
@@ -583,9 +585,10 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 # %% [markdown]
 # The textbook's LSTM with biases of 0 does *worse* than Elman's network: at n = 8, which Elman's
 # learns, it says only half of the keys right. With b_f = 1 it reaches no farther than Elman's. What
-# helps is the open gate: with b_f = 5 the LSTM recalls over 32 symbols, where Elman's guesses. All
-# that comes with three seeds (question 5 has them). Gates alone are no cure; a carousel that turns
-# is. A forget gate should start open, as the authors of 2000 themselves advised.
+# helps is the open gate: with b_f = 5 the LSTM recalls over 32 symbols, where Elman's guesses. The
+# order of the networks comes with three seeds; where just a row stops does not (question 5). Gates
+# alone are no cure; a carousel that turns is. A forget gate should start open, as the authors of
+# 2000 themselves advised.
 #
 # Now the lower lines, which say how much of the gradient arrives at the state that has just read
 # the key. No network gets nine of ten right where less than a hundredth arrives. But the reverse is
@@ -614,7 +617,8 @@ above = create(PlainLSTM, inputs=5)
 library = Stacked([LSTM(below.W, below.U, below.b), LSTM(above.W, above.U, above.b)], Dropout(p))
 zeros = (np.zeros((3, 5)), np.zeros((3, 5)))
 ys, _, _ = library.forward(xs, rng=np.random.default_rng(6))
-mask, _ = Dropout(p).forward(np.ones((4, 3, 5)), np.random.default_rng(6))     # 0 or 1 / (1 − p)
+# D of ones is what D multiplies by, 0 or 1 / (1 − p)
+mask, _ = Dropout(p).forward(np.ones((4, 3, 5)), np.random.default_rng(6))
 lower, _, _ = below.forward(xs, zeros)
 upper, _, _ = above.forward(mask * lower, zeros)
 assert np.allclose(ys, upper, rtol=0, atol=1e-12)
@@ -667,10 +671,10 @@ assert on_c < 0.45 < 0.6 < upwards < on_h
 # step, and what must last for 32 steps meets that 32 times.
 #
 # So the key lives in c? Read the last column: at n = 4 and 8 both together hurt more than c alone.
-# What c lost, h could still tell, for all gates read h_{t−1}. At n = 32 it cannot help. **Over a
+# What c lost, h could still tell, for all gates read h_{t−1}. At n = 32 h cannot help. **Over a
 # few steps both carry the key, over many c does** (three seeds agree; question 7). Zaremba et al.
 # keep D off h as well, since its noise comes back at every step. That harm, if it is one, our probe
-# does not show.
+# does not show: these networks were trained without D, and are only measured with it.
 #
 # ## By heart
 #
@@ -680,7 +684,8 @@ assert on_c < 0.45 < 0.6 < upwards < on_h
 # are many more. That is a trap. `<unk>` is the easiest word of all to guess, and a text with more
 # of it looks better understood. So `<unk>` is read here, but its prediction is not counted, in
 # either text. What is left still differs: a held-out word that is known is a frequent word. The
-# perplexity by counts alone tells by how much.
+# perplexity by counts alone tells by how much: the held-out text is the easier one, and so begins
+# below the other.
 
 # %% tags=["training"]
 EPOCHS = 14
