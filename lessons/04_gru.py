@@ -140,7 +140,8 @@ show(ax, "04_hold")
 #
 # Beside lesson 03's cell: z is its forget gate f, and 1 − z stands where its input gate i was. What
 # is kept makes room for what is taken, so h is a mean of old and new and cannot grow as c could.
-# There is no output gate: all of h is shown. Three blocks of weights, where the LSTM has four.
+# There is no output gate: all of h is shown. Three blocks of weights, where the LSTM has four. And
+# a second bias for the candidate, b_n, which r reaches as it reaches h U_n: PyTorch has it there.
 
 # %%
 boxes = {
@@ -306,9 +307,11 @@ report = caught(check, forgetful)
 # %% [markdown]
 # `input[3]` is wrong, and that is h; the other seven are right. So r, z, s and n are all well, and
 # what is wrong is the sum for dh. The report goes on: what comes back through the lines of r and of
-# z is not what it should be. Both gates read h too; term (3) is missing. In training nothing would
-# crash. The last step's weights do not need dh, so their gradients stay right; those of every step
-# before it are a bit wrong, and the model learns a bit worse.
+# z is not what it should be. Both gates read h too; term (3) is missing. (The factors need not be 0
+# where a term is missing: they are fitted to what is left of dh, and the other terms point partly
+# the same way.) In training nothing would crash. The last step's weights do not need dh, so their
+# gradients stay right; those of every step before it are a bit wrong, and the model learns a bit
+# worse.
 #
 # ## Four conventions, two lines
 #
@@ -507,7 +510,8 @@ for letter in "god said it":
 #
 #     z = σ(a_z + u h)
 #
-# With u > 0 a unit that holds a +1 wants to keep it. That seems useful for a unit that is to hold.
+# With u > 0 a unit that holds a +1 wants to keep it. (A −1 opens the gate instead: the unit takes
+# what the next letter offers, −1 again outside.) That seems useful for a unit that is to hold.
 # Now choose u = 32, read the verse again, and guess what happens at the closing mark. (As a cell
 # its offers are tanh(3) and tanh(−3), not quite +1 and −1.)
 
@@ -589,12 +593,14 @@ for u in (0.0, 16.0, 32.0):
 
 # %% [markdown]
 # SGD does not move what is locked. Adam opens the lock of u = 16. At u = 32 it fails, and not for
-# its ε. It remembers: before the text's first mark the unit was not locked yet, and its gradient
-# was tens of millions of times larger than after. v has that in its mean, forgets a thousandth of
-# it a step, and beside √v what comes later is nothing. (Begun inside the lock, with nothing to
-# remember, ε does decide.) So a gate that is to learn must not start at its end. And if a unit of
-# yours has a gradient of 0 for thousands of steps, look at its gates before you doubt your
-# derivation.
+# its ε, for the third try fails alike. It remembers. Before the text's first mark the unit was not
+# locked yet, and in the first four windows the gradient of u was 0, -8e-04, -7e-05 and 1e-11. v has
+# the large ones in its mean and forgets a thousandth of them a step; beside √v what comes later is
+# nothing. (Begun inside the lock, with nothing to remember, ε does decide: u ends at 23.49 with the
+# small one.)
+#
+# So a gate that is to learn must not start at its end. And if a unit of yours has a gradient of 0
+# for thousands of steps, look at its gates before you doubt your derivation.
 
 # %% [markdown]
 # ## A model of letters
@@ -642,7 +648,8 @@ assert reached < pairs - 0.5
 # %% [markdown]
 # Lesson 03's question was whether fewer gates and no cell can do as well. Here they can: an LSTM of
 # 128 units reaches 1.90 to 1.94 with three seeds, the GRU 1.92 to 1.94, with 69,519 parameters in
-# place of 89,999. Cut down to 104 units, the LSTM is a little behind.
+# place of 89,999. Cut down to 104 units, the LSTM is a little behind. (In bits the start with all
+# b_z = 0 does better still: question 8. This one makes holders easier to find, which comes next.)
 #
 # What does it write? `model.next` takes a letter and the state, and gives log p of the next one.
 # Each p is raised to the power 1 / 0.6, a *temperature* of 0.6 (lesson 10), and drawn from.
@@ -670,10 +677,10 @@ print("\n" + write(model, "god said , “ ", 300, np.random.default_rng(9)) + "\
 #
 # Look for a unit whose *state* says what yours said, inside or outside. (Only verses count that
 # close what they open: in this text a law may stay open for pages.) The rule: in the first half of
-# 60,000 held-out letters, take the unit whose state has the largest correlation with the answer,
-# +1 or −1. A largest of 128 is flattered by chance, so all numbers below are from the second half.
-# Its *gate* has not been asked. If this is a hold unit, what must z do? (With some seeds the unit
-# waits for the letter after the mark, so we take the lower z of the two.)
+# 60,000 held-out letters, take the unit whose state has the largest correlation with the answer, +1
+# or −1. A largest of 128 is flattered by chance, so all numbers below are from the second half. Its
+# *gate* has had no part in the choice. If this is a hold unit, what must z do? (With some seeds the
+# unit waits for the letter after the mark, so we take the lower z of the two.)
 
 
 # %% tags=["training"]
@@ -747,10 +754,11 @@ show(figure, "04_found")
 # ## What is the reset gate worth?
 #
 # Take it away: with b_r = 30, σ is 1 in float32 and its slope 0. So r stays at 1: a gate that is
-# locked on purpose. A shorter training, each from the same start. But there is a catch. A free r
-# begins near one half, so it also makes the past *quieter*. To tell that from *choosing when*, both
-# are trained a second time with U_n = 0 at the start: a past that cannot be heard, until training
-# makes it louder. Of the four, guess the best and the worst.
+# locked on purpose. A shorter training, each from the same start. But there is a catch: a free r
+# begins near one half, and halves the past in every candidate, whether it chooses or not. To tell
+# *quieter* from *choosing when*, both are trained a second time with U_n = 0 at the start, where
+# the past cannot be heard at all until training makes it louder. Of the four, guess the best and
+# the worst.
 
 
 # %% tags=["training"]

@@ -55,7 +55,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
-# | o_i, t_i | (2l,), (l,) | what scores the words; maxout keeps the larger of each two numbers |
+# | o_i, t_i | (2l,), (l,) | what scores the words; maxout keeps the larger of each two, l of 2l |
 # | W_s, C, C_o | (H, H), (H, 3H), (H, 2l) | the three ways of c into the decoder |
 # | L | () | −Σ_i log P(y_i) |
 
@@ -189,7 +189,8 @@ print(f"  of dc reaches h_2: {dh_2 / dc:.0%}, h_1: {dh_1 / dc:.0%}")
 #     p_i = softmax(t_i Oᵀ + b_O)
 #     L   = −Σ_i log p_i[y_i]
 #
-# (Bahdanau et al. 2015 call it RNNenc, and compare with it.) In training, step i reads the true
+# Maxout bends, as tanh does, but passes the gradient of what it keeps undiminished. (Bahdanau et
+# al. 2015 call the whole RNNenc, and compare with it.) In training, step i reads the true
 # y_{i−1}, whatever the model would have written: *teacher forcing*.
 #
 # The GRU is given the input's part of its gates, a = x W + b, which in the decoder has c C in it.
@@ -271,7 +272,8 @@ def read_out_backward(cache, model, grad):
 # %% [markdown]
 # And the whole. c is used in three *ways* now, two of them at every word: find the terms of dc with
 # C_o, with C, and with W_s. Then find the line dh = dc, the eye of the needle. `word_backward` is
-# one target word; it stands alone so that we can plant a bug in it.
+# one target word; it stands alone so that we can plant a bug in it. Parameters' gradients grow in
+# `grad`; dc is handed from word to word, a little more each time.
 
 
 # %% tags=["plain"]
@@ -495,8 +497,9 @@ def way_to_the_first(model, ids):
         _, dh = gru_backward(dh, step, model.encoder, model.encoder.zeros_like())
     by_z = dc * np.prod(gates[1:], axis=0)
     whole = np.linalg.norm(dc)
-    return np.array([gates[0].mean(), gates[-2].mean(), np.linalg.norm(dh) / whole,
-                     np.linalg.norm(by_z) / whole])
+    first = gates[0].mean()
+    last = gates[-2].mean()                                 # gates[-1] is that of </s>
+    return np.array([first, last, np.linalg.norm(dh) / whole, np.linalg.norm(by_z) / whole])
 
 
 # %% tags=["training"]
@@ -664,7 +667,7 @@ for place, name in enumerate(SIZES):
     ends = f"first three symbols {shares[:3].mean():.0%}, last three {shares[-3:].mean():.0%}"
     print(f"  {name:<17} of {len(rows)} sequences of {PLACES}: {ends}")
     if name == "fixed vector, 64":
-        right.set_title(f"the beginning survives: {ends}")
+        right.set_title(f"the beginning survives best: {ends}")
         assert shares[:3].mean() > shares[-3:].mean() + 0.1
 right.set_xlabel(f"place in a sequence of {PLACES} symbols ({len(rows)} of them)")
 right.set_ylabel("share of symbols right, fed the true ones")
@@ -680,9 +683,10 @@ show(figure, "05_by_length")
 # Attention loses next to nothing at any length that it was trained on. Bahdanau et al. (2015,
 # figure 2) found the same two shapes for sentences.
 #
-# Is there too little *room* in 64 numbers? Fourteen symbols out of 20 are 14 · log₂ 20, some 61
-# bits, less than one for each number. There is room. And the gradient arrives. What is short is
-# *training*: twice the epochs help as much as twice the numbers (question 3). Here is our reading:
+# Is there too little *room* in 64 numbers, or too little *training*? Both move the curve: twice the
+# epochs help as much as twice the numbers (question 3). Counted in bits there is room: fourteen
+# symbols out of 20 are 14 · log₂ 20, some 61 bits, less than one for each number. And the gradient
+# arrives. But bits must also be told apart by what reads them. Here is our reading:
 # all symbols must be laid into the same numbers so that none disturbs another, and each must be
 # found again when its turn comes. Attention is spared both: a symbol stays where it was read, and
 # needs only to be pointed at. What the figure itself says is less: at equal parameters and equal
@@ -692,9 +696,9 @@ show(figure, "05_by_length")
 # matter of the seed (question 7): where to look next is computed from the decoder's state, which
 # never had to count so far.
 #
-# And the beginning survives, not the end. Nearest to c in time is the *last* symbol read; still,
-# the first ones are remembered best. Is it because they are read first, or because they are
-# *written* first? Question 5 tells the two apart.
+# And the beginning survives best. Nearest to c in time is the *last* symbol read; still, the first
+# ones are remembered best and the middle worst, with a rise at the very end. Is it because they are
+# read first, or because they are *written* first? Question 5 tells the two apart.
 
 # %% [markdown]
 # ## Questions

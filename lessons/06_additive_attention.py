@@ -278,8 +278,9 @@ print("one word: every gradient is what the central difference measures")
 #
 # `memory` holds what was read: values, keys and mask. `dmemory` begins as zeros of the same shapes,
 # and every step adds to it. `t` counts the target words; some attentions of lesson 07 need it, this
-# one does not. `dweights` is ∂L/∂α where a loss reads α itself; usually it is None. Every line
-# below you have derived above; find it.
+# one does not. `dweights` is ∂L/∂α where a loss reads α itself, as the check does and as a model
+# would that is taught where to look; usually it is None. Every line below you have derived above;
+# find it.
 
 
 # %% tags=["plain"]
@@ -451,8 +452,8 @@ def told(translator, pair):
     for before, word in zip(batch.target_in, batch.target_out):
         alone = state.take(np.zeros(S, int))            # S copies of the decoder:
         alone.memory.mask = np.eye(S, dtype=bool)       # copy s sees place s only
-        log_p, _, _ = model.next(np.repeat(before, S), alone)
-        _, alpha, state = model.next(before, state)
+        log_p, _, _ = model.next(np.repeat(before, S), alone)   # log P(y | c = h_s), before state
+        _, alpha, state = model.next(before, state)             # α, and on to the next word
         likely = np.exp(log_p[:, word[0]])              # (S,)
         joint = alpha[0] * likely
         rows.append((joint / joint.sum(), likely))
@@ -512,10 +513,10 @@ assert at_last > 0.99
 # %% [markdown]
 # Nothing in the loss mentions a frame. It asks for the right digit, and the shortest way to that is
 # to look at it. Neither comes first for long: looking and saying rise together. They even fall
-# together: at step 150 the weights of later rows stand one digit late, and more than a third of
-# what is said is wrong. (Such a fall comes with the seeds 1 to 3 too, sooner or later, and not with
-# 4; by step 350 all five are right.) Whole sequences lag behind, but that says nothing about the
-# order: one wrong digit spoils them, as in lesson 05.
+# together: at step 150 the weights of later rows stand one digit late, to the right of their
+# frames, and more than a third of what is said is wrong. (Such a fall comes with the seeds 1 to 3
+# too, sooner or later, and not with 4; by step 350 all five are right.) Whole sequences lag behind,
+# but that says nothing about the order: one wrong digit spoils them, as in lesson 05.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start pointing`.
 #
@@ -601,13 +602,14 @@ before, after = measure("the shipped model, forty epochs", shipped)
 
 # %% [markdown]
 # *Before*, attention is hardly better than the diagonal, and with some seeds worse. That is the
-# disappointment, and it is what a heatmap of this model shows. *After*, the same weights, told one
+# disappointment, what a heatmap of this model shows, and the answer to the guess that you wrote
+# down at the beginning. *After*, the same weights, told one
 # word each, point right for about four links of five. So the model knew what belongs together. It
 # did not know what would come next.
 #
 # Where did it know it? *The word alone* points as well as the product. The knowledge sits in what
-# the annotations *say*, not in how they are *found*. The prior α keeps the product from straying
-# far: "on it or beside it" is where it helps.
+# the annotations *say*, not in how they are *found*. The prior α adds nothing to the right word,
+# and one point in a hundred to "on it or beside it".
 #
 # Is that the reason, though? Here is what it forbids. Where the model is *sure* of the next word,
 # the weights before should be right as well: there is nothing left to be told. Where it is
@@ -656,8 +658,9 @@ for name, translator, both in (("yours", own, (own_before, own_after)),
 # %% [markdown]
 # The reading has passed a test that it could have failed: from the quarter of the greatest
 # surprises to that of the most expected words the share more than doubles. But are surprising words
-# just hard to point at? No: *after*, the four quarters lie close together, and even of the greatest
-# surprises about three of four are right. (Five seeds agree; the answers have them.)
+# just hard to point at? Hardly: *after*, the slope from the first quarter to the last is a third of
+# what it was, and even of the greatest surprises about three of four are right. (Five seeds agree;
+# the answers have them.)
 #
 # ## Three clauses
 #
