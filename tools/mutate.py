@@ -50,14 +50,22 @@ class Numerics:
         take = differences.numeric_gradient
         taken = self.taken[name] = []
 
-        def recorded(*args):
-            taken.append(take(*args))
-            return taken[-1]
+        def recorded(loss, array, *args):
+            before = array.copy()
+            taken.append((before, take(loss, array, *args)))
+            return taken[-1][1]
         return replaced([((differences, "numeric_gradient"), recorded)])
 
     def replay(self, name):
+        """The check's own from the record; those that its report asks for are taken."""
+        take = differences.numeric_gradient
         again = iter(self.taken[name])
-        return replaced([((differences, "numeric_gradient"), lambda *_: next(again))])
+
+        def replayed(loss, array, *args):
+            before, found = next(again, (None, None))
+            known = before is not None and np.array_equal(before, array)
+            return found if known else take(loss, array, *args)
+        return replaced([((differences, "numeric_gradient"), replayed)])
 
 
 def reached(check):

@@ -288,9 +288,10 @@ def test_a_table_of_counts():
               (LOST, exam.Answer(True, (1,), "axis"))]
     lines = list(exam.counts("half", ["a", "b", "a"], judged))
     assert [text.split() for text in lines] == [
-        ["half", "number", "caught", "line", "another", "beside", "wrong", "none", "kind"],
-        ["a", "2", "2", "1", "0", "0", "1", "0", "1"],
-        ["b", "1", "0", "0", "0", "0", "0", "1", "0"]]
+        ["half", "number", "caught", "line", "doubted", "another", "beside", "wrong", "none",
+         "kind"],
+        ["a", "2", "2", "1", "0", "0", "0", "1", "0", "1"],
+        ["b", "1", "0", "0", "0", "0", "0", "0", "1", "0"]]
 
 
 def test_the_script_prints_the_chosen_files(monkeypatch, capsys):
