@@ -8,12 +8,14 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
 from numpy_attention.cli import ranks, run_options, streams, training_options
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
 from numpy_attention.cli.errors import words_for
+from numpy_attention.messages import shown
 from numpy_attention.names import started
 
 ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
@@ -198,6 +200,11 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
             raise ValueError(f"train {words[1]}: expected `train lm` for a language model, or "
                              "options, as in train --corpus NAME, for a translator")
         words[:2] = [kinds[words[1]]]
+    elif words and words[0] not in COMMANDS and not words[0].startswith("-"):
+        like = get_close_matches(words[0], COMMANDS, 1)
+        meant = f", did you mean {like[0]}" if like else ""
+        raise ValueError(f"{shown(words[0])}: no such command{meant}; see "
+                         f"{help_of('numpy-attention')}")
     parsed, strange = parser().parse_known_args(words)
     if strange:
         raise ValueError(f"unrecognized arguments: {' '.join(strange)}; see "

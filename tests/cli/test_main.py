@@ -89,7 +89,8 @@ def test_help_waits_for_nothing_heavy(words):
 COPY = "train --corpus copy "
 REFUSED = [
     ("", "COMMAND"),
-    ("trian", "trian"),
+    ("trian", "no such command, did you mean train; see numpy-attention --help"),
+    ("translat RUN", "did you mean translate"),
     ("train", "--corpus NAME"),
     ("train transformer", "expected `train lm`"),
     ("train --source a.txt", "--target FILE"),
@@ -160,6 +161,10 @@ REFUSED = [
 def test_refused(arguments, message, capsys, elsewhere):
     assert message in told(capsys, *arguments.split())
     assert not list(elsewhere.iterdir())
+
+
+def test_an_endless_command_is_told_in_a_short_line(capsys, elsewhere):
+    assert len(told(capsys, "a" * 5000)) < 200
 
 
 # ---- how errors are told ------------------------------------------------------------------------
