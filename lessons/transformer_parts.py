@@ -128,8 +128,10 @@ def weights_of_heads(translator, pairs):
     T = len(batch.target_in)
     linked = np.zeros((len(pairs), T, S), bool)
     beside = linked.copy()
+    stop = linked.copy()
     end = linked.copy()
     for n, pair in enumerate(pairs):
+        stop[n, :, len(pair.source) - 1] = pair.source[-1] == "."
         end[n, :, len(pair.source)] = True
         for i, j in pair.sure:
             linked[n, j, i] = True
@@ -141,7 +143,7 @@ def weights_of_heads(translator, pairs):
     kinds = [_neighbours(len(pairs), S, "the end", end[:, :1]),
              _neighbours(len(pairs), T, "<s>", np.arange(T) == 0),
              {"the right word": linked, "one beside it": beside & ~linked,
-              "the end": end & ~beside & ~linked}]
+              "the full stop": stop & ~beside & ~linked, "the end": end & ~beside & ~linked}]
     words = batch.source_mask.T, batch.target_mask.T, linked.any(2)
     return dict(zip(names, weights)), dict(zip(names, kinds)), dict(zip(names, words))
 
