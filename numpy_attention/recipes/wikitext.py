@@ -6,6 +6,9 @@ little of 7 million parameters: word vectors of 102 numbers with one role, 100 w
 three. As in the paper: Adam at 0.001, batches of 64, norms clipped at 5, U(±0.1), forget bias 1, 20
 steps at a time, which the memory does not leave. The state begins anew with every article. The
 paper's text is another part of Wikipedia, and its models have 47 million parameters.
+
+`wikitext-linear` and `-tanh` are controls: the layer that every attentive model has above the
+state, and no past.
 """
 
 from typing import Any
@@ -28,8 +31,10 @@ def wikitext(name: str, attention: str | None, hidden: int, embedding: int,
     what = "LSTM"
     if attention is not None:
         settings["attention"] = attention
-        what = (f"{settings['order']}-gram of an LSTM's states" if attention == "ngram" else
-                f"LSTM with {attention}, window {settings['window']}")
+        what = {
+            "ngram": f"{settings.get('order')}-gram of an LSTM's states",
+            "projection": f"LSTM and a {settings.get('activation')} layer",
+        }.get(attention, f"LSTM with {attention}, window {settings.get('window')}")
     return LanguageRecipe(
         name=f"wikitext-{name}",
         description=f"{what}, 7 million parameters, untied, 3 epochs, WikiText-2",
@@ -44,12 +49,18 @@ def attentive(attention: str, hidden: int, embedding: int, window: int = WINDOW)
     return wikitext(name, attention, hidden, embedding, window=window)
 
 
+def layer(activation: str) -> LanguageRecipe:
+    return wikitext(activation, "projection", 103, 103, activation=activation)
+
+
 def ngram(order: int, hidden: int, embedding: int) -> LanguageRecipe:
     return wikitext(f"{order}gram", "ngram", hidden, embedding, order=order)
 
 
 RECIPES = (
     wikitext("lstm", None, 103, 103),
+    layer("linear"),
+    layer("tanh"),
     attentive("attention", 102, 102),
     attentive("key-value", 200, 100),
     attentive("key-value-predict", 291, 97),

@@ -38,7 +38,7 @@ def test_figures(monkeypatch, tmp_path):
 
 
 def test_equal_recipes_are_the_largest_within_the_budget():
-    assert len(EQUAL) == 20 and len({recipe.name for _, recipe in BUDGETS}) == 34
+    assert len(EQUAL) == 20 and len({recipe.name for _, recipe in BUDGETS}) == 36
     for budget, recipe in BUDGETS:
         settings = {name: value for name, value in recipe.settings.items()
                     if name not in ("hidden", "embedding")}
@@ -85,6 +85,9 @@ def test_daniluks_regime():
     for reader in ("attention", "key-value", "key-value-predict"):
         found = [windows[f"wikitext-{reader}{end}"] for end in ("-1", "", "-15")]
         assert found == [1, 5, 15]
+    controls = {recipe.settings["activation"]: recipe.settings["attention"]
+                for recipe in wikitext.RECIPES if "activation" in recipe.settings}
+    assert controls == {"linear": "projection", "tanh": "projection"}
 
 
 def test_sentence_by_sentence_the_layer_above_is_all_that_differs():
