@@ -1,5 +1,6 @@
 """What lessons share beside what they teach: where pictures go, and checks that must fail."""
 
+import os
 from pathlib import Path
 
 import matplotlib
@@ -8,11 +9,12 @@ from matplotlib import pyplot as plt
 from numpy_attention import plotting
 from numpy_attention.gradcheck import GradientError
 
-OUTPUTS = Path(__file__).resolve().parent / "outputs"
+OUTPUTS = Path(os.environ.get("NUMPY_ATTENTION_OUTPUTS")
+               or Path(__file__).resolve().parent / "outputs")
 
 
 def show(picture, name):
-    """Save Axes or a Figure as outputs/NAME.png, and say so."""
+    """Save Axes or a Figure as NAME.png in OUTPUTS, and say so."""
     OUTPUTS.mkdir(exist_ok=True)
     path = plotting.save(picture, OUTPUTS / f"{name}.png")
     if matplotlib.get_backend().lower() == "agg":       # nobody will look at it in a window

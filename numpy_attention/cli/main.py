@@ -137,6 +137,17 @@ COMMANDS = {
             "progress": Command("exercises:progress", "the course's path, with what is passed",
                                 "numpy-attention exercise progress", run_options.PROGRESS),
         }),
+    "lessons": Command(
+        "", "the course: list its lessons, copy them, run one", "numpy-attention lessons run 6",
+        actions={
+            "list": Command("lessons:list_all", "list all lessons, and where they are",
+                            "numpy-attention lessons list"),
+            "copy": Command("lessons:copy", "copy lessons, and what they need, into a folder of "
+                            "your own", "numpy-attention lessons copy course --notebooks",
+                            run_options.COPY_LESSONS),
+            "run": Command("lessons:run", "run a lesson from top to bottom; figures are saved",
+                           "numpy-attention lessons run 6", run_options.RUN_LESSON),
+        }),
     "reproduce": Command(
         "catalogue:reproduce", "run a recorded experiment and append its figures to results/",
         "numpy-attention reproduce rnnsearch-bible --seed 1", run_options.REPRODUCE, shared=True),
@@ -300,6 +311,7 @@ ADVICE = {
     "it is for translators": "it is for numpy-attention train",
     "files as source and target": "files with --source and --target",
     "files as text": "files with --text",
+    "write over them with force": "write over them with --force",
     "train anew in another folder": "train anew in another folder with --run",
     "tokenize cuts text into words, and characters into letters":
         "--tokenize cuts text into words, and --characters into letters",

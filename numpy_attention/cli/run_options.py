@@ -168,7 +168,19 @@ STEP = (Group("", (
     Option("steps", "print so many steps and end; without it, in a terminal, Enter goes on and q "
            "ends", whole(1), otherwise="all"),
     Option("lessons", "folder of the lessons", metavar="FOLDER",
-           otherwise="lessons, here or in the checkout of this package"),
+           otherwise="lessons here, or those of the course"),
+)),)
+
+COPY_LESSONS = (Group("", (
+    word("to", "made where it is missing", "FOLDER"),
+    Option("only", "numbers of lessons, with commas between them", names, metavar="NUMBERS",
+           otherwise="all lessons"),
+    flag("notebooks", "as notebooks, which jupytext makes"),
+    flag("force", "write over files that are there"),
+)),)
+RUN_LESSON = (Group("", (
+    word("lesson", "number of a lesson", "NUMBER"),
+    Option("outputs", "where its figures are saved", default="outputs", metavar="FOLDER"),
 )),)
 
 # ---- what the package knows by name -------------------------------------------------------------

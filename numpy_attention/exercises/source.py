@@ -10,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 
+from numpy_attention.course import lessons_folder
+
 BLANK = 'raise NotImplementedError("yours to write")'
 PLAIN = Path(__file__).with_name("plain")
-LESSONS = Path(__file__).parents[2] / "lessons"
 NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "# dx, (2)"
 
 
@@ -30,7 +31,7 @@ class Source:
 
     @property
     def path(self) -> Path:
-        folder = LESSONS if self.file[0].isdigit() else PLAIN
+        folder = lessons_folder() if self.file[0].isdigit() else PLAIN
         return folder / f"{self.file}.py"
 
     @cached_property

@@ -21,7 +21,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from numpy_attention.gradcheck.rewriting import PACKAGE, profiled
+from numpy_attention import course
+from numpy_attention.gradcheck.rewriting import profiled
 from numpy_attention.messages import shown
 from numpy_attention.paths import as_path
 
@@ -74,7 +75,7 @@ class PlainForm:
 
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
     """A lesson by its number, its name or a part of it. folder: of the lessons; None: `lessons`
-    here, or in the checkout that the package is of.
+    here, or else those of the course.
 
     ValueError: no lesson has the name, or several have. FileNotFoundError: there are no lessons.
     """
@@ -95,14 +96,14 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
 
 def lessons_in(folder: str | Path | None) -> list[Path]:
     """The lessons of a folder. FileNotFoundError: there are none."""
-    places = [Path("lessons"), PACKAGE.parent / "lessons"] if folder is None else [as_path(folder)]
-    for place in places:
-        files = sorted(place.glob("[0-9][0-9]_*.py"))
-        if files:
-            return [one.resolve() for one in files]
-    where = "here" if folder is None else f"in {places[0]}"
-    raise FileNotFoundError(f"there are no lessons {where}: run it in a checkout of the project, "
-                            "or name the folder of its lessons")
+    place = Path("lessons") if folder is None else as_path(folder)
+    files = sorted(place.glob("[0-9][0-9]_*.py"))
+    if not files and folder is None:
+        files = [lesson.path for lesson in course.lessons()]
+    if not files:
+        raise FileNotFoundError(f"there are no lessons in {place}: name the folder of some, or "
+                                "leave it out for those of the course")
+    return [one.resolve() for one in files]
 
 
 def cells_of(text: str) -> Iterator[Cell]:

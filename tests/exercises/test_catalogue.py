@@ -7,7 +7,8 @@ import pytest
 from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.exercises.checking import check
 from numpy_attention.exercises.mistakes import MISTAKES
-from numpy_attention.exercises.source import BLANK, LESSONS
+from numpy_attention.course import CHECKOUT as LESSONS
+from numpy_attention.exercises.source import BLANK
 
 every = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 WRITTEN = [one for one in EXERCISES.values() if one.planted is None]

@@ -34,12 +34,12 @@ def test_another_name_is_refused(name, message):
         lesson_named(name, LESSONS)
 
 
-def test_lessons_are_looked_for_here_and_in_the_checkout(tmp_path, monkeypatch):
+def test_lessons_are_looked_for_here_and_then_in_the_course(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert lesson_named("1").path.parent == LESSONS.resolve()
     written(tmp_path / "lessons", "01_mine", HEAD)
     assert lesson_named("1").path == tmp_path.resolve() / "lessons" / "01_mine.py"
-    with pytest.raises(FileNotFoundError, match="there are no lessons in .*run it in a checkout"):
+    with pytest.raises(FileNotFoundError, match="there are no lessons in .*those of the course"):
         lesson_named("1", tmp_path)
 
 
