@@ -15,7 +15,8 @@ from pathlib import Path
 LESSONS = Path(__file__).resolve().parents[1] / "lessons"
 sys.path.append(str(LESSONS))
 
-from translator_parts import SHIPPED, bible_clauses, digest, trained_translator  # noqa: E402
+from translator_parts import (  # noqa: E402
+    LONGEST, SHIPPED, bible_clauses, digest, trained_translator)
 
 from numpy_attention.runs.saved import CHECKPOINT  # noqa: E402
 from numpy_attention.training import checkpoint  # noqa: E402
@@ -23,6 +24,8 @@ from numpy_attention.training import checkpoint  # noqa: E402
 SETTINGS = {"embedding": 48, "hidden": 64, "dropout": 0.3}
 RATE = 4e-3
 NAME = "lesson-06"
+# the clauses among which its own are; what is measured, or drawn, on a run's corpus has them all
+CORPUS = {"name": "bible-en-es", "part": "clauses", "max_length": LONGEST}
 
 
 def main(arguments=None):
@@ -42,10 +45,11 @@ def make(pairs, epochs, out):
     with tempfile.TemporaryDirectory() as folder:
         trained_translator(pairs, "rnnsearch", SETTINGS, epochs, RATE, folder=Path(folder),
                            look=told)
-        arrays, about = checkpoint.load(Path(folder) / CHECKPOINT)
+        arrays, told_of = checkpoint.load(Path(folder) / CHECKPOINT)
     kept = {name: array for name, array in arrays.items() if name.startswith("parameters/")}
     file = out / NAME / CHECKPOINT
-    checkpoint.save(file, kept, about)
+    told_of["about"]["corpus"] = CORPUS
+    checkpoint.save(file, kept, told_of)
     text = f"{digest(file)}  {NAME}/{CHECKPOINT}\n"
     (out / "SHA256SUMS").write_text(text, encoding="utf-8")
     return file

@@ -1,4 +1,4 @@
-"""Writes README's tables of results from results/*.jsonl, between its markers.
+"""Writes the tables of results/README.md from results/*.jsonl, between its markers.
 
     python tools/results_table.py            write them
     python tools/results_table.py --check    exit with 1, and change nothing, where they differ
@@ -17,10 +17,10 @@ from numpy_attention.recipes import RECIPES, results  # noqa: E402
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(
-        description="Write README's tables of results from results/*.jsonl.")
+        description="Write the tables of results/README.md from results/*.jsonl.")
     parser.add_argument("--check", action="store_true",
                         help="only say whether the tables are up to date")
-    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--readme", type=Path, default=ROOT / "results" / "README.md")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args(arguments)
     if not options.readme.is_file():

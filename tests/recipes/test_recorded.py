@@ -34,7 +34,7 @@ def test_a_recipe_has_the_settings_that_were_measured(name):
 
 
 def test_the_tables_of_the_readme_are_these_figures_beside_these_yardsticks():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
     assert results.put_tables(readme, results.tables(LINES, RECIPES)) == readme
 
 

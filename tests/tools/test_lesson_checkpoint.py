@@ -18,3 +18,4 @@ def test_it_writes_a_run_that_can_be_loaded_and_its_sum(tmp_path, monkeypatch):
     translator = translator_parts.shipped_translator("lesson-06")
     assert np.isfinite(translator.model.vector).all()
     assert translator.settings["hidden"] == lesson_checkpoint.SETTINGS["hidden"]
+    assert translator.corpus == lesson_checkpoint.CORPUS        # so that `heatmap --index 3` works
