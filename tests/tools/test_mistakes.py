@@ -22,6 +22,7 @@ from numpy_attention.gradcheck import gradcheck
 
 MISTAKES = KNOWN + KEPT_OUT + FRESH
 FRESH_FILES = {"coverage", "transformer", "local", "bidirectional", "model"}
+FOURTH_FILES = {"stack", "feeding", "heads", "deep_output", "columns", "pointer"}
 EXAM = Path(exam.__file__)
 
 # {file: (number of an input, places in it, outputs that do not depend on these places)}
@@ -143,7 +144,7 @@ def test_every_mistake_has_a_name_of_its_own_a_file_and_known_kinds():
 
 def test_both_halves_are_of_every_file_that_is_not_fresh_and_no_kind_is_without_a_mistake():
     for half in (KNOWN, KEPT_OUT):
-        assert {mistake.file for mistake in half} == set(FILES) - FRESH_FILES
+        assert {mistake.file for mistake in half} == set(FILES) - FRESH_FILES - FOURTH_FILES
     assert {kind for mistake in MISTAKES for kind in mistake.kinds} == set(KINDS)
 
 
