@@ -149,8 +149,6 @@ HEADS = (
             '        P *= dP - np.einsum("bnts,bnts->bnt", P, dP)[..., None]\n'
             "        # E = Q Kᵀ / √d\n        dE = P / np.sqrt(d)\n",
             ("argument changed", "cache")),
-    Mistake("heads: beta behind gamma", 'np.einsum("bti->i", dY)', 'np.einsum("bti->i", dN)',
-            ("wrong variable", "factor")),
     Mistake("heads: memory's gradient not returned", "return dX, dM, None",
             "return dX, None, None", ("no return", "missing term")),
     Mistake("heads: W_q by the norm's result", '"bti,bntd->nid", X, dQ', '"bti,bntd->nid", N, dQ',
