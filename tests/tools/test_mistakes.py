@@ -275,6 +275,19 @@ def test_a_law_that_is_broken_is_what_is_said_first():
     assert answer.kind == "mask forward" and answer.line_of(masked) == "right"
 
 
+@pytest.mark.parametrize("name, kind", [
+    ("stack: states written into the first ones", "argument changed"),
+    ("feeding: keys' gradient begun with np.empty", "unwritten"),
+    ("heads: upstream of the weights added to", "argument changed"),
+    ("deep_output: target added", "sign"),
+])
+def test_of_the_fourth_set_some_are_caught_with_line_and_kind(name, kind):
+    mistake = next(one for one in FOURTH if one.name == name)
+    answer = exam.judge(mistake)
+    assert answer.caught and answer.kind == kind
+    assert answer.line_of(mistake) == "right" and answer.kind_of(mistake) == "right"
+
+
 def test_a_forward_that_stops_is_caught():
     stops = next(m for m in KNOWN if m.name == "scaled_dot: np.dot in three dimensions")
     answer = exam.judge(stops)
