@@ -1,4 +1,4 @@
-"""Mistakes in six more mechanisms and five old ones, written before the tool was run on any."""
+"""Mistakes in six more mechanisms and six old ones, written before the tool was run on any."""
 
 from mistakes.planting import Mistake
 
