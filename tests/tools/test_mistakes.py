@@ -12,6 +12,7 @@ import laws
 import numpy as np
 import pytest
 from mistakes import exam, planting
+from mistakes.fourth import FOURTH
 from mistakes.fresh import FRESH
 from mistakes.kept_out import KEPT_OUT
 from mistakes.known import KNOWN
@@ -20,8 +21,9 @@ from mistakes.planting import FILES, KINDS, Mistake, plant, right
 from numpy_attention.checks.case import Case
 from numpy_attention.gradcheck import gradcheck
 
-MISTAKES = KNOWN + KEPT_OUT + FRESH
+MISTAKES = KNOWN + KEPT_OUT + FRESH + FOURTH
 FRESH_FILES = {"coverage", "transformer", "local", "bidirectional", "model"}
+FOURTH_FILES = {"stack", "feeding", "heads", "deep_output", "columns", "pointer"}
 EXAM = Path(exam.__file__)
 
 # {file: (number of an input, places in it, outputs that do not depend on these places)}
@@ -37,6 +39,10 @@ PADDING = {
     "local": (1, np.s_[1, 4:], np.s_[:]),
     "bidirectional": (0, np.s_[3:, 1], np.s_[:]),
     "model": (3, np.s_[2:, 1], np.s_[...]),
+    "feeding": (2, np.s_[0, 3:], np.s_[:]),
+    "heads": (1, np.s_[1, 2:], np.s_[:]),
+    "deep_output": (3, np.s_[3:, 1], np.s_[...]),
+    "columns": (0, np.s_[1, 2:], np.s_[:]),
 }
 LATER = {
     "gru": (0, np.s_[2:], np.s_[:2]),
@@ -50,6 +56,9 @@ LATER = {
     "transformer": (0, np.s_[:, 2:], np.s_[:, :2]),
     "local": (0, np.s_[:, 2:], np.s_[:, :2]),
     "bidirectional": (0, np.s_[2:], np.s_[:2, :, :4]),
+    "stack": (0, np.s_[2:], np.s_[:2]),
+    "feeding": (0, np.s_[:, 2:], np.s_[:, :2]),
+    "columns": (0, np.s_[:, 2:], np.s_[:, :2]),
 }
 
 
@@ -143,7 +152,7 @@ def test_every_mistake_has_a_name_of_its_own_a_file_and_known_kinds():
 
 def test_both_halves_are_of_every_file_that_is_not_fresh_and_no_kind_is_without_a_mistake():
     for half in (KNOWN, KEPT_OUT):
-        assert {mistake.file for mistake in half} == set(FILES) - FRESH_FILES
+        assert {mistake.file for mistake in half} == set(FILES) - FRESH_FILES - FOURTH_FILES
     assert {kind for mistake in MISTAKES for kind in mistake.kinds} == set(KINDS)
 
 
@@ -151,6 +160,16 @@ def test_the_fresh_mistakes_are_of_files_that_neither_half_has_many_of_each():
     number = Counter(mistake.file for mistake in FRESH)
     assert set(number) == FRESH_FILES <= set(FILES)
     assert min(number.values()) >= 14
+
+
+def test_the_fourth_mistakes_are_of_files_of_their_own_and_of_old_ones():
+    number = Counter(mistake.file for mistake in FOURTH)
+    assert FOURTH_FILES < set(number) <= set(FILES)
+    assert min(number[file] for file in FOURTH_FILES) >= 16
+
+
+def test_no_two_mistakes_are_the_same():
+    assert len({mistake.source for mistake in MISTAKES}) == len(MISTAKES)
 
 
 def test_every_mistake_stands_once_in_its_file_and_has_right_lines():
@@ -256,6 +275,19 @@ def test_a_law_that_is_broken_is_what_is_said_first():
     assert answer.kind == "mask forward" and answer.line_of(masked) == "right"
 
 
+@pytest.mark.parametrize("name, kind", [
+    ("stack: states written into the first ones", "argument changed"),
+    ("feeding: keys' gradient begun with np.empty", "unwritten"),
+    ("heads: upstream of the weights added to", "argument changed"),
+    ("deep_output: target added", "sign"),
+])
+def test_of_the_fourth_set_some_are_caught_with_line_and_kind(name, kind):
+    mistake = next(one for one in FOURTH if one.name == name)
+    answer = exam.judge(mistake)
+    assert answer.caught and answer.kind == kind
+    assert answer.line_of(mistake) == "right" and answer.kind_of(mistake) == "right"
+
+
 def test_a_forward_that_stops_is_caught():
     stops = next(m for m in KNOWN if m.name == "scaled_dot: np.dot in three dimensions")
     answer = exam.judge(stops)
@@ -296,12 +328,15 @@ def test_a_table_of_counts():
 
 def test_the_script_prints_the_chosen_files(monkeypatch, capsys):
     new = Mistake("gru: new", SIGN.old, "dz = dnew * h", ("missing term",))
+    last = Mistake("gru: last", SIGN.old, "dz = dnew", ("missing term",))
     answers = {SIGN: exam.Answer(True, tuple(SIGN.lines()), "sign", seconds=1.0),
-               LOST: exam.Answer(False, seconds=3.0), new: exam.Answer(True, seconds=4.0)}
+               LOST: exam.Answer(False, seconds=3.0), new: exam.Answer(True, seconds=4.0),
+               last: exam.Answer(True, seconds=5.0)}
     other = Mistake("lstm: other", "", "", ("axis",))
     monkeypatch.setattr(exam, "KNOWN", (SIGN, other))
     monkeypatch.setattr(exam, "KEPT_OUT", (LOST,))
     monkeypatch.setattr(exam, "FRESH", (new,))
+    monkeypatch.setattr(exam, "FOURTH", (last,))
     monkeypatch.setattr(exam, "judge", answers.__getitem__)
     exam.main(["gru"])
     out = capsys.readouterr().out
@@ -309,10 +344,17 @@ def test_the_script_prints_the_chosen_files(monkeypatch, capsys):
     assert out.splitlines()[1].split() == "gru: lost missing term passes none none".split()
     assert out.splitlines()[2].split() == "gru: new missing term caught none none".split()
     assert "kept out" in out and "fresh" in out and "lstm" not in out
-    assert out.endswith("seconds: median 3.0, longest 4.0\n")
+    assert "fourth, at its first sight" in out
+    assert out.endswith("seconds: median 4.0, longest 5.0\n")
     exam.main(["--known", "gru"])
     out = capsys.readouterr().out
     assert "kept out" not in out and "gru: lost" not in out and "gru: new" not in out
+    exam.main(["--fourth", "gru"])
+    out = capsys.readouterr().out
+    assert "gru: last" in out and "gru: sign" not in out
+    with pytest.raises(SystemExit):
+        exam.main(["--fourth", "--known"])
+    capsys.readouterr()
     exam.main(["--markdown", "gru"])
     assert "| gru: sign | sign | yes | right | right | sign |" in capsys.readouterr().out
     exam.main(["--counts", "gru"])

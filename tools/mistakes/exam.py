@@ -2,6 +2,7 @@
 
     python tools/mistakes/exam.py                   all of them: a table, and counts
     python tools/mistakes/exam.py --known gru       those of a file by which a tool may be tuned
+    python tools/mistakes/exam.py --fourth          those of fourth.py, which no one has looked at
     python tools/mistakes/exam.py --markdown        the table as docs/mistakes.md has it
 
 A line is right where it is one that the mistake changed, or beside the gap where one was taken
@@ -9,7 +10,8 @@ out, or where the report says of which line of the forward nothing comes back. I
 the report says what to write there, and with that everything is right. It is beside where the
 report says which value is wrong first, and that it does not know by which line. Else it is wrong.
 Doubted is a right line of which the report says that, too.
-A kind is right where it is one that the mistake goes by in known.py, kept_out.py and fresh.py.
+A kind is right where it is one that the mistake goes by in its file: known.py, kept_out.py,
+fresh.py, fourth.py.
 """
 
 import argparse
@@ -25,6 +27,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from mistakes.fourth import FOURTH  # noqa: E402
 from mistakes.fresh import FRESH  # noqa: E402
 from mistakes.kept_out import KEPT_OUT  # noqa: E402
 from mistakes.known import KNOWN  # noqa: E402
@@ -35,6 +38,7 @@ from numpy_attention.gradcheck.faults import NotAParameter  # noqa: E402
 from numpy_attention.gradcheck.report import is_beside  # noqa: E402
 
 COUNTED = "number", "caught", "right", "doubted", "another", "beside", "wrong", "none", "kind"
+FIRST_SIGHT = "fourth, at its first sight"
 WIDTHS = 8, 8, 8, 9, 9, 8, 7, 6, 6
 # {file: the axis of time} of what reads its own past, as who writes it would tell the check
 CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
@@ -130,7 +134,8 @@ def row(mistake, answer, between="  "):
 def counts(title, keys, judged):
     """Lines of a table key × what is right."""
     heads = ("line" if head == "right" else head for head in COUNTED)
-    yield f"{title:<20}" + "".join(f"{head:>{width}}" for head, width in zip(heads, WIDTHS))
+    wide = max(20, *(len(key) + 2 for key in keys))
+    yield f"{title:<{wide}}" + "".join(f"{head:>{width}}" for head, width in zip(heads, WIDTHS))
     found = Counter()
     for key, (mistake, answer) in zip(keys, judged):
         found[key, "number"] += 1
@@ -140,7 +145,7 @@ def counts(title, keys, judged):
         found[key, "kind"] += answer.kind_of(mistake) == "right"
     for key in dict.fromkeys(keys):
         at = (found[key, what] for what in COUNTED)
-        yield f"{key:<20}" + "".join(f"{n:>{width}}" for n, width in zip(at, WIDTHS))
+        yield f"{key:<{wide}}" + "".join(f"{n:>{width}}" for n, width in zip(at, WIDTHS))
 
 
 def markdown(judged):
@@ -155,17 +160,21 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description="Print what the gradient check says of each planted mistake.")
     parser.add_argument("files", nargs="*", metavar="FILE", help=f"only of {', '.join(FILES)}")
-    parser.add_argument("--known", action="store_true",
-                        help="only those by which a tool may be tuned")
+    sets = parser.add_mutually_exclusive_group()
+    sets.add_argument("--known", action="store_true",
+                      help="only those by which a tool may be tuned")
+    sets.add_argument("--fourth", action="store_true", help="only those of fourth.py")
     parser.add_argument("--markdown", action="store_true", help="the table for docs/mistakes.md")
     parser.add_argument("--counts", action="store_true", help="the counts alone")
     options = parser.parse_args(arguments)
     for file in options.files:
         if file not in FILES:
             parser.error(f"no file {file!r}: expected {', '.join(FILES)}")
-    halves = {"known": KNOWN}
-    if not options.known:
-        halves |= {"kept out": KEPT_OUT, "fresh": FRESH}
+    halves = {"known": KNOWN, "kept out": KEPT_OUT, "fresh": FRESH, FIRST_SIGHT: FOURTH}
+    if options.known:
+        halves = {"known": KNOWN}
+    if options.fourth:
+        halves = {FIRST_SIGHT: FOURTH}
     chosen = [(half, mistake) for half, mistakes in halves.items() for mistake in mistakes
               if not options.files or mistake.file in options.files]
     judged = []
