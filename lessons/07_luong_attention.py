@@ -410,9 +410,9 @@ for t in range(8):
 #     g_s = exp(−(s − p)² / 2σ²)      σ = D / 2
 #     α_s = a_s g_s                   a: the softmax over the window; not normalised again
 #
-# The bell has a slope everywhere. On paper, one factor at a time. The exponent of g_s is −(s − p)²
-# / 2σ². Its derivative by p: the square gives 2 (s − p), the inner −p gives −1, and with the minus
-# in front they make + (s − p) / σ². An exponential keeps itself as a factor:
+# The bell has a slope everywhere. On paper, one factor at a time. In the exponent, −(s − p)² / 2σ²,
+# the square gives 2 (s − p), the inner −p gives −1, and with the minus in front they make
+# + (s − p) / σ². An exponential keeps itself as a factor:
 #
 #     ∂g_s/∂p = g_s (s − p) / σ²
 #     ∂α_s/∂p = a_s ∂g_s/∂p = α_s (s − p) / σ²            a does not depend on p

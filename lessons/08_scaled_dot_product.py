@@ -309,6 +309,8 @@ growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
 print(f"At d = 16 the median gradient without the division is {ratio:.1f} times that with it, and "
       f"{growth:.1f} times its own at d = 1.")
 assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
+
+# %%
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for number, (name, values) in enumerate(medians.items()):
     ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
