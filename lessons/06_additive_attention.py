@@ -644,35 +644,35 @@ def quarters(name, translator, weights):
 
 
 # %% tags=["training"]
-print("largest weight on the right word, by how likely the word was:")
-figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
-for (name, translator, both), ax in zip((("yours", own, (own_before, own_after)),
-                                         ("shipped", shipped, (before, after))), axes):
-    asked, known = [quarters(f"{name}, {when}", translator, weights)
-                    for when, weights in zip(("before", "after"), both)]
+def put_to_the_test(name, translator, weights_before, weights_after, ax):
+    """Print and draw the quarters before and after."""
+    asked = quarters(f"{name}, before", translator, weights_before)
+    known = quarters(f"{name}, after", translator, weights_after)
     assert asked[3] > 2 * asked[0]
     assert known[0] > 2 * asked[0] and known[3] - known[0] < asked[3] - asked[0]
-    for place, (shares, label) in enumerate(((asked, "before"), (known, "after"))):
-        ax.plot(range(4), shares, label=label, **plotting.base.curve_style(place))
+    ax.plot(range(4), known, label="after", **plotting.base.curve_style(1))
+    ax.plot(range(4), asked, label="before", **plotting.base.curve_style(0))
+    ax.set(xlabel="quarter of the links, by P(yᵢ)", ylim=(0, 1))
+    ax.set_xticks(range(4), ["surprising", "second", "third", "expected"])
     ax.set_title(f"{name}: before {asked[0]:.0%} → {asked[3]:.0%}, after {known[0]:.0%} → "
                  f"{known[3]:.0%}")
 
+
 # %% tags=["training"]
-for ax in axes:
-    ax.set_xticks(range(4), ["surprising", "second", "third", "expected"])
-    ax.set_xlabel("quarter of the links, by P(yᵢ)")
-    ax.set_ylim(0, 1)
-    ax.grid(alpha=0.3)
-axes[0].set_ylabel("largest weight on the right word")
-axes[1].legend(loc="lower right")
+print("largest weight on the right word, by how likely the word was:")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
+put_to_the_test("yours", own, own_before, own_after, left)
+put_to_the_test("shipped", shipped, before, after, right)
+left.set_ylabel("share of largest weights that are right")
+right.legend(loc="lower right")
 show(figure, "06_surprise")
 
 # %% [markdown]
 # The reading has passed a test that it could have failed: from the quarter of the greatest
 # surprises to that of the most expected words the share more than doubles. But are surprising words
-# just hard to point at? Hardly: *after*, the slope from the first quarter to the last is a third of
-# what it was, and even of the greatest surprises about three of four are right. (Five seeds agree;
-# the answers have them.)
+# just hard to point at? Hardly: *after*, the rise from the first quarter to the last is a third of
+# what it was or less, and even of the greatest surprises about three of four are right. (Five seeds
+# agree; the answers have them.)
 #
 # ## Three clauses
 #
