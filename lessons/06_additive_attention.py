@@ -66,7 +66,7 @@ np.set_printoptions(precision=3, suppress=True)
 # |---|---|---|
 # | q | (Q,) | the query, the decoder's state s_{i−1} *before* it writes word i |
 # | h, its rows h_j | (S, D) | annotations of the source words |
-# | a, x, their rows a_j, x_j | (S, A) | hidden layer, before and after its tanh |
+# | a, x, their rows a_j, x_j | (S, A) | hidden layer, before and after its tanh; x is no word |
 # | e, α | (S,) | scores, weights |
 # | c | (D,) | context: what was found |
 # | W_a, U_a, v_a | (Q, A), (D, A), (A,) | all that is learnt here |
@@ -584,13 +584,12 @@ def measure(name, translator):
     ways = {"before": before, "the word alone": [likely for _, likely in both], "after": after}
     figures = translator.measure(held_out, threads=1)
     print(f"{name}: BLEU {figures['bleu']:.1f}, perplexity {figures['perplexity']:.1f} held out")
+    shares = {}
     for way, weights in ways.items():
-        print(f"  {way:<15} {metrics.pointing_accuracy(weights, held_out):6.1%} on the right word, "
-              f"{metrics.near_pointing(weights, held_out):6.1%} on it or beside it", flush=True)
-    share, alone, told_share = [metrics.pointing_accuracy(weights, held_out)
-                                for weights in ways.values()]
-    assert told_share > share + 0.1
-    assert abs(told_share - alone) < 0.05
+        shares[way] = metrics.pointing_accuracy(weights, held_out)
+        print(f"  {way:<15} {shares[way]:6.1%} on the right word", flush=True)
+    assert shares["after"] > shares["before"] + 0.1
+    assert abs(shares["after"] - shares["the word alone"]) < 0.05
     return before, after
 
 
@@ -603,13 +602,11 @@ before, after = measure("the shipped model, forty epochs", shipped)
 # %% [markdown]
 # *Before*, attention is hardly better than the diagonal, and with some seeds worse. That is the
 # disappointment, what a heatmap of this model shows, and the answer to the guess that you wrote
-# down at the beginning. *After*, the same weights, told one
-# word each, point right for about four links of five. So the model knew what belongs together. It
-# did not know what would come next.
+# down at the beginning. *After*, the same weights, told one word each, point right for about four
+# links of five. So the model knew what belongs together. It did not know what would come next.
 #
-# Where did it know it? *The word alone* points as well as the product. The knowledge sits in what
-# the annotations *say*, not in how they are *found*. The prior α adds nothing to the right word,
-# and one point in a hundred to "on it or beside it".
+# Where did it know it? *The word alone* points as well as the product, so the prior α adds nothing.
+# The knowledge sits in what the annotations *say*, not in how they are *found*.
 #
 # Is that the reason, though? Here is what it forbids. Where the model is *sure* of the next word,
 # the weights before should be right as well: there is nothing left to be told. Where it is
@@ -647,20 +644,35 @@ def quarters(name, translator, weights):
 
 
 # %% tags=["training"]
-print("largest weight on the right word, by how likely the word was:")
-for name, translator, both in (("yours", own, (own_before, own_after)),
-                               ("shipped", shipped, (before, after))):
-    asked, known = [quarters(f"{name}, {when}", translator, weights)
-                    for when, weights in zip(("before", "after"), both)]
+def put_to_the_test(name, translator, weights_before, weights_after, ax):
+    """Print and draw the quarters before and after."""
+    asked = quarters(f"{name}, before", translator, weights_before)
+    known = quarters(f"{name}, after", translator, weights_after)
     assert asked[3] > 2 * asked[0]
     assert known[0] > 2 * asked[0] and known[3] - known[0] < asked[3] - asked[0]
+    ax.plot(range(4), known, label="after", **plotting.base.curve_style(1))
+    ax.plot(range(4), asked, label="before", **plotting.base.curve_style(0))
+    ax.set(xlabel="quarter of the links, by P(yᵢ)", ylim=(0, 1))
+    ax.set_xticks(range(4), ["surprising", "second", "third", "expected"])
+    ax.set_title(f"{name}: before {asked[0]:.0%} → {asked[3]:.0%}, after {known[0]:.0%} → "
+                 f"{known[3]:.0%}")
+
+
+# %% tags=["training"]
+print("largest weight on the right word, by how likely the word was:")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
+put_to_the_test("yours", own, own_before, own_after, left)
+put_to_the_test("shipped", shipped, before, after, right)
+left.set_ylabel("share of largest weights that are right")
+right.legend(loc="lower right")
+show(figure, "06_surprise")
 
 # %% [markdown]
 # The reading has passed a test that it could have failed: from the quarter of the greatest
 # surprises to that of the most expected words the share more than doubles. But are surprising words
-# just hard to point at? Hardly: *after*, the slope from the first quarter to the last is a third of
-# what it was, and even of the greatest surprises about three of four are right. (Five seeds agree;
-# the answers have them.)
+# just hard to point at? Hardly: *after*, the rise from the first quarter to the last is a third of
+# what it was or less, and even of the greatest surprises about three of four are right. (Five seeds
+# agree; the answers have them.)
 #
 # ## Three clauses
 #
@@ -738,7 +750,6 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 6. A target word with two gold links can be right for one of them only. What is the best pointing
 #    accuracy possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. To
-#    which side of the right digit may the largest weight stray now, and to which
-#    hardly ever?
+#    which side of the right digit may the largest weight stray now, and to which hardly ever?
 # 8. Train the four epochs with the seeds 0 to 4. Does the share of the last quarter exceed twice
 #    that of the first each time, and by how much does p(s | y) point better than α?

@@ -309,12 +309,16 @@ growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
 print(f"At d = 16 the median gradient without the division is {ratio:.1f} times that with it, and "
       f"{growth:.1f} times its own at d = 1.")
 assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
+
+# %%
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for number, (name, values) in enumerate(medians.items()):
     ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
               marker=plotting.MARKERS[number])
+ax.minorticks_off()
 ax.set(xlabel="d, the width of queries and keys", ylabel="median of ‖∂α/∂q‖",
        title=f"At d = 16 undivided is {ratio:.1f} times divided; then it vanishes")
+ax.set_xticks(WIDTHS, WIDTHS)
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
@@ -502,6 +506,19 @@ for number, mixed in enumerate(scrambled.split(x)[0]):
     print(f"  head {number} has {mixed.tolist()}")
 print(check_layer(scrambled))
 
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
+for layer, title, ax in ((plain, "with the transpose: a head has two columns", axes[0]),
+                         (scrambled, "without: a head has what comes next", axes[1])):
+    for number, taken in enumerate(layer.split(x)[0]):
+        for value in taken.ravel():
+            word, column = divmod(value, 10)
+            ax.text(column, -word, f"{value}\nhead {number}", ha="center", va="center",
+                    bbox=dict(facecolor=plotting.COLOURS[number], alpha=0.35, pad=6))
+    ax.set(xlim=(-0.6, 5.6), ylim=(-2.6, -0.4), xlabel="column", title=title)
+    ax.set_yticks([-1, -2], ["word 1", "word 2"])
+show(figure, "08_split")
+
 # %% [markdown]
 # The check passes. Head 0 has word 1 alone, in two pieces, and head 1 pieces of both words. What
 # finds that is a *law*, something that must hold whatever the numbers are: a source word that no
@@ -534,12 +551,14 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 # Two things differ between the models: whether E is divided *during* training, and how large the
 # scores are *at its start*, variance about 1 or 16. They come together, but they can be taken
 # apart: rescale W_q and W_k once more, and the undivided model starts with variance 1, the divided
-# one with 16. That makes four models. (`states` runs the untrained decoder over 500 pairs and gives
-# its states X and the annotations M, with masks of the real words. A score q · k / √d has the
-# variance var(q) var(k), so q and k get the standard deviation variance^¼ each. Undivided scores
-# are √d times as large, so for them a d-th of the variance is aimed at.) If the division is what
-# counts, two and two will be alike by division. If the start counts, by start. Which pairs do you
-# expect?
+# one with 16. That makes four models. If the division is what counts, two and two will be alike by
+# division. If the start counts, by start. Which pairs do you expect?
+#
+# (How W_q and W_k are scaled, which you may skip. `states` runs the untrained decoder over 500
+# pairs and gives its states X and the annotations M, with masks of the real words. A score
+# q · k / √d has the variance var(q) var(k): let each of the two be the root of what is wanted, so
+# the standard deviations are its fourth root. Without the division the same q and k give scores of
+# d times that variance, so a d-th is wanted of them.)
 
 # %% tags=["training"]
 EPOCHS = 3
