@@ -29,4 +29,4 @@ One table of letters, for shapes in comments, docstrings and errors of the whole
 `l` in Bahdanau's maxout, is explained there.
 """
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
