@@ -193,6 +193,9 @@ print(f"mat overtakes cat at t = {crossing:.2f}; at t = 1/2 mat has {moved[50, 5
 assert 0 < crossing < 0.5
 
 # %% [markdown]
+# With a pencil it is t = 1/3, and the run steps by hundredths: "cat" has the score 3 · 2 (1 − t),
+# "mat" has 3 · ((1 − t) + 2 t), and 2 − 2 t = 1 + t there.
+#
 # Nothing jumps. A small change of the question is a small change of all weights, and so of the
 # context. That is the whole reason for the softmax: something that moves smoothly has a derivative,
 # and what has a derivative can be learnt. "Take the best word" stands still and then jumps: its
@@ -267,9 +270,11 @@ assert np.isclose(alpha_hidden.sum(), 1)
 #
 # One question gives one context. Six questions give six, and they can all be asked at once: let
 # each word ask with its own vector. Then X Xᵀ has all scores, a row for each asking word, and the
-# softmax goes along each row. In the picture a row is a word that asks, a column one that is read:
-# `axis=1` adds up along a row, and `keepdims` leaves the sums standing
-# as a column (6, 1), so that each row is divided by its own.
+# softmax goes along each row. (`axis=1` adds up along a row, and `keepdims` leaves the sums as a
+# column (6, 1), so that each row is divided by its own.)
+#
+# In the picture a row is a word that asks, a column one that is read. Guess the row of "on", which
+# asks a quiet "where?", before you look.
 
 # %%
 all_powers = np.exp(X @ X.T)                                                    # (6, 6)
@@ -327,9 +332,9 @@ print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). 1 / h² multiplies
 # every score here, as s did above: small h asks loudly, and it is a step from one neighbour to the
-# next. Large h asks in a whisper: nearly the mean of all, whatever the hour. In a translator it is
-# the same, but that there the keys and the questions are learnt, so that *near* comes to mean
-# "helps with the next word".
+# next. Large h asks in a whisper: nearly the mean of all, whatever the hour. A translator does the
+# same, with keys and questions that are learnt, so that *near* comes to mean "helps with the next
+# word".
 #
 # ## One nudge
 #
@@ -341,8 +346,10 @@ print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 
 # %%
 def context_of(scores):
+    """Steps 2 and 3, from the scores (S,)."""
     powers = np.exp(scores)
-    return powers / powers.sum() @ X
+    weights = powers / powers.sum()
+    return weights @ X
 
 
 epsilon = 1e-4

@@ -22,6 +22,9 @@
 # | `load_text` | a text that ships with the library |
 # | `Vocabulary` | numbers for letters, and back |
 # | `plotting` | diagrams, colours, pictures as files |
+#
+# (From `course.py` beside the lessons: `show` saves a figure, and `caught` prints the report of a
+# check that must fail.)
 
 # %%
 print("Lesson 01: gradients by hand", flush=True)
@@ -100,7 +103,7 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 
 # %%
 def compare(name, ours, loss, array):
-    """Print our gradient beside the measured one; loss() reads the array."""
+    """Print the first five numbers of our gradient, and as measured; loss() reads the array."""
     measured = numeric_gradient(loss, array)
     print(f"{name:>3} by hand  {ours.ravel()[:5]}")
     print(f"    measured {measured.ravel()[:5]}")
@@ -117,16 +120,27 @@ def compare(name, ours, loss, array):
 #
 #     dz_v = p_v − [v = y]
 #
-# The prediction minus the truth. Nothing divides by p, so nothing blows up: this is why the two
+# where [v = y] is 1 for v = y and 0 for every other v: the *one-hot* vector of y. The prediction
+# minus the truth. Nothing divides by p, so nothing blows up: this is why the two
 # lines are derived together. Guess the signs before you look: which scores should fall?
 
 # %%
-truth = np.eye(5)[y]
+truth = np.eye(5)[y]                    # the one-hot vector of y
 dz = p - truth
 compare("dz", dz, lambda: np.log(np.exp(z).sum()) - z[y], z)
 
+# %%
+figure, ax = plt.subplots(figsize=(6.5, 2.6), layout="constrained")
+ax.bar(list(alphabet), -dz, color=plotting.COLOURS[0])
+ax.axhline(0, color="black", linewidth=1)
+ax.set_xlabel("letter that may follow b")
+ax.set_ylabel("−dz")
+ax.set_title(f"d came: its score is pulled up by {-dz[y]:.2f}, all others down")
+show(figure, "01_pull")
+
 # %% [markdown]
-# All scores should fall but that of "d". (To *lower* L we go against the gradient.)
+# All scores should fall but that of "d". (To *lower* L we go against the gradient: the bars show
+# −dz.) The more the model had expected a wrong letter, the harder it is pulled down.
 #
 # **z = W h + b.** In indices z_v = Σ_d W_vd h_d + b_v. Each z_v pulls on what made it; sum over all
 # pulls:
@@ -151,14 +165,16 @@ compare("dW", dW, lambda: loss_of(h), W)
 compare("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
-# **h = E[x].** Only the row x was read, so only that row has a gradient. (`E[x]` is a view of E: to
-# nudge the one is to nudge the other.)
+# **h = E[x].** Only the row x was read, so only that row has a gradient. Nudge all fifteen numbers
+# of E, and see whether the others do nothing:
 
 # %%
 dE = np.zeros_like(E)
 dE[x] = dh
-compare("dE", dE[x], lambda: loss_of(E[x]), E[x])
-print("the other rows of dE:", np.abs(np.delete(dE, x, axis=0)).max())
+measured = numeric_gradient(lambda: loss_of(E[x]), E)
+for letter, row in zip(alphabet, measured):
+    print(f"measured dE, row of {letter}: {row}")
+assert np.allclose(dE, measured, atol=1e-8)
 
 # %% [markdown]
 # ## Many pairs at once
@@ -281,10 +297,10 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# The library's `gradcheck` does the same for any Module, with a difference of four points, whose
-# error is O(ε⁴), and with random numbers for what comes from above: a dloss here, and for a layer
-# that gives an array one number for each element. An error is relative to the element itself, or to
-# a thousandth of the largest, if that is more. Every layer of this course must pass it below 1e-6.
+# The library's `gradcheck` does the same for any Module. Its difference has four points, and the
+# error O(ε⁴). What comes from above, dloss here, it draws at random. (For a layer that gives an
+# array, it draws one number for each element.) An error is relative to the element itself, or to a
+# thousandth of the largest, if that is more. Every layer of this course must pass it below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -447,18 +463,19 @@ assert said == "PASSES"
 #
 # ## Which ε?
 #
-# Too large, and Taylor's remainder wins, about ε² L'''/6. Too small, and the rounding of L, some
-# u = 1e-16 of it, is divided by 2ε. So the error is about
+# Too large, and Taylor's remainder wins, about ε² L'''/6 with the third derivative L'''. Too small,
+# and rounding wins: a computer keeps L up to a share u of it, some 1e-16, and that is divided by
+# 2ε. So the error is about
 #
 #     ε² L'''/6 + u L/2ε
 #
-# Its derivative by ε, ε L'''/3 − u L/2ε², is 0 where ε³ = 3 u L / (2 L''').
-#
-# If L and L''' are of one size, that is near u^(1/3), some millionths. The difference of four
-# points has ε⁴ for ε², and comes to u^(1/5), some ten-thousandths, with a smaller error.
+# Its derivative by ε, ε L'''/3 − u L/2ε², is 0 where ε³ = 3 u L / (2 L'''). If L and L''' are of
+# one size, that is near u^(1/3), some millionths. The difference of four points has ε⁴ for ε², and
+# its best ε is near u^(1/5), some ten-thousandths, with a smaller error.
 #
 # Here each derivative by W brings one more factor of h, and h is small, so L''' is smaller than L:
-# expect both a little further right. In float32 u = 6e-8. What will its best ε reach? A millionth?
+# expect both best ε a little larger. float32 has u = 6e-8. Guess what error it reaches at its best
+# ε: a millionth?
 
 
 # %%
@@ -596,7 +613,34 @@ show(ax, "01_training")
 # mean that falls, near 9.8 at step 1,000, where we happened to look at a low place. With the rate
 # the trembling ends.
 #
-# What does it know? Let it write: draw a letter from p(y | x), then one that follows it, and so on.
+# What does it know? Guess what it expects after a "q".
+
+# %% tags=["training"]
+shown = vocabulary.encode(" abcdefghijklmnopqrstuvwxyz")
+names = list("␣abcdefghijklmnopqrstuvwxyz")
+counted = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+of_q = counts[vocabulary.encode("q")[0]].sum() / counts.sum()
+print(f"q begins {of_q:.2%} of all pairs")
+
+# %% tags=["training"]
+figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
+for ax, told, table in zip(axes, ("counted", "learnt by gradients"), (counted, p_after)):
+    ax.imshow(table[np.ix_(shown, shown)], cmap="cividis", vmin=0, vmax=1)
+    ax.set_xticks(range(27), names)
+    ax.set_yticks(range(27), names)
+    ax.set_xlabel("letter that follows")
+    u_after_q = table[vocabulary.encode("q")[0], vocabulary.encode("u")[0]]
+    print(f"{told}: after q comes u with p = {u_after_q:.3f}")
+    ax.set_title(f"{told}: after q comes u with p = {u_after_q:.2f}")
+axes[0].set_ylabel("letter that was read")
+show(figure, "01_table")
+
+# %% [markdown]
+# Nobody gave it the left table; it saw pairs, 500 at a time. Look for the bright column of spaces:
+# many letters end a word. It is not quite there after "q", which begins 0.02 % of the pairs and so
+# is seldom corrected.
+#
+# Now let it write: draw a letter from p(y | x), then one that follows it, and so on.
 
 # %% tags=["training"]
 letters = [vocabulary.encode("t")[0]]

@@ -23,6 +23,9 @@
 # | `Adam` | the optimizer, which this lesson explains |
 # | `Trainer` | the training loop |
 # | `plotting` | diagrams, colours, pictures as files |
+#
+# (Beside the lessons lie `course.py`, for pictures and for checks that must fail, and
+# `recurrent_parts.py`: the letters of the Bible, and the task of the last section.)
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -32,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from matplotlib import pyplot as plt
-from recurrent_parts import bigram_bits, bits, letters, recall_model, train_recall
+from recurrent_parts import bigram_bits, bits, letters, recall_model, train_recall, write
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -273,6 +276,9 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
+# To see every array of it, forward and backward, one time step after the other, type
+# `numpy-attention step 2`.
+#
 # > **Exercise.** Write it yourself: `numpy-attention exercise start bptt`.
 #
 # ## A bug
@@ -313,19 +319,30 @@ assert "grad.U += after[t].T @ da" in str(report)
 # of three steps, beside six steps at once:
 
 # %%
-one = passes(plain, xs[:3], first, dys[:3], np.zeros((3, 5)))       # nothing comes from the right
-two = passes(plain, xs[3:], one[1], dys[3:], dlast)                 # but the state goes there
-thrown_away = two[3]                                                # ∂L/∂(the state at the border)
-lost = passes(plain, xs[:3], first, np.zeros((3, 3, 5)), thrown_away)
-assert np.allclose(np.concatenate([one[0], two[0]]), full[0])
-assert np.allclose(one[4] + two[4] + lost[4], full[4])
-print(f"of a gradient of norm {np.linalg.norm(full[4]):.2f}, truncation drops a part of norm "
-      f"{np.linalg.norm(lost[4]):.2f}")
+boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
+         for t, mark in enumerate("₀₁₂₃₄₅₆")}
+boxes["cut"] = ("cut", 1.3 * 3.5, 0.4)
+arrows = [(f"h{t}", f"h{t + 1}") for t in range(6)]
+arrows += [(f"h{t + 1}", f"h{t}", "", -0.5, True) for t in range(6) if t != 3]
+arrows.append(("h4", "cut", "", 0, True))
+show(plotting.diagram(boxes, arrows, title="the state crosses the border, the gradient (dashed) "
+                                           "does not"), "02_truncated")
+
+# %%
+nothing = np.zeros((3, 5))                      # comes from the right of the first window
+states_1, border, _, _, grad_1 = passes(plain, xs[:3], first, dys[:3], nothing)
+states_2, _, _, thrown_away, grad_2 = passes(plain, xs[3:], border, dys[3:], dlast)
+*_, grad_lost = passes(plain, xs[:3], first, np.zeros((3, 3, 5)), thrown_away)
+states, *_, grad_whole = full
+assert np.allclose(np.concatenate([states_1, states_2]), states)
+assert np.allclose(grad_1 + grad_2 + grad_lost, grad_whole)
+print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops a part of norm "
+      f"{np.linalg.norm(grad_lost):.2f}")
 
 # %% [markdown]
 # The states are the same, the sum of both windows' gradients is not: what the second window would
-# have told the first one is missing. The forward pass remembers more than the backward pass may
-# blame.
+# have told the first one, through ∂L/∂(the state at the border), is missing. The forward pass
+# remembers more than the backward pass may blame.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start truncated`.
 #
@@ -339,8 +356,8 @@ print(f"of a gradient of norm {np.linalg.norm(full[4]):.2f}, truncation drops a 
 #
 # **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
 # small for others. Adam keeps two running means of each element's gradient g: m of g, v of g². It
-# moves each element by m / √v: about 1, whatever the size of g, while g keeps its sign, and less
-# where g goes to and fro:
+# moves each element by the rate η times m / √v. That quotient is about 1, whatever the size of g,
+# while g keeps its sign, and less where g goes to and fro. (ε is a tiny number against 0 / 0.)
 #
 #     m ← 0.9 m + 0.1 g              m̂ = m / (1 − 0.9ᵗ)
 #     v ← 0.999 v + 0.001 g²         v̂ = v / (1 − 0.999ᵗ)
@@ -397,7 +414,15 @@ print(f"  {pairs:.2f} by counting pairs")
 assert carried < reset < pairs
 
 # %% [markdown]
-# It knows more than pairs, and a state that is carried on is worth something.
+# It knows more than pairs, and a state that is carried on is worth something. Lesson 01's model
+# wrote pairs that exist, and words that do not. What will this one write, drawn letter by letter
+# from what it expects?
+
+# %% tags=["training"]
+print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(10)))
+
+# %% [markdown]
+# Many are words, and the others could be: they can be spoken. Sense is another matter.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start perplexity`.
 #

@@ -30,6 +30,9 @@
 # | `Trainer` | the training loop |
 # | `evaluate` | loss and perplexity of a model on a text |
 # | `plotting` | diagrams, colours, pictures as files |
+#
+# (Beside the lessons lie `course.py`, `recurrent_parts.py` with lesson 02's task, and
+# `lstm_parts.py`: networks for that task, the words of the Bible, and a picture of a table.)
 
 # %%
 print("Lesson 03: long short-term memory", flush=True)
@@ -97,8 +100,8 @@ boxes = {
 arrows = [("c0", "c", "∘ f"), ("h0", "a"), ("x", "a"), ("a", "f"), ("a", "i"), ("a", "g"),
           ("a", "o"), ("f", "c"), ("i", "c"), ("g", "c"), ("o", "h"), ("c", "h", "tanh"),
           ("c", "c2", "∘ f", 0, True), ("h", "h2", "U", 0, True)]
-show(plotting.diagram(boxes, arrows, title="Along c, on top, nothing is multiplied but f"),
-     "03_diagram")
+title = "Along c (blue) nothing is multiplied but f; the gates are green"
+show(plotting.diagram(boxes, arrows, title=title), "03_diagram")
 
 # %% [markdown]
 # One step with a pencil: one input, two units. The numbers are chosen so that unit 1 keeps what it
@@ -152,7 +155,7 @@ s = np.array([0.5, -1.0])
 
 
 def L(i=0, f=0, g=0, o=0, c=0, a=0):
-    """r · h_1 + s · c_1, where each of the intermediates has been moved by what is given."""
+    """r · h_1 + s · c_1, with so much added to each intermediate; L() adds nothing."""
     a_i, a_f, a_g, a_o = np.split(x @ W + h0 @ U + b + a, 4)
     kept = (sigmoid(a_f) + f) * c0
     added = (sigmoid(a_i) + i) * (np.tanh(a_g) + g)
@@ -171,7 +174,7 @@ def compare(name, ours, loss, array):
 
 
 def moved(name, ours):
-    """The same for an intermediate, to which L adds `by`."""
+    """The same for an intermediate: moved("o", do) nudges L(o=by), by beginning at 0."""
     by = np.zeros_like(ours)
     compare("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -343,6 +346,8 @@ for one, other in zip(passes(create(PlainLSTM), xs, first, dys, dlast), theirs, 
 print("the library's LSTM gives the same states and gradients")
 
 # %% [markdown]
+# `numpy-attention step 3` shows every array of it, one time step after the other.
+#
 # > **Exercise.** Write it yourself: `numpy-attention exercise start lstm`.
 #
 # ## A bug
@@ -394,7 +399,7 @@ four_steps = caught(check, create(HalfModern), xs)
 closed = create(PlainLSTM)
 closed.U[...] = 0
 states, _, cache = closed.forward(xs, first)
-forget_gates = np.array([kept[4] for kept in cache])            # (T, B, H)
+forget_gates = np.array([gate for _, _, _, _, gate, *_ in cache])         # (T, B, H)
 nothing = np.zeros_like(states[0])
 _, (_, dc_first) = closed.backward(np.zeros_like(states), (nothing, dlast[1]), cache,
                                    closed.zeros_like())
@@ -442,7 +447,7 @@ def memory(b_f):
     b = np.array([-6, b_f, 0, 6])
     unit = PlainLSTM(W.astype(float), np.zeros((1, 4)), b.astype(float))
     _, _, cache = unit.forward(pairs, (np.zeros((1, 1)), np.zeros((1, 1))))
-    return np.array([kept[2].item() for kept in cache])
+    return np.array([c_before.item() for _, _, c_before, *_ in cache])
 
 
 # %%
@@ -590,6 +595,9 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 # alone are no cure; a carousel that turns is. A forget gate should start open, as the authors of
 # 2000 themselves advised.
 #
+# (Why do different networks have the same number in a column, where they have learnt nothing? They
+# say one and the same key always, and the LSTMs of a column are tested on the same sequences.)
+#
 # Now the lower lines, which say how much of the gradient arrives at the state that has just read
 # the key. No network gets nine of ten right where less than a hundredth arrives. But the reverse is
 # wrong: with b_f = 3 more than half arrives at n = 32, and that network still guesses. A gradient
@@ -653,16 +661,29 @@ def disturbed(model, n, upwards=0.0, on_h=0.0, on_c=0.0):
 
 
 # %% tags=["training"]
-print("said right with p = 0.5   upwards   on h   on c   on both")
-for n in DISTANCES[:4]:
-    upwards = disturbed(trained[n], n, upwards=0.5)
-    on_h = disturbed(trained[n], n, on_h=0.5)
-    on_c = disturbed(trained[n], n, on_c=0.5)
-    both = disturbed(trained[n], n, on_h=0.5, on_c=0.5)
-    print(f"  n = {n:<3}                 {upwards:7.2f} {on_h:8.2f} {on_c:6.2f} {both:9.2f}")
-    if n <= 8:
-        assert both < on_c - 0.02
-assert on_c < 0.45 < 0.6 < upwards < on_h
+WHERE = {"on h": {"on_h": 0.5}, "upwards": {"upwards": 0.5}, "on c": {"on_c": 0.5},
+         "on both": {"on_h": 0.5, "on_c": 0.5}}
+survives = {}
+print("said right with p = 0.5, at n =", DISTANCES[:4])
+for name, where in WHERE.items():
+    survives[name] = np.array([disturbed(trained[n], n, **where) for n in DISTANCES[:4]])
+    print(f"  {name:<8}", *(f"{one:6.2f}" for one in survives[name]))
+on_c = survives["on c"]
+assert (survives["on both"] < on_c - 0.02)[:2].all()
+assert on_c[-1] < 0.45 < 0.6 < survives["upwards"][-1] < survives["on h"][-1]
+
+# %% tags=["training"]
+figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+for place, (name, right) in enumerate(survives.items()):
+    ax.plot(DISTANCES[:4], right, label=f"D {name}", **plotting.base.curve_style(place))
+ax.axhline(0.25, color="grey", linewidth=1, label="guessing")
+ax.set_xscale("log", base=2)
+ax.set_xticks(DISTANCES[:4], DISTANCES[:4])
+ax.set_xlabel("n, symbols of noise in between (log scale)")
+ax.set_ylabel("keys said right")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+ax.set_title(f"D on c meets the key at every step: {on_c[0]:.2f} right falls to {on_c[-1]:.2f}")
+show(ax, "03_disturbed")
 
 # %% [markdown]
 # Upwards it costs keys at once and few more with distance, 0.80 are right at n = 4 and 0.68 at n =
@@ -670,7 +691,8 @@ assert on_c < 0.45 < 0.6 < upwards < on_h
 # it costs nothing at n = 4 and nearly everything at n = 32: each number is wiped out every second
 # step, and what must last for 32 steps meets that 32 times.
 #
-# So the key lives in c? Read the last column: at n = 4 and 8 both together hurt more than c alone.
+# So the key lives in c? Compare the two curves that fall: at n = 4 and 8 both together hurt more
+# than c alone.
 # What c lost, h could still tell, for all gates read h_{t−1}. At n = 32 h cannot help. **Over a
 # few steps both carry the key, over many c does** (three seeds agree; question 7). Zaremba et al.
 # keep D off h as well, since its noise comes back at every step. That harm, if it is one, our probe

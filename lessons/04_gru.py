@@ -31,6 +31,9 @@
 # | `SGD` | the optimizer of lesson 01 |
 # | `Adam` | the optimizer of lesson 02 |
 # | `Trainer` | the training loop |
+#
+# (Beside the lessons lie `course.py`, `recurrent_parts.py` from lesson 02, and `gru_parts.py`:
+# verses, who is inside a quotation, and how the one unit is trained.)
 
 # %%
 print("Lesson 04: the gated recurrent unit", flush=True)
@@ -42,7 +45,7 @@ import numpy as np
 from course import caught, show
 from gru_parts import expect_same, last_marks, learn, one_hot, quoted, verses, window_gradient
 from matplotlib import pyplot as plt
-from recurrent_parts import bigram_bits, bits, letters
+from recurrent_parts import bigram_bits, bits, letters, write
 
 from numpy_attention import plotting
 from numpy_attention.cells.gru import GRU
@@ -468,6 +471,8 @@ for reset in ("after", "before"):
               "the library's GRU gives")
 
 # %% [markdown]
+# `numpy-attention step 4` shows every array of it, one time step after the other.
+#
 # > **Exercise.** Write it yourself: `numpy-attention exercise start masks`.
 #
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
@@ -478,9 +483,9 @@ for reset in ("after", "before"):
 # ## What the reset gate is for
 #
 # z alone can hold, and z alone can let go. Why a second gate? Because a candidate is made of the
-# past as well, and z = 0 takes the candidate with all the past in it. Give one unit a job that
-# needs both: *count the letters of the word*. A count goes on from the old number; at a space it
-# starts again. With z = 0 all the time, the unit is
+# past as well, and z = 0 takes the candidate with all the past in it. Give one unit a job in which
+# that is too much: *count the letters of the word*. A count goes on from the old number; at a space
+# it starts again. With z = 0 all the time, the unit is
 #
 #     h' = tanh(0.1 + r h)        at a letter, r = 1: one tenth more
 #     h' = tanh(0 + r h)          at a space, r = 0: nothing
@@ -488,20 +493,33 @@ for reset in ("after", "before"):
 # What will the same unit do with r = 1 always?
 
 # %%
-with_reset = 0.0
-without = 0.0
-for letter in "god said it":
+PHRASE = "god said it"
+counted = {"r = 0 at a space": [0.0], "r = 1 always": [0.0]}
+for letter in PHRASE:
     is_space = letter == " "
-    r_now = 0.0 if is_space else 1.0
     tenth = 0.0 if is_space else 0.1
-    with_reset = np.tanh(tenth + r_now * with_reset)
-    without = np.tanh(tenth + without)
-    name = letter.replace(" ", "space")
-    print(f"  {name:<5}   r = {r_now:.0f}: {with_reset:.2f}     r = 1 always: {without:.2f}")
+    for name, count in counted.items():
+        r_now = 0.0 if is_space and name == "r = 0 at a space" else 1.0
+        count.append(np.tanh(tenth + r_now * count[-1]))
+for name, count in counted.items():
+    print(f"  {name:<16}", *(f"{letter} {one:.2f}" for letter, one in zip(PHRASE, count[1:])))
+
+# %%
+figure, ax = plt.subplots(figsize=(6.5, 2.8), layout="constrained")
+for place, (name, count) in enumerate(counted.items()):
+    ax.plot(count[1:], label=name, **plotting.base.curve_style(place))
+ax.set_xticks(range(len(PHRASE)), list(PHRASE.replace(" ", "␣")))
+ax.set_xlabel("letter read")
+ax.set_ylabel("h after it")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+with_reset, without = (count[-1] for count in counted.values())
+ax.set_title(f"the count of \"it\" ends at {with_reset:.2f}, and without r at {without:.2f}")
+show(ax, "04_count")
 
 # %% [markdown]
 # Without r the count runs on, and the tanh flattens it. So r = 0 makes a clean start of a unit that
-# otherwise goes on from itself. What that is worth to a real network we measure at the end.
+# otherwise goes on from itself. (It is not the only way: question 6.) What that is worth to a real
+# network we measure at the end.
 #
 # ## A gate that locks itself
 #
@@ -651,26 +669,12 @@ assert reached < pairs - 0.5
 # place of 89,999. Cut down to 104 units, the LSTM is a little behind. (In bits the start with all
 # b_z = 0 does better still: question 8. This one makes holders easier to find, which comes next.)
 #
-# What does it write? `model.next` takes a letter and the state, and gives log p of the next one.
-# Each p is raised to the power 1 / 0.6, a *temperature* of 0.6 (lesson 10), and drawn from.
-
+# What does it write? Each p is raised to the power 1 / 0.6, a *temperature* of 0.6 (lesson 10),
+# before a letter is drawn. Compare it with what lesson 02's network wrote. Does it close the
+# quotations that it opens?
 
 # %% tags=["training"]
-def write(model, begin, length, rng):
-    """A text that begins so and is drawn on, letter by letter."""
-    written = vocabulary.encode(begin)
-    state = None
-    for letter in written[:-1]:
-        _, _, state = model.next(np.array([letter]), state)
-    for _ in range(length):
-        log_p, _, state = model.next(np.array(written[-1:]), state)
-        p = np.exp(log_p[0].astype(float) / 0.6)
-        p[:4] = 0                               # ids below 4 are special, no letters
-        written.append(int(rng.choice(V, p=p / p.sum())))
-    return "".join(vocabulary.decode(written))
-
-
-print("\n" + write(model, "god said , “ ", 300, np.random.default_rng(9)) + "\n")
+print(write(model, vocabulary, "god said , “ ", 300, np.random.default_rng(9), temperature=0.6))
 
 # %% [markdown]
 # ## Did it find your unit?

@@ -39,6 +39,20 @@ def bits(model, held_out, carried):
     return np.log2(evaluate(model, batches).perplexity)
 
 
+def write(model, vocabulary, begin, length, rng, temperature=1.0):
+    """A text that begins so and is drawn on, letter by letter, from p^(1 / temperature)."""
+    written = vocabulary.encode(begin)
+    state = None
+    for letter in written[:-1]:
+        _, _, state = model.next(np.array([letter]), state)
+    for _ in range(length):
+        log_p, _, state = model.next(np.array(written[-1:]), state)
+        p = np.exp(log_p[0].astype(float) / temperature)
+        p[:4] = 0                               # ids below 4 are special, no letters
+        written.append(int(rng.choice(len(p), p=p / p.sum())))
+    return "".join(vocabulary.decode(written)).replace("\n", " / ")
+
+
 class Recall:
     """Batches of the task: a key, n symbols of noise, a question; the key is to be said again."""
 
