@@ -139,7 +139,7 @@ class Check:
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)
-        return sum(dot(output, up) for output, up in zip(outputs, self.upstream))
+        return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
         """→ {name: the gradient that backward gives}, the twin; upstream: that of the check."""
