@@ -156,7 +156,8 @@ def told_of_forward(report, check):
             report.findings.append(finding)
             report.kinds.append(kinds_of(finding, None, (), {}, {}))
     if any(one.is_forward for one in report.findings):
-        report.laws = [replace(one, place=None) for one in report.laws]
+        report.laws = [one if one.kind == "unwritten" else replace(one, place=None)
+                       for one in report.laws]
 
 
 def of_stop(text, check):
