@@ -109,8 +109,10 @@ decoder_boxes = {
 arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z"), ("z", "M"),
           ("words so far", "x'"), ("x'", "heads'"), ("heads'", "y'"), ("y'", "asks"),
           ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks")]
-for start, end in (("x", "y"), ("y", "z"), ("x'", "y'"), ("y'", "z'"), ("z'", "out")):
+for start, end in (("x", "y"), ("y", "z")):
     arrows.append((start, end, "", -1.35))
+for start, end in (("x'", "y'"), ("y'", "z'"), ("z'", "out")):
+    arrows.append((start, end, "", -1.9))
 show(plotting.diagram(encoder_boxes | decoder_boxes, arrows,
                       title="One layer of each; the next has z, or out, for its x. "
                             "The bows are ways past a part"), "09_architecture")

@@ -631,39 +631,42 @@ for job in JOBS:
 
 
 # %% [markdown]
-# Six pairs, three seeds, two models: as curves these are many. So the pair of which we shall speak
-# is in colour, and the other five are grey.
+# Six pairs, three seeds, two models: as curves these are many. So the pairs of which we shall speak
+# are in colour: *query · predict* among the cosines, all pairs with the key among the overlaps.
 
 
 # %% tags=["training"]
-def curves(ax, runs, kind, spoken_of):
-    """A line for each pair and seed; those of one pair in colour."""
-    others = [pair for pair in PAIRS if pair != spoken_of]
-    for pair in [*others, spoken_of]:
+def curves(ax, runs, kind, accused):
+    """A line for each pair and seed; those of the accused pairs in colour."""
+    others = [pair for pair in PAIRS if pair not in accused]
+    for pair in [*others, *accused]:
         for run in runs:
             ax.plot([step for step, _ in run], [found[kind][pair] for _, found in run],
-                    color=plotting.COLOURS[1] if pair == spoken_of else "0.8")
-    ax.plot([], color=plotting.COLOURS[1], label=" · ".join(spoken_of))
-    ax.plot([], color="0.8", label="the other five pairs")
+                    color=plotting.COLOURS[1] if pair in accused else "0.8")
     ax.grid(alpha=0.3)
 
 
+def legend(ax, told):
+    """Below the panel, what its two colours are."""
+    ax.plot([], color=plotting.COLOURS[1], label=told)
+    ax.plot([], color="0.8", label="the other pairs")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncol=2)
+
+
 # %% tags=["training"]
-accused = ("query", "predict")
-neighbours = ("key", "value")
+apart = [("query", "predict")]
+with_key = [pair for pair in PAIRS if "key" in pair]
 figure, axes = plt.subplots(2, 2, figsize=(10.5, 7), layout="constrained", sharex=True)
 for row, name in zip(axes, ("one vector of 8", "one vector of 16")):
-    curves(row[0], seen[name], "cosine", accused)
+    curves(row[0], seen[name], "cosine", apart)
     row[0].set(ylim=(-0.5, 0.5), ylabel="mean cosine", title=f"{name}: who pulls apart?")
-    curves(row[1], seen[name], "overlap", neighbours)
+    curves(row[1], seen[name], "overlap", with_key)
     row[1].set(ylim=(0, 1), ylabel="overlap", title=f"{name}: who uses the same directions?")
-for ax in axes[1]:
-    ax.set_xlabel("training steps; a line a seed")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncol=2)
-in_8 = at_the_end(crowded, "overlap", neighbours).mean()
-in_16 = at_the_end(roomy, "overlap", neighbours).mean()
-figure.suptitle("Query and predict disagree; key and value part where there is room "
-                f"(overlap {in_8:.2f} in 8 numbers, {in_16:.2f} in 16)")
+    row[0].set_xlabel("training steps; a line a seed")
+    row[1].set_xlabel("training steps; a line a seed")
+legend(axes[1, 0], "query · predict")
+legend(axes[1, 1], "the key with another")
+figure.suptitle("Query and predict disagree; where there is room, the key ends nearly alone")
 show(figure, "12_conflict")
 
 # %% [markdown]
@@ -678,8 +681,8 @@ show(figure, "12_conflict")
 #
 # **Overlap.** In 16 numbers the key ends nearly alone: with the value it overlaps by 0.05, 0.03 and
 # 0.07, with query and predict by no more. The other three pairs keep more in common. Nobody told
-# them; with room, one vector cuts itself. In 8 numbers key and the others go on treading on each
-# other's toes.
+# them; with room, one vector cuts itself. In 8 numbers key and value still overlap by 0.18, 0.38
+# and 0.28.
 #
 # So the cosines accuse query and predict. A suspicion can be tested: keep a state of 16, cut it in
 # two, and part the accused or leave them together. One model gives predict 8 numbers of its own,
