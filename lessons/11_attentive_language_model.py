@@ -571,9 +571,9 @@ assert 0.9 > by_place["single"].mean() > by_place["LSTM"].mean() + 0.2
 assert by_place["tanh layer"].mean() < 0.5
 
 # %% [markdown]
-# The control is at chance, 12.5 %, and so is the LSTM with three of five seeds (question 3).
-# *combined* gets all letters, with every seed. Where do the two attentive models look? One
-# sequence, a row for each letter that is to be said.
+# The control is at chance, 12.5 %. The LSTM is little better here, and at chance with three of five
+# seeds (question 3). *combined* gets all letters, with every seed. Where do the two attentive
+# models look? One sequence, a row for each letter that is to be said.
 
 
 # %% tags=["training"]

@@ -59,11 +59,14 @@ class MemoryGradient:
     def later(self, name, *factors):
         """Let one step's factors, each (B, size), wait under a name; a step may use it twice.
 
-        TypeError, ValueError: a factor that is no array of such a shape.
+        TypeError, ValueError: a factor that is no array of such a shape, or of another size than
+        what waits already.
         """
-        for number, factor in enumerate(factors, 1):
-            expect(f"factor {number} of {name}", factor, (len(self.of), None), "(B, size)",
-                   "later takes the factors of one step, a row for each sentence")
+        waiting = self.waiting.get(name)
+        sizes = [one.shape[-1] for one in waiting[0]] if waiting else [None] * len(factors)
+        for number, (factor, size) in enumerate(zip(factors, sizes), 1):
+            expect(f"factor {number} of {name}", factor, (len(self.of), size), "(B, size)",
+                   "later takes the factors of one step, a row for each sentence, all of one size")
         self.waiting.setdefault(name, []).append(factors)
 
     def stacked(self, name):

@@ -2,7 +2,8 @@
 
 `python tools/exercise_bank.py` makes bank.json: for every exercise the signatures of its curated
 mistakes (`mistakes`) and of all slips in one place of its solution (`operators`). Those that give
-what the solution gives, or that stop, are none.
+what the solution gives, or that stop, are none. Of two at once, whose effects add up, nothing is
+kept: they are found from those of one.
 """
 
 import ast
@@ -20,7 +21,7 @@ import numpy as np
 from numpy_attention.exercises.exercise import Exercise
 from numpy_attention.exercises.mistakes import MISTAKES
 from numpy_attention.exercises.operators import slips
-from numpy_attention.exercises.signature import Numbers, agree, signature
+from numpy_attention.exercises.signature import NEAR, Numbers, agree, signature
 from numpy_attention.exercises.source import run
 
 FILE = Path(__file__).with_name("bank.json")
@@ -46,7 +47,46 @@ def told(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     found = [one for one in kept().get(exercise.name, ()) if agree(numbers, one.numbers)]
     words = [one.said for one in found if one.curated]
     words = words or [in_their_words(one.said, names) for one in found]
+    words = words or two_at_once(exercise, numbers, names)
     return list(dict.fromkeys(filter(None, words)))[:MOST]
+
+
+def two_at_once(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
+    """Pairs of mistakes that give these numbers together, in words: n = r + (n₁ - r) + (n₂ - r),
+    where r are the solution's. So it is where neither goes through the other. What two slips in
+    one place, or two that undo each other, would give is no pair.
+    """
+    right = signature(exercise, exercise.right)
+    mistakes = [one for one in kept().get(exercise.name, ()) if one.numbers.keys() == right.keys()]
+    if numbers.keys() != right.keys() or not np.isfinite(list(numbers.values())).all():
+        return []
+    wanted, solved = (np.array([one[name] for name in right]) for one in (numbers, right))
+    changes = np.array([[one.numbers[name] for name in right] for one in mistakes]) - solved
+    near = NEAR * (np.abs(wanted) + np.abs(wanted).max())
+    differs = np.abs(wanted - solved) > near
+    found = []
+    for number, change in enumerate(changes):
+        others = np.abs(wanted - solved - change - changes[number + 1:]) <= near
+        for other in np.flatnonzero(others.all(1)) + number + 1:
+            both = (np.abs(change) > near) & (np.abs(changes[other]) > near)
+            pair = (mistakes[number], mistakes[other])
+            if not both.any() or (in_two_places(*pair) and differs[both].all()):
+                found.append(pair)
+    curated = [sum(one.curated for one in pair) for pair in found]
+    return [both for pair, number in zip(found, curated) if number == max(curated)
+            if (both := both_in_words(pair, names))]
+
+
+def in_two_places(*pair: Known) -> bool:
+    """Whether two slips are known to stand in two places of the solution."""
+    places = [one.said.rpartition(", in ")[2] for one in pair if ", in " in one.said]
+    return not any(one.curated for one in pair) and len(set(places)) == 2
+
+
+def both_in_words(pair: tuple[Known, Known], names: Set[str]) -> str:
+    """What is said of two mistakes at once; "": they cannot be told apart, or one not told."""
+    one, other = (each.said if each.curated else in_their_words(each.said, names) for each in pair)
+    return f"two slips: {one}; and {other}" if one and other and one != other else ""
 
 
 def in_their_words(said: str, names: Set[str]) -> str:

@@ -36,23 +36,44 @@ def slips(text: str, name: str) -> Iterator[Slip]:
     function = next(node for node in ast.walk(tree)
                     if isinstance(node, ast.FunctionDef) and node.name == name)
     seen = {ast.unparse(tree)}
-    locals_ = names_of_arrays(function)
+    known = Known(function)
     for statement in statements(function):
         of = made_by(statement)
-        for what, write in [*of_statement(statement), *of_expressions(statement, locals_)]:
+        for what, write in [*of_statement(statement), *of_expressions(statement, known)]:
             made = with_change(tree, statement, write)
             if made not in seen:
                 seen.add(made)
                 yield Slip(made, what, of)
 
 
-def names_of_arrays(function: ast.FunctionDef) -> list[str]:
-    """The local names of a function, but those that it calls: nobody takes them for arrays."""
-    called = {node.func.id for node in ast.walk(function)
-              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return sorted({node.id for node in ast.walk(function)
-                   if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-                  | {one.arg for one in function.args.args if one.arg != "self"} - called)
+class Known:
+    """What a function knows by name.
+
+    arrays: its local names, but those that it calls: nobody takes them for arrays; parts: what it
+    reads of `self`, of a cache and such, "self.W"; gates: what it takes from one.
+    """
+
+    def __init__(self, function: ast.FunctionDef):
+        inside = list(ast.walk(function))
+        calls = [node.func for node in inside if isinstance(node, ast.Call)]
+        called = {node.id for node in calls if isinstance(node, ast.Name)}
+        self.arrays = sorted({node.id for node in inside
+                              if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+                             | {one.arg for one in function.args.args if one.arg != "self"}
+                             - called)
+        self.parts = sorted({ast.unparse(node) for node in inside
+                             if is_part(node) and node not in calls})
+        self.gates = {ast.unparse(node.right) for node in inside
+                      if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+                      and ast.unparse(node.left) == "1"
+                      and isinstance(node.right, (ast.Name, ast.Attribute, ast.Subscript))}
+
+
+def is_part(node: ast.AST) -> bool:
+    """self.W, cache.h: an attribute of a name."""
+    return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            and isinstance(node.ctx, ast.Load) and node.value.id != "np"
+            and node.attr not in ("T", "shape", "size", "ndim"))
 
 
 def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
@@ -106,7 +127,10 @@ def of_statement(node: ast.stmt) -> Iterator[Change]:
         if isinstance(node.op, ast.Add):
             yield "assigned where it should be added", assigned
             yield "a minus for a plus", subtracted
+            yield "a term that is added twice", with_value("2 * ({})")
         yield "a term that is left out", lambda _: None
+    elif isinstance(node, (ast.Assign, ast.Return)) and isinstance(node.value, ast.BinOp):
+        yield "the opposite sign", with_value("-({})")
     elif isinstance(node, ast.Expr):
         yield "a step that is left out", lambda _: None
 
@@ -125,10 +149,19 @@ def subtracted(node: ast.stmt) -> ast.stmt:
     return ast.AugAssign(node.target, ast.Sub(), node.value)
 
 
+def with_value(pattern: str) -> Callable[[ast.stmt], ast.stmt]:
+    """Writes the value of a statement otherwise."""
+    def write(node: ast.stmt) -> ast.stmt:
+        assert isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)) and node.value
+        node.value = parsed(pattern.format(ast.unparse(node.value)))
+        return node
+    return write
+
+
 # ---- expressions within one ---------------------------------------------------------------------
 
 
-def of_expressions(statement: ast.stmt, names: list[str]) -> Iterator[Change]:
+def of_expressions(statement: ast.stmt, known: Known) -> Iterator[Change]:
     """Of each expression in a statement; of a loop, of what it goes over."""
     whole = statement.iter if isinstance(statement, ast.For) else statement
     inside = list(ast.walk(whole))
@@ -136,7 +169,7 @@ def of_expressions(statement: ast.stmt, names: list[str]) -> Iterator[Change]:
     for number, node in enumerate(inside):
         if not isinstance(node, ast.expr) or node in orders:
             continue
-        for what, other in of_expression(node, names):
+        for what, other in of_expression(node, known):
             yield what, exchanged_at(number, other)
 
 
@@ -154,8 +187,10 @@ def exchanged_at(number: int, other: ast.expr) -> Callable[[ast.stmt], ast.stmt]
     return write
 
 
-def of_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
+def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]]:
     """(what it is, expression) in place of one."""
+    if ast.unparse(node) in known.gates:
+        yield "x for 1 - x, or the other way round", parsed(f"1 - {ast.unparse(node)}")
     if isinstance(node, ast.BinOp):
         yield from of_operation(node)
     elif isinstance(node, ast.BoolOp):
@@ -172,9 +207,18 @@ def of_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.e
         yield from of_call(node)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield from of_index(node)
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
-        for name in names:
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        yield from of_comparison(node)
+    elif isinstance(node, ast.IfExp):
+        yield "a case that is left out", node.body
+        yield "a case that is left out", node.orelse
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in known.arrays:
+        for name in known.arrays:
             if name != node.id:
+                yield f"`{name}` in the place of another array", parsed(name)
+    elif is_part(node):
+        for name in known.parts:
+            if name != ast.unparse(node):
                 yield f"`{name}` in the place of another array", parsed(name)
 
 
@@ -183,27 +227,99 @@ def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(node.op, ast.Mult):
         yield "a factor that is left out", node.left
         yield "a factor that is left out", node.right
+        yield "a factor that stands there twice", parsed(f"({left}) * ({right}) * ({right})")
+        yield "a factor that stands there twice", parsed(f"({left}) * ({left}) * ({right})")
+        yield "a division for a product", parsed(f"({left}) / ({right})")
     elif isinstance(node.op, ast.Div):
         yield "a division that is left out", node.left
         yield "a product for a division", parsed(f"({left}) * ({right})")
+        yield "a quotient upside down", parsed(f"({right}) / ({left})")
+        yield "a divisor that is squared", parsed(f"({left}) / ({right}) ** 2")
+        yield "a divisor of which the root is taken", parsed(f"({left}) / np.sqrt({right})")
     elif isinstance(node.op, ast.Add):
         yield "a term that is left out", node.left
         yield "a term that is left out", node.right
         yield "a minus for a plus", parsed(f"({left}) - ({right})")
     elif isinstance(node.op, ast.Sub):
         yield "a term that is left out", node.left
+        yield "a term that is left out", node.right
+        yield from of_derivative(node)
         yield "the opposite sign", parsed(f"({right}) - ({left})")
         yield "a plus for a minus", parsed(f"({left}) + ({right})")
     elif isinstance(node.op, ast.Pow):
         yield "a square that is left out", node.left
+        yield "twice in the place of a square", parsed(f"2 * ({left})")
     elif isinstance(node.op, ast.MatMult):
         for wrong in (f"({left}).T @ ({right})", f"({left}) @ ({right}).T",
                       f"({right}) @ ({left})", f"(({left}) @ ({right})).T"):
             yield "a product the wrong way round", parsed(wrong)
 
 
+def of_derivative(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
+    """tanh' = 1 - y² and σ' = y (1 - y), one for the other."""
+    if ast.unparse(node.left) != "1":
+        return
+    y = ast.unparse(node.right)
+    if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Pow):
+        of = ast.unparse(node.right.left)
+        yield "the derivative of σ for that of tanh", parsed(f"({of}) * (1 - ({of}))")
+        yield "a square in another place", parsed(f"(1 - ({of})) ** 2")
+    else:
+        yield "a square too many", parsed(f"1 - ({y}) ** 2")
+
+
+COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE,
+          ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+
+
+def of_comparison(node: ast.Compare) -> Iterator[tuple[str, ast.expr]]:
+    kind = type(node.ops[0])
+    if kind in COMPARED:
+        yield ("< for ≤, or the other way round",
+               ast.Compare(node.left, [COMPARED[kind]()], node.comparators))
+    if kind in TURNED:
+        yield ("a comparison the wrong way round",
+               ast.Compare(node.left, [TURNED[kind]()], node.comparators))
+
+
+INSTEAD = {"exp": ("log",), "log": ("exp", "log2", "log10"), "max": ("min",), "min": ("max",),
+           "argmax": ("argmin",), "argmin": ("argmax",), "maximum": ("minimum",),
+           "minimum": ("maximum",), "var": ("std",), "std": ("var",),
+           "zeros": ("ones",), "ones": ("zeros",), "zeros_like": ("ones_like",),
+           "ones_like": ("zeros_like",), "any": ("all",), "all": ("any",)}
+
+
+def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
+    """Another function, its arguments in another order, its limits by one."""
+    for instead in INSTEAD.get(name, ()):
+        other = copy.deepcopy(node)
+        if isinstance(other.func, ast.Attribute):
+            other.func.attr = instead
+        elif isinstance(other.func, ast.Name):
+            other.func.id = instead
+        yield f"a {instead} for a {name}", other
+    for number in range(len(node.args) - 1):
+        other = copy.deepcopy(node)
+        other.args[number:number + 2] = other.args[number:number + 2][::-1]
+        yield f"two arguments of {name} in the other order", other
+    if name == "range":
+        stop = ast.unparse(node.args[-1] if len(node.args) < 3 else node.args[1])
+        start = ast.unparse(node.args[0]) if len(node.args) > 1 else "0"
+        step = f", {ast.unparse(node.args[2])}" if len(node.args) > 2 else ""
+        for one, two in ((start, f"{stop} - 1"), (start, f"{stop} + 1"), (f"{start} + 1", stop),
+                         (f"{start} - 1", stop)):
+            yield "a step too many or too few", parsed(f"range({one}, {two}{step})")
+    for keyword in ("keepdims", "ddof"):
+        if any(one.arg == keyword for one in node.keywords):
+            other = copy.deepcopy(node)
+            other.keywords = [one for one in other.keywords if one.arg != keyword]
+            yield f"{keyword} that is left out", other
+
+
 def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+    yield from of_any_call(node, name)
     if name in ("sum", "mean", "max"):
         for method in ("sum", "mean"):
             if method != name and isinstance(node.func, ast.Attribute):
@@ -244,6 +360,24 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
         backwards = isinstance(index.step, ast.UnaryOp)
         what = "an order that is not turned round" if backwards else "a part that is not cut out"
         yield what, node.value
+        if not backwards:
+            yield from of_bounds(node, index)
+
+
+def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
+    """x[:-1] for x[1:] and the other way round; bounds by one."""
+    value = ast.unparse(node.value)
+    lower = ast.unparse(index.lower) if index.lower else ""
+    upper = ast.unparse(index.upper) if index.upper else ""
+    if (lower, upper) == ("1", ""):
+        yield "the other end is cut off", parsed(f"({value})[:-1]")
+    elif (lower, upper) == ("", "-1"):
+        yield "the other end is cut off", parsed(f"({value})[1:]")
+    for step in (" - 1", " + 1"):
+        if lower:
+            yield "a part that is cut by one off", parsed(f"({value})[{lower}{step}:{upper}]")
+        if upper:
+            yield "a part that is cut by one off", parsed(f"({value})[{lower}:{upper}{step}]")
 
 
 def parsed(text: str) -> ast.expr:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from numpy_attention.gradcheck.forwards import FLOATS
 from numpy_attention.gradcheck.rewriting import (Place, Rewriter, loaded, path_of, reads_of,
                                                  targets_of)
 
@@ -245,6 +246,8 @@ class Exchanging:
 def _copy(value):
     if isinstance(value, np.ndarray):
         return value.copy()
+    if isinstance(value, FLOATS):
+        return np.array(value, float)       # an array without axes
     if isinstance(value, (tuple, list)):
         return type(value)(*map(_copy, value)) if hasattr(value, "_fields") else type(value)(
             map(_copy, value))
@@ -256,4 +259,4 @@ def _put(value, right, kind):
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value
-    return right.copy()
+    return right.copy() if right.ndim else right[()]

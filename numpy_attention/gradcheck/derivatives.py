@@ -21,7 +21,7 @@ class Derivatives:
         self.budget = Budget(MOST_DIFFERENCES)
         self.run = run
         self.rewritten = Rewritten(functions, Forward)
-        counting = Counting()
+        counting = Counting(self.rewritten.places)
         with self.rewritten.told(counting):
             self.loss = run()
         self.values = counting.values

@@ -54,6 +54,8 @@ def relative_errors(analytic, numeric, smallest=1e-9):
 
 def number(loss):
     """A loss. TypeError: it is no number."""
+    if type(loss) is float:             # the common case is cheap
+        return loss
     if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":
         raise TypeError(f"the loss is {given(loss)}: expected a number")
     return loss

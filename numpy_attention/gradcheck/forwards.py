@@ -8,6 +8,7 @@ import numpy as np
 from numpy_attention.gradcheck.rewriting import (Rewriter, loaded, path_of, reads_of, targets_of)
 
 STEP = 1e-5
+FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
@@ -59,10 +60,13 @@ class Forward(Rewriter):
         return node
 
     def visit_For(self, node):
+        filled = [] if self.depth else filled_by(node)
+        self.depth += 1
         node.iter = self.visit(node.iter)
         node.body = self.after(node.target) + self.block(node.body)
         node.orelse = self.block(node.orelse)
-        return node
+        self.depth -= 1
+        return [node, *(self.name_again(one, "filled") for one in filled)]
 
     def block(self, statements):
         made = []
@@ -129,6 +133,16 @@ class Forward(Rewriter):
         return node
 
 
+def filled_by(loop):
+    """The names whose elements a loop assigns, as targets, where it does so last."""
+    found = {}
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
+                node.value, ast.Name):
+            found[node.value.id] = node
+    return [ast.copy_location(ast.Name(name, ast.Store()), node) for name, node in found.items()]
+
+
 def is_super(node):
     return isinstance(node.func, ast.Name) and node.func.id == "super"
 
@@ -137,13 +151,19 @@ def is_super(node):
 
 
 class Counting:
-    """Which values a run makes: {place: [a copy, or None where it is no array of floats, …]}."""
+    """Which values a run makes: {place: [a copy, or None where it is no array of floats, …]}.
 
-    def __init__(self):
+    A float that has a name, or goes into an array, is an array without axes.
+    """
+
+    def __init__(self, places):
+        self.places = places
         self.values = {}
 
     def moved(self, value, number):
         copy = value.copy() if is_array(value) else None
+        if isinstance(value, FLOATS) and self.places[number].kind not in ("use", "expression"):
+            copy = np.array(value, float)
         self.values.setdefault(number, []).append(copy)
         return value
 

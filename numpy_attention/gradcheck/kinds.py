@@ -77,6 +77,8 @@ def of_arrays(found, right, flags=()):
     def same(one, other):
         return np.abs(one - other).max(initial=0) <= CLOSE * size
 
+    if not right.ndim:                  # a number is a multiple of any other
+        return [Kind("sign", "it has the other sign")] if same(found, -right) else []
     large = np.abs(right) > 1e-3 * size
     ratios = found[large] / right[large]
     scaled = len(ratios) and np.allclose(ratios, ratios[0], rtol=CLOSE)

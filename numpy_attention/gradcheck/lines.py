@@ -7,6 +7,7 @@ forward. The first that is wrong, made of what is right, is a suspect.
 """
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -170,11 +171,15 @@ class Comparison:
         """→ for each execution, whether its value is the gradient of X, made at `times`; these.
 
         A loop of the backward goes through the times from the last to the first, or as the
-        forward does; where X was made more often, those in a row that fit best.
+        forward does; where X was made more often, those in a row that fit best. Numbers are made
+        in loops within loops.
         """
         m = len(group.values)
         best, at = [False] * m, []
-        for times in rows(len(self.derivatives.times(number)), m):
+        count = len(self.derivatives.times(number))
+        is_number = not np.ndim(group.values[0].values[-1])
+        ways = chain(rows(count, m), nested(count, m) if is_number else ())
+        for times in ways:
             found = [any(self.derivatives.fits(one, number, n) for one in value.values)
                      for n, value in zip(times, group.values)]
             if sum(found) > sum(best):
@@ -287,3 +292,22 @@ def rows(count, m):
     if m > 1:
         for first in range(count - m, -1, -1):
             yield list(range(first, first + m))
+
+
+def nested(count, m):
+    """The ways in which m executions of two loops may go through the times that X was made.
+
+    Where it was made more often, in a third loop within, the last time of each counts.
+    """
+    if count % m:
+        return
+    k = count // m
+    last = np.arange(k - 1, count, k)
+    if k > 1:
+        yield from (last.tolist(), last[::-1].tolist())
+    for inner in range(2, m):
+        if m % inner == 0:
+            table = last.reshape(-1, inner)
+            for one in (table, table.T):
+                yield from (one[::-1].ravel().tolist(), one[:, ::-1].ravel().tolist())
+            yield from (table.T.ravel().tolist(), table.T[::-1, ::-1].ravel().tolist())

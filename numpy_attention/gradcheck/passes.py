@@ -1,5 +1,6 @@
 """Single runs of what is checked, for the laws; and how a broken law is told."""
 
+import functools
 import inspect
 from dataclasses import dataclass
 
@@ -68,11 +69,38 @@ def in_twin(grad):
     return {} if grad is None else {name: array.copy() for name, array in grad.named_parameters()}
 
 
-def gradients_of(check, upstream, cache):
-    """→ {name: gradient} of all, from an upstream and a cache."""
-    grad = twin(check)
-    of_inputs = backward_of(check, copied(upstream), cache, grad)
-    return in_twin(grad) | copied_values(of_inputs)
+class First:
+    """One forward, and one backward of its cache, with which the laws of a backward begin.
+
+    upstream, grad: what that backward is given. `of_parameters`, `of_inputs`: {name: gradient},
+    what it gives, copied; it runs when they are first asked for.
+    """
+
+    def __init__(self, check):
+        self.check = check
+        _, self.cache = forward_of(check, copied(check.inputs))
+        self.upstream = copied(check.upstream)
+        self.grad = twin(check)
+
+    @functools.cached_property
+    def of_inputs(self):
+        return copied_values(backward_of(self.check, self.upstream, self.cache, self.grad))
+
+    @functools.cached_property
+    def of_parameters(self):
+        _ = self.of_inputs
+        return in_twin(self.grad)
+
+    @property
+    def gradients(self):
+        return self.of_parameters | self.of_inputs
+
+    def again(self, upstream, cache):
+        """→ {name: gradient} of all, of another upstream or cache; in the same twin, emptied."""
+        if self.grad is not None:
+            self.grad.vector[...] = 0
+        of_inputs = backward_of(self.check, copied(upstream), cache, self.grad)
+        return in_twin(self.grad) | copied_values(of_inputs)
 
 
 def copied_values(arrays):
@@ -84,9 +112,13 @@ def differing(found, wanted, tolerance):
 
     Where an array is 0 but for rounding, relative to the largest of all. NaN is as NaN.
     """
-    largest = max(map(size_of, wanted.values()), default=0)
+    unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
+    if not unlike:
+        return []
+    largest = max(map(size_of, wanted.values()))
     names = []
-    for name, array in wanted.items():
+    for name in unlike:
+        array = wanted[name]
         allowed = tolerance * size_of(array) + 1e-12 * largest
         alike = np.isnan(found[name]) & np.isnan(array)
         if not (alike | (np.abs(found[name] - array) <= allowed)).all():

@@ -147,7 +147,8 @@ def told(report, check):
 def told_of_forward(report, check):
     """The line of a law of the forward that is broken: of an edit that mends it, if there is one.
     """
-    if report.laws and not report.wrong:
+    unwritten = any(one.kind == "unwritten" for one in report.laws)
+    if report.laws and not report.wrong and not unwritten:
         laws = [law for law in OF_FORWARD if judged(law, check)]
         place = next((one.place for one in report.laws if one.place), None)
         finding = of_unlawful(check, laws, place) if laws else None
@@ -155,7 +156,8 @@ def told_of_forward(report, check):
             report.findings.append(finding)
             report.kinds.append(kinds_of(finding, None, (), {}, {}))
     if any(one.is_forward for one in report.findings):
-        report.laws = [replace(one, place=None) for one in report.laws]
+        report.laws = [one if one.kind == "unwritten" else replace(one, place=None)
+                       for one in report.laws]
 
 
 def of_stop(text, check):

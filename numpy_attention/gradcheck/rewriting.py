@@ -101,7 +101,8 @@ def profiled(profile):
 
 def is_somebodys(code):
     """Whether a reader could have written it: not of a library, and a function with a name."""
-    if code.co_name.startswith("<") or (code.co_filename, code.co_name) == MADE:
+    if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
+            code.co_filename, code.co_name) == MADE:
         return False
     path = Path(code.co_filename)
     if PACKAGE in path.parents:

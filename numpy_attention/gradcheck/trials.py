@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.finding import Finding
 from numpy_attention.gradcheck.kinds import of_arrays
-from numpy_attention.gradcheck.lines import rows
+from numpy_attention.gradcheck.lines import nested, rows
 from numpy_attention.gradcheck.uses import Uses
 
 MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
@@ -70,6 +70,8 @@ class Trials:
             elif count >= m:
                 back, on = list(range(count - 1, count - m - 1, -1)), list(range(count - m, count))
                 yield from ((number, times) for times in ([back, on] if m > 1 else [back]))
+                if not np.ndim(group.values[0].values[-1]):
+                    yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
         """A Finding, if what is made of this group's is to blame and the forward has its X."""

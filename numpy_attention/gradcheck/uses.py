@@ -66,9 +66,11 @@ class Uses:
     def coefficients(self, value, later=()):
         """→ (parts, how often each is in a value); None where it is no sum of them.
 
+        Of a number alone nothing is known: it is a multiple of any other.
+
         later: what was added to the value then; a part that one of these is has come once.
         """
-        if not isinstance(value, np.ndarray) or value.shape != self.shape:
+        if not np.ndim(value) or np.shape(value) != self.shape:
             return None
         parts, found, directions = self.parts()
         if not parts:
@@ -78,6 +80,9 @@ class Uses:
         rest = given - found.T @ often
         size = max(np.abs(given).max(), np.abs(found).max())
         if not np.isfinite(given).all() or np.abs(rest).max() > CLOSE * size:
+            return None
+        whole = np.abs(often - np.round(often)).max() < CLOSE
+        if len(parts) >= value.size and not whole:      # of so many, anything is a sum
             return None
         for one in later:
             brought = np.array([np.sum(one * each) for each in directions])
@@ -119,7 +124,7 @@ class Readers:
         if number == self.number:
             if self.left == 0:
                 self.held = value
-                self.shape = value.shape
+                self.shape = np.shape(value)
             self.left -= 1
         elif value is self.held and value is not None:
             if self.places[number].kind == "argument":

@@ -47,6 +47,17 @@ def test_factors_wait_by_name_in_the_order_of_the_backward_pass(memory, rng):
     assert list(dmemory.waiting) == ["values", "W_a"]
 
 
+def test_factors_of_another_size_than_what_waits_are_refused(memory):
+    """In the line that gives them, not where all of them are multiplied."""
+    dmemory = memory.gradient()
+    dmemory.later("values", np.ones((B, S)), np.ones((B, D)))
+    with pytest.raises(ValueError, match=r"factor 2 of values \(B, size\) has shape .* expected"):
+        dmemory.later("values", np.ones((B, S)), np.ones((B, D + 1)))
+    with pytest.raises(ValueError, match="a row for each sentence"):
+        dmemory.later("new", np.ones((B + 1, S)))
+    assert list(dmemory.waiting) == ["values"] and len(dmemory.waiting["values"]) == 1
+
+
 def test_an_attention_inside_of_another_has_a_gradient_of_its_own(memory):
     dmemory = memory.gradient()
     dmemory.inner.later("values", np.ones((B, S)))

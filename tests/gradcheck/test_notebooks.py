@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.notebooks import file_told
+from numpy_attention.gradcheck.rewriting import is_somebodys
 
 RIGHT = '''from dataclasses import dataclass
 import numpy as np
@@ -149,6 +151,11 @@ def test_what_dataclass_makes_is_nothing_to_follow(run):
         "x, y = cache", "x, y = cache.x, cache.y") + kept)
     found = report(space)
     assert found.findings[0].place.line == 16 and found.declined == {}
+
+
+def test_what_python_itself_has_frozen_is_not_somebodys():
+    assert not is_somebodys(Sequence.__contains__.__code__)
+    assert is_somebodys(test_what_python_itself_has_frozen_is_not_somebodys.__code__)
 
 
 @pytest.mark.parametrize("now", [

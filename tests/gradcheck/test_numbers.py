@@ -1,0 +1,213 @@
+"""Passes that loop over single elements: numbers are followed as arrays without axes are."""
+
+import numpy as np
+import pytest
+from mistakes.planting import run
+
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck.kinds import of_arrays
+from numpy_attention.gradcheck.lines import nested
+from numpy_attention.gradcheck.uses import Uses
+
+RNN = """
+import numpy as np
+
+
+def forward(x, W, U):
+    T, I = x.shape
+    H = len(U)
+    hs = np.zeros((T + 1, H))
+    for t in range(T):
+        for j in range(H):
+            a = 0
+            for i in range(I):
+                a += x[t, i] * W[i, j]
+            for k in range(H):
+                a += hs[t, k] * U[k, j]
+            hs[t + 1, j] = np.tanh(a)
+    return hs[1:], (x, W, U, hs)
+
+
+def backward(dhs, cache, grad):
+    x, W, U, hs = cache
+    T, I = x.shape
+    H = len(U)
+    dx, dW, dU, dh = np.zeros_like(x), np.zeros_like(W), np.zeros_like(U), np.zeros(H)
+    for t in reversed(range(T)):
+        dprevious = np.zeros(H)
+        for j in range(H):
+            da = (dhs[t, j] + dh[j]) * (1 - hs[t + 1, j]**2)
+            for i in range(I):
+                dx[t, i] += da * W[i, j]
+                dW[i, j] += da * x[t, i]
+            for k in range(H):
+                dprevious[k] += da * U[k, j]
+                dU[k, j] += da * hs[t, k]
+        dh = dprevious
+    return dx, dW, dU
+"""
+
+SOFTMAX = """
+import numpy as np
+
+
+def forward(q, h):
+    T, D = h.shape
+    e = np.zeros(T)
+    for t in range(T):
+        s = 0.0
+        for d in range(D):
+            s = s + q[d] * h[t, d]
+        e[t] = s
+    top = max(e)
+    z = 0.0
+    a = np.zeros(T)
+    for t in range(T):
+        a[t] = np.exp(e[t] - top)
+        z += a[t]
+    for t in range(T):
+        a[t] = a[t] / z
+    return a, (q, h, a)
+
+
+def backward(da, cache, grad):
+    q, h, a = cache
+    T, D = h.shape
+    mean = 0.0
+    for t in range(T):
+        mean += da[t] * a[t]
+    dq = np.zeros_like(q)
+    dh = np.zeros_like(h)
+    for t in range(T):
+        ds = a[t] * (da[t] - mean)
+        for d in range(D):
+            dq[d] += ds * h[t, d]
+            dh[t, d] += ds * q[d]
+    return dq, dh
+"""
+SHAPES = {RNN: ((4, 3), (3, 2), (2, 2)), SOFTMAX: ((3,), (5, 3))}
+
+
+DOUBT = "no small change of this line that was tried makes it right"
+
+
+def checked(source, folder, old="", new=""):
+    """The Report of a check of a source that fails, with one thing changed in it."""
+    assert old in source
+    module = run(source.replace(old, new, 1), "loops", folder)
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal(shape) for shape in SHAPES[source]]
+    with pytest.raises(GradientError) as caught:
+        gradcheck(None, *inputs, rng=rng, forward=module.forward, backward=module.backward)
+    return caught.value.report
+
+
+@pytest.mark.parametrize("source", [RNN, SOFTMAX])
+def test_right_loops_pass(source, tmp_path):
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        checked(source, tmp_path)
+
+
+@pytest.mark.parametrize("source, old, new", [
+    (RNN, "(1 - hs[t + 1, j]**2)", "(1 - hs[t + 1, j])"),
+    (RNN, "dprevious[k] += da * U[k, j]", "dprevious[k] += da * U[j, k]"),
+    (RNN, "dU[k, j] += da * hs[t, k]", "dU[k, j] += da * hs[t + 1, k]"),
+    (RNN, "dx[t, i] += da", "dx[t, i] = da"),
+    (SOFTMAX, "dq[d] += ds", "dq[d] -= ds"),
+])
+def test_an_edit_of_a_loop_is_found(source, old, new, tmp_path):
+    report = checked(source, tmp_path, old, new)
+    assert report.is_explained
+    assert new in str(report).splitlines()[2]
+
+
+@pytest.mark.parametrize("source, old, new, name", [
+    (RNN, "(1 - hs[t + 1, j]**2)", "(0.4 - hs[t + 1, j]**3)", "da"),
+    (RNN, "dhs[t, j] + dh[j]", "dhs[t, j]", "da"),
+    (SOFTMAX, "(da[t] - mean)", "(da[t])", "ds"),
+    (SOFTMAX, "a[t] * (da[t] - mean)", "0.7 * a[t] * da[t] + 0.1 * (da[t] - mean)", "ds"),
+])
+def test_a_number_that_no_edit_mends_is_told_beside_the_right_one(source, old, new, name, tmp_path):
+    """Loops in loops go through the times of its X, the outer one backward or not."""
+    report = checked(source, tmp_path, old, new)
+    first = report.findings[0]
+    assert (first.edit, first.name, first.follows) == (None, name, report.wrong)
+    assert new in str(report).splitlines()[2]
+    assert first.right.shape == ()
+    assert str(report).count(DOUBT) == 1
+    assert f"found {first.found:.8g}, right {first.right:.8g}" in str(report)
+
+
+def test_of_a_number_alone_a_factor_says_nothing():
+    one = np.array(0.7)
+    assert of_arrays(np.array(0.2), one) == []
+    assert [kind.name for kind in of_arrays(-one, one)] == ["sign"]
+    assert [kind.name for kind in of_arrays(np.array(0.0), one)] == ["missing term"]
+
+
+def test_the_ways_of_loops_within_loops():
+    ways = list(nested(6, 6))
+    assert [3, 4, 5, 0, 1, 2] in ways           # the outer of 2 backward
+    assert [2, 1, 0, 5, 4, 3] in ways           # the inner of 3
+    assert [0, 3, 1, 4, 2, 5] in ways           # the inner one outside
+    assert all(sorted(way) == list(range(6)) for way in ways)
+    assert list(nested(6, 2)) == [[2, 5], [5, 2]]       # the last of three each
+    assert list(nested(5, 2)) == []
+
+
+LISTS = """
+import numpy as np
+
+
+def forward(x, w):
+    y = [np.tanh(x[j] * w[j]) for j in range(len(x))]
+    return np.array(y), (x, w, y)
+
+
+def backward(dy, cache, grad):
+    x, w, y = cache
+    dx = [0.0] * len(x)
+    dw = [0.0] * len(x)
+    for j in range(len(x)):
+        da = dy[j] * (0.4 - y[j]**3)
+        dx[j] += da * w[j]
+        dw[j] += da * x[j]
+    return np.array(dx), np.array(dw)
+"""
+
+
+def test_of_numbers_in_lists_no_line_is_named_for_sure(tmp_path):
+    """Lists of numbers are not followed; what is right and wrong is told all the same."""
+    SHAPES[LISTS] = (3,), (3,)
+    report = checked(LISTS, tmp_path)
+    assert report.wrong == ["input[0]", "input[1]"]
+    assert not any(one.is_proven for one in report.findings)
+    assert not report.findings or DOUBT in str(report)
+
+
+class Known(Uses):
+    """Uses of a value whose gradients are given."""
+
+    def __init__(self, gradients, directions):
+        self.gradients = gradients
+        self.directions = directions
+        self.shape = gradients.shape[1:]
+
+    def parts(self):
+        parts = [(0, (n,)) for n in range(len(self.gradients))]
+        return parts, self.gradients @ self.directions.T, self.directions
+
+
+def test_of_as_many_uses_as_elements_nothing_is_said_but_what_is_whole(rng):
+    """Any array of 2 elements is a sum of 2 others."""
+    gradients = rng.standard_normal((2, 3))
+    directions = rng.standard_normal((6, 3))
+    odd = [0.3, 1.7]
+    _, often = Known(gradients, directions).coefficients(odd @ gradients)
+    np.testing.assert_allclose(often, odd)              # 3 elements say more than 2 uses can
+    few = Known(gradients[:, :2], directions[:, :2])
+    assert few.coefficients(odd @ gradients[:, :2]) is None
+    _, often = few.coefficients(gradients[0, :2])
+    np.testing.assert_allclose(often, [1, 0], atol=1e-9)
+    number = Known(gradients[:1, 0], directions[:, 0])
+    assert number.coefficients(np.array(1.0)) is None
