@@ -41,7 +41,12 @@ LUONG = {
     "multi-head, local-m": {"attention": "multi-head", "heads": 4, "window": "local-m",
                             "width": 2, "layers": 1, "bias": True},
 }
-OF_NAMES = {"rnnsearch": RNNSEARCH, "encoder-decoder": FIXED, "luong": LUONG}
+TRANSFORMER = {
+    "post-norm": {"layers": 2, "heads": 3, "inner": 10},
+    "pre-norm, untied": {"layers": 1, "heads": 2, "pre_norm": True, "tied": False},
+}
+OF_NAMES = {"rnnsearch": RNNSEARCH, "encoder-decoder": FIXED, "luong": LUONG,
+            "transformer": TRANSFORMER}
 # sources read from their end
 REVERSED = {
     "encoder-decoder": {"readout": "current"},
