@@ -1,0 +1,135 @@
+// Vectors, matrices, and how a page's text becomes numbers.
+//
+// A vector is a Float32Array, so that whatever is written into one is rounded to float32, as
+// NumPy's arrays of the same model are. A matrix keeps its rows one after another in one vector.
+// Vectors are rows, x W, as in the Python package.
+
+"use strict";
+
+class Matrix {
+  constructor(rows, columns, data) {
+    this.rows = rows;
+    this.columns = columns;
+    this.data = data;                     // (rows · columns,)
+  }
+
+  // Row i, a view of it.
+  row(i) {
+    return this.data.subarray(i * this.columns, (i + 1) * this.columns);
+  }
+}
+
+// y = x W.   x (I,), W (I, O) → (O,); columns: the first so many of W's, all unless given.
+function product(x, W, columns = W.columns) {
+  const y = new Float32Array(columns);
+  const data = W.data;
+  for (let i = 0; i < W.rows; i++) {
+    const x_i = x[i];
+    if (x_i === 0) continue;
+    const start = i * W.columns;
+    for (let j = 0; j < columns; j++) y[j] += x_i * data[start + j];
+  }
+  return y;
+}
+
+// y = E x, a dot product with each row.   E (V, K), x (K,) → (V,)
+function rowsTimes(E, x) {
+  const y = new Float32Array(E.rows);
+  const data = E.data;
+  const K = E.columns;
+  for (let v = 0; v < E.rows; v++) {
+    let sum = 0;
+    const start = v * K;
+    for (let k = 0; k < K; k++) sum += data[start + k] * x[k];
+    y[v] = sum;
+  }
+  return y;
+}
+
+// x · y
+function dot(x, y) {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
+  return Math.fround(sum);
+}
+
+// x + y + …; null stands for nothing to add.
+function sum(x, ...others) {
+  const y = x.slice();
+  for (const other of others) {
+    if (other === null) continue;
+    for (let i = 0; i < y.length; i++) y[i] += other[i];
+  }
+  return y;
+}
+
+// Side by side: [x; y; …]
+function joined(...vectors) {
+  const y = new Float32Array(vectors.reduce((length, x) => length + x.length, 0));
+  let start = 0;
+  for (const x of vectors) {
+    y.set(x, start);
+    start += x.length;
+  }
+  return y;
+}
+
+function tanh(x) {
+  return x.map(Math.tanh);
+}
+
+function sigmoid(x) {
+  return 1 / (1 + Math.exp(-x));
+}
+
+// Σ_j w_j h_j.   weights (S,), values: S vectors (D,) → (D,)
+function weightedSum(weights, values, D) {
+  const c = new Float32Array(D);
+  for (let j = 0; j < values.length; j++) {
+    const w = weights[j];
+    if (w === 0) continue;
+    const h = values[j];
+    for (let d = 0; d < D; d++) c[d] += w * h[d];
+  }
+  return c;
+}
+
+// ---- from the page's text to numbers ----------------------------------------------------------
+
+function bytesOf(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+// The number that 16 bits stand for (IEEE 754): a sign, 5 bits of exponent, 10 of fraction.
+function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+// An array as the page holds it → a vector or a Matrix.
+//
+//   {shape, float32: base64}     as in Python
+//   {shape, float16: base64}     two bytes a number
+//   {shape, byte: base64, scales: base64}
+//                                w_ij = byte_ij scale_i, byte_ij in −127 … 127, a scale a row
+function numbersOf(kept) {
+  const columns = kept.shape[kept.shape.length - 1];
+  let data;
+  if (kept.float32 !== undefined) {
+    data = new Float32Array(bytesOf(kept.float32).buffer);
+  } else if (kept.float16 !== undefined) {
+    data = Float32Array.from(new Uint16Array(bytesOf(kept.float16).buffer), half);
+  } else {
+    const scales = new Float32Array(bytesOf(kept.scales).buffer);
+    const bytes = new Int8Array(bytesOf(kept.byte).buffer);
+    data = new Float32Array(bytes.length);
+    for (let n = 0; n < bytes.length; n++) data[n] = bytes[n] * scales[Math.floor(n / columns)];
+  }
+  return kept.shape.length === 1 ? data : new Matrix(kept.shape[0], columns, data);
+}

@@ -1,0 +1,46 @@
+// Tokens as ids: 0 <pad>, 1 <s>, 2 </s>, 3 <unk>, then the table's own.
+
+"use strict";
+
+const PAD = 0;
+const BOS = 1;
+const EOS = 2;
+const UNK = 3;
+const SPECIAL_TOKENS = ["<pad>", "<s>", "</s>", "<unk>"];
+
+class Vocabulary {
+  constructor(tokens) {
+    this.tokens = tokens;
+    this.ids = new Map(tokens.map((token, k) => [token, SPECIAL_TOKENS.length + k]));
+  }
+
+  get size() {
+    return SPECIAL_TOKENS.length + this.tokens.length;
+  }
+
+  has(word) {
+    return this.ids.has(word);
+  }
+
+  // ids of words; what is not in the table gets <unk>
+  encode(words) {
+    return words.map((word) => this.ids.get(word) ?? UNK);
+  }
+
+  // for each id of `encode(words)`, which of the words it belongs to
+  places(words) {
+    return words.map((_, n) => n);
+  }
+
+  token(id) {
+    const special = SPECIAL_TOKENS.length;
+    return id < special ? SPECIAL_TOKENS[id] : this.tokens[id - special];
+  }
+
+  // the words of ids up to the first </s>; <pad> and <s> are dropped
+  decode(ids) {
+    const end = ids.indexOf(EOS);
+    return (end < 0 ? ids : ids.slice(0, end)).filter((id) => id !== PAD && id !== BOS)
+      .map((id) => this.token(id));
+  }
+}

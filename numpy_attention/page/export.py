@@ -1,0 +1,220 @@
+"""A run as a dict that JSON can hold: its settings, its words, its parts, and every array.
+
+    {
+      "kind": "translator", "family": "rnnsearch", "title": …, "settings": {…}, "training": {…},
+      "text": {"cut": "words", "lowercase": true},
+      "vocabularies": {"source": [words], "target": [words]},         a writer's: {"words": [words]}
+      "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
+      "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
+      "checkpoints": [{"label": …, "arrays": {…}}],
+      "examples": [{"source": [words], "target": [words], "sure": [[0, 0]], "possible": [[0, 0]]}]
+    }
+
+A part is a Module: its fields are arrays and parts by their dotted names, or plain settings.
+"""
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.arguments import expect_name
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.text_form import TextForm
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.module import Array, Module, join
+from numpy_attention.names import PRECISIONS
+
+# how a page says that base64 text takes 4 characters for 3 bytes
+CHARACTERS_A_BYTE = 4 / 3
+LARGEST = 60_000_000        # characters of a page's arrays, which a browser still opens at once
+ENGINE = Path(__file__).parent / "engine"
+# what of a training decides how a text is read
+READING = ("reverse_source", "state", "unit")
+
+
+def exported(
+    trained: Any,
+    title: str,
+    form: TextForm,
+    precision: str = "float32",
+    examples: Sequence[Any] = (),
+    checkpoints: Mapping[str, Mapping[str, Array]] | None = None,
+) -> dict[str, Any]:
+    """A Translator or Writer for a page; examples: Pairs, or a writer's sentences.
+
+    form: how its raw text is cut. checkpoints: {label: the arrays that it had then, by name}.
+
+    ValueError: an unknown precision, a model that the engine cannot run, or that is too large.
+    """
+    expect_name("precision", precision, PRECISIONS)
+    vocabularies = vocabularies_of(trained)
+    parts = parts_of(trained.model)
+    arrays = dict(trained.model.named_parameters())
+    checkpoints = checkpoints or {}
+    expect_small(arrays, precision, 1 + len(checkpoints))
+    return {
+        "kind": trained.KIND,
+        "family": trained.name,
+        "title": title,
+        "settings": trained.settings,
+        "training": {name: getattr(trained.training, name) for name in READING
+                     if hasattr(trained.training, name)},
+        "text": {"cut": form.cut, "lowercase": form.lowercase},
+        "vocabularies": vocabularies,
+        "parameters": trained.model.size,
+        "precision": precision,
+        "parts": parts,
+        "arrays": kept(arrays, precision),
+        "checkpoints": [{"label": label, "arrays": kept(of_then, precision)}
+                        for label, of_then in checkpoints.items()],
+        "examples": [example_of(one) for one in examples],
+    }
+
+
+def vocabularies_of(trained: Any) -> dict[str, list[str]]:
+    """{side: its words in the order of their ids}. ValueError: subwords."""
+    found = {}
+    for name in trained.VOCABULARIES:
+        vocabulary = getattr(trained, name)
+        if not isinstance(vocabulary, Vocabulary):
+            raise ValueError("a page cannot cut words into subwords yet: train a run of whole "
+                             "words for it, without --subwords")
+        side = name.removesuffix("vocabulary").rstrip("_")
+        found[side or "words"] = vocabulary.tokens
+    return found
+
+
+def example_of(example: Any) -> dict[str, Any]:
+    """A Pair with its gold links, or a sentence."""
+    if isinstance(example, Pair):
+        return {"source": list(example.source), "target": list(example.target),
+                "sure": sorted(map(list, example.sure)),
+                "possible": sorted(map(list, example.possible))}
+    return {"words": list(example)}
+
+
+# ---- parts --------------------------------------------------------------------------------------
+
+
+def parts_of(model: Module) -> dict[str, Any]:
+    """{dotted name: {"kind", "fields"}} of a model and its parts, each once.
+
+    ValueError: a part that the engine does not have.
+    """
+    names = {id(module): name for name, module in model.modules()}
+    known = kinds()
+    found = {}
+    for name, module in model.modules():
+        kind = type(module).__name__
+        if kind not in known:
+            raise ValueError(f"the model's {name or 'whole'} is a {kind}, which a page does not "
+                             "run: it runs the package's own recurrent models")
+        found[name] = {"kind": kind, "fields": {
+            field.name: field_of(getattr(module, field.name), join(name, field.name), names)
+            for field in fields(module)}}       # type: ignore[arg-type]
+    return found
+
+
+def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
+    """What a field of this dotted name holds; names: {id of a module: its own}."""
+    if isinstance(value, np.ndarray):
+        return {"array": name}
+    if isinstance(value, Module):
+        return {"part": names[id(value)]}
+    if isinstance(value, (list, tuple)):
+        return {"parts": [names[id(part)] for part in value]}
+    return {"value": value}
+
+
+def kinds() -> set[str]:
+    """The kinds of parts that the engine has."""
+    found: set[str] = set()
+    for path in ENGINE.glob("*.js"):
+        for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", path.read_text("utf-8")):
+            found |= set(re.findall(r"\w+", names))
+    return found
+
+
+# ---- arrays -------------------------------------------------------------------------------------
+
+
+def expect_small(arrays: Mapping[str, Array], precision: str, times: int,
+                 largest: int | None = None) -> None:
+    """ValueError: so many sets of these arrays are too large for a page; it says what would do."""
+    largest = largest or LARGEST
+    sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
+    if sizes[precision] <= largest:
+        return
+    smaller = [f"--precision {one} makes it {megabytes(size)}" for one, size in sizes.items()
+               if size <= largest and size < sizes[precision]]
+    advice = "; ".join(smaller) or "train a smaller model for a page"
+    sets = f" in {times} checkpoints" if times > 1 else ""
+    count = sum(array.size for array in arrays.values())
+    raise ValueError(f"{count:,} parameters{sets} make a page of {megabytes(sizes[precision])}, "
+                     f"expected at most {megabytes(largest)}: {advice}")
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"
+
+
+def characters(arrays: Mapping[str, Array], precision: str) -> int:
+    """How many characters of base64 the arrays take."""
+    numbers = {"float32": 4, "float16": 2, "byte": 1}
+    total = 0
+    for array in arrays.values():
+        total += array.size * (numbers[precision] if array.ndim == 2 else 4)
+        if precision == "byte" and array.ndim == 2:
+            total += 4 * len(array)
+    return int(total * CHARACTERS_A_BYTE)
+
+
+def kept(arrays: Mapping[str, Array], precision: str) -> dict[str, Any]:
+    """{dotted name: {"shape", …}}: the numbers as base64 text, as `engine/arrays.js` reads them."""
+    return {name: kept_array(name, array, precision) for name, array in arrays.items()}
+
+
+def kept_array(name: str, array: Array, precision: str) -> dict[str, Any]:
+    shape = {"shape": list(array.shape)}
+    if array.ndim < 2 or precision == "float32":
+        return shape | {"float32": text_of(array.astype("<f4"))}
+    if precision == "float16":
+        return shape | {"float16": text_of(halves(name, array))}
+    bytes_, scales = in_bytes(array)
+    return shape | {"byte": text_of(bytes_), "scales": text_of(scales.astype("<f4"))}
+
+
+def halves(name: str, array: Array) -> Array:
+    """The array in float16. ValueError: a number that is too large for it."""
+    with np.errstate(over="ignore"):
+        found = array.astype("<f2")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} has numbers beyond float16's 65,504: take --precision float32")
+    return found
+
+
+def in_bytes(array: Array) -> tuple[Array, Array]:
+    """w_ij ≈ byte_ij scale_i with the largest of row i at ±127 → bytes (I, O), scales (I,)."""
+    scales = np.abs(array).max(axis=1) / 127                                # (I,)
+    divisors = np.where(scales > 0, scales, 1)[:, None]                     # (I, 1)
+    return np.rint(array / divisors).astype(np.int8), scales
+
+
+def rounded(array: Array, precision: str) -> Array:
+    """The float32 array that a page of this precision computes with."""
+    if array.ndim < 2 or precision == "float32":
+        return array.astype(np.float32)
+    if precision == "float16":
+        return halves("an array", array).astype(np.float32)
+    bytes_, scales = in_bytes(array)
+    return bytes_.astype(np.float32) * scales.astype(np.float32)[:, None]
+
+
+def text_of(array: Array) -> str:
+    """An array's bytes as base64."""
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")

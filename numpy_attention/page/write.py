@@ -1,0 +1,57 @@
+"""The page itself: a template, the engine, and the models as text that cannot become markup."""
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy_attention.paths import written_whole
+
+ROOM = Path(__file__).parent
+# the engine's files, each after those that it reads
+ENGINE = ("arrays", "module", "softmax", "cells", "attention", "local", "history", "layers",
+          "rnnsearch", "luong", "transformer", "language_model", "vocabulary", "text", "search",
+          "sampling", "model")
+# characters that could end a script, or a line of one
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str,
+               static: str = "") -> int:
+    """Write a page of these exported models, whole or not at all; → its size in bytes.
+
+    static: HTML that is read where JavaScript does not run. OSError: it cannot be written.
+    """
+    text = page_of(models, title, static).encode("utf-8")
+    with written_whole(path) as file:
+        file.write(text)
+    return len(text)
+
+
+def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "") -> str:
+    """The page as one text."""
+    parts = {
+        "title": html.escape(title),
+        "style": (ROOM / "page.css").read_text("utf-8"),
+        "static": static,
+        "models": json_for_script({"models": list(models)}),
+        "engine": engine(),
+        "view": "\n".join(path.read_text("utf-8") for path in sorted((ROOM / "view").glob("*.js"))),
+    }
+    template = (ROOM / "page.html").read_text("utf-8")
+    # in one pass: what is put in may hold such a mark too
+    return re.sub(r"<!-- put (\w+) -->|/\* put (\w+) \*/", lambda mark: parts[mark[1] or mark[2]],
+                  template)
+
+
+def engine() -> str:
+    """The engine's files, one after another."""
+    return "\n".join((ROOM / "engine" / f"{name}.js").read_text("utf-8") for name in ENGINE)
+
+
+def json_for_script(value: Any) -> str:
+    """JSON in ASCII without <, > and &: it ends no script and begins no markup."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return re.sub("[<>&]", lambda found: ESCAPES[found[0]], text)
