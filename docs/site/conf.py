@@ -1,9 +1,11 @@
 """Settings of Sphinx for the site; `python tools/build_site.py OUT` calls it with them."""
 
 import ast
+import functools
 import inspect
-import re
+import io
 import sys
+import textwrap
 import tokenize
 from pathlib import Path
 
@@ -20,7 +22,7 @@ copyright = author
 version = release = numpy_attention.__version__
 language = "en"
 root_doc = "index"
-exclude_patterns = []
+smartquotes = False                     # two hyphens are an option's, quotes a program's
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode"]
 
@@ -31,7 +33,7 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "site": None}
 highlight_language = "none"             # an indented block is an equation
-suppress_warnings = []
+suppress_warnings = ["misc.highlighting_failure"]       # `…` in an example stands for what is left out
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]        # types in signatures are not described here
 gettext_compact = False
@@ -42,10 +44,10 @@ locale_dirs = ["locale"]
 # ---- the API ------------------------------------------------------------------------------------
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_inherit_docstrings = False      # NumPy's own are of another form
 autodoc_preserve_defaults = True
 autodoc_default_options = {"members": True, "undoc-members": True, "ignore-module-all": True}
 add_module_names = False
-python_maximum_signature_line_length = 90
 
 # ---- how it looks -------------------------------------------------------------------------------
 html_theme = "furo"
@@ -62,7 +64,7 @@ pygments_dark_style = "a11y-high-contrast-dark"
 
 def setup(app):
     app.connect("autodoc-process-docstring", readable)
-    app.connect("autodoc-skip-member", without_aliases)
+    app.connect("autodoc-skip-member", without_fields)
     app.connect("doctree-resolved", within_the_site)
 
 
@@ -83,41 +85,31 @@ def linkcode_resolve(domain, info):
 
 
 def readable(app, what, name, thing, options, lines):
-    """Docstrings are plain text; a field's is the comment beside it, its shape."""
-    if what == "attribute":
-        owner, _, field = name.rpartition(".")
-        lines[:] = [comments_of(owner).get(field, "")]
-    lines[:] = docstrings.as_rst(lines)
+    """Docstrings are plain text; a class's fields stand below its own, with their shapes."""
+    fields = fields_of(thing) if what in ("class", "exception") else []
+    lines[:] = docstrings.as_rst([*lines, "", *fields] if fields else lines)
 
 
-def without_aliases(app, what, name, thing, skip, options):
-    """Methods that a class has from elsewhere, as `__repr__`, are not its own."""
-    return True if name in ("steps_type", "passes_on") else None
+def without_fields(app, what, name, thing, skip, options):
+    """Fields stand in the docstring of their class, and classes that one holds elsewhere."""
+    shown = inspect.isroutine(thing) or isinstance(
+        thing, (property, functools.cached_property, classmethod, staticmethod))
+    return True if what == "class" and not shown else None
 
 
-def comments_of(owner):
-    """{field: the comment on its line} of a class, by its full name."""
-    for parts in range(owner.count("."), 0, -1):
-        module = sys.modules.get(".".join(owner.split(".")[:parts]))
-        if module:
-            fields = comments_in(Path(module.__file__))
-            return fields.get(owner.rpartition(".")[2], {})
-    return {}
-
-
-def comments_in(path, known={}):
-    """{class: {field: comment}} of a file."""
-    if path not in known:
-        text = path.read_text(encoding="utf-8")
-        with open(path, "rb") as stream:
-            comments = {token.start[0]: token.string.lstrip("# ")
-                        for token in tokenize.tokenize(stream.readline)
-                        if token.type == tokenize.COMMENT}
-        known[path] = {
-            node.name: {one.target.id: re.sub(r" {2,}", ": ", comments.get(one.end_lineno, ""))
-                        for one in node.body if isinstance(one, ast.AnnAssign)}
-            for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)}
-    return known[path]
+def fields_of(kind):
+    """The fields of a class as its file has them, the comments beside them, indented."""
+    try:
+        source = textwrap.dedent(inspect.getsource(kind))
+    except (OSError, TypeError):
+        return []
+    comments = {token.start[0]: token.string.lstrip("# ")
+                for token in tokenize.generate_tokens(io.StringIO(source).readline)
+                if token.type == tokenize.COMMENT}
+    fields = [(ast.unparse(one), comments.get(one.end_lineno, ""))
+              for one in ast.parse(source).body[0].body if isinstance(one, ast.AnnAssign)]
+    width = max((len(field) for field, comment in fields if comment), default=0)
+    return [f"    {field:{width}}  {comment}".rstrip() for field, comment in fields]
 
 
 def within_the_site(app, doctree, docname):

@@ -63,7 +63,7 @@ def used():
     sources = [*package.rglob("*.py"), *package.rglob("*.json"), *LESSONS.glob("[a-z]*.py"),
                *(package / "data" / "shipped").iterdir(), *LESSONS.glob("checkpoints/*/*"), RUNNER]
     for path in sorted(source for source in sources if source.is_file()):
-        digest.update(str(path.relative_to(ROOT)).encode())
+        digest.update(os.path.relpath(path, LESSONS.parent).encode())
         digest.update(path.read_bytes())
     for name in LIBRARIES:
         digest.update(f"{name} {metadata.version(name)}".encode())
