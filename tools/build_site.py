@@ -113,9 +113,7 @@ def made(folder):
 def workplace(cache, kind):
     """A folder for Sphinx, another when what makes the pages changes; older ones go."""
     digest = hashlib.sha256()
-    makers = [*(ROOT / "tools" / "site_pages").glob("*.py"), SETTINGS / "conf.py",
-              *(SETTINGS / "_static").iterdir()]
-    for path in sorted(makers):
+    for path in [*sorted((ROOT / "tools" / "site_pages").glob("*.py")), SETTINGS / "conf.py"]:
         digest.update(path.read_bytes())
     work = cache / f"{kind}-{digest.hexdigest()[:12]}"
     for old in cache.glob(f"{kind}-*"):

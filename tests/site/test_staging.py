@@ -24,7 +24,8 @@ def test_every_text_and_lesson_has_a_page_that_a_table_of_contents_names(staged)
         assert (staged / "docs" / path.name).is_file() and f"\ndocs/{path.stem}\n" in index
     course = (staged / "lessons" / "index.md").read_text(encoding="utf-8")
     for path in lessons.files():
-        assert (staged / "lessons" / f"{path.stem}.ipynb").is_file() and f"\n{path.stem}\n" in course
+        assert (staged / "lessons" / f"{path.stem}.ipynb").is_file()
+        assert f"\n{path.stem}\n" in course
 
 
 def test_nothing_is_written_again_that_has_not_changed(staged):
