@@ -17,11 +17,14 @@ import shutil
 import sys
 import tempfile
 import time
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 SETTINGS = ROOT / "docs" / "site"
+READERS = (SETTINGS / "conf.py", ROOT / "tools" / "site_pages" / "docstrings.py",
+           ROOT / "tools" / "site_pages" / "sources.py")
 MARK = ".numpy_attention-site"          # a folder that has it may be replaced
 
 
@@ -111,10 +114,12 @@ def made(folder):
 
 
 def workplace(cache, kind):
-    """A folder for Sphinx, another when what makes the pages changes; older ones go."""
+    """A folder for Sphinx, another when what it reads texts with changes; older ones go."""
     digest = hashlib.sha256()
-    for path in [*sorted((ROOT / "tools" / "site_pages").glob("*.py")), SETTINGS / "conf.py"]:
+    for path in READERS:
         digest.update(path.read_bytes())
+    for name in ("sphinx", "myst-nb", "furo"):
+        digest.update(f"{name} {metadata.version(name)}".encode())
     work = cache / f"{kind}-{digest.hexdigest()[:12]}"
     for old in cache.glob(f"{kind}-*"):
         if old != work:

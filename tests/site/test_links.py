@@ -12,7 +12,7 @@ PAGES = {"docs/own.md": "docs/own.md", "README.md": "index.md", "README.md#resul
     ("own.md#2-what", "own.md#2-what"),
     ("../README.md", "../index.md"),
     ("../README.md#results", "../tables.md"),
-    ("../README.md#start", "../index.md#start"),
+    ("../README.md#start", "../index.md"),
     ("../lessons/06_additive_attention.py", "../lessons/06_additive_attention.ipynb"),
     ("../numpy_attention/names.py", "site:source/numpy_attention/names.py.html"),
     ("../tests/added", "site:source/tests/added/index.html"),

@@ -42,6 +42,14 @@ def test_a_warning_is_an_error(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "doctrees").exists()
 
 
+def test_the_catalogue_has_the_texts_and_not_the_code(tmp_path):
+    (tmp_path / "stage").mkdir()
+    (tmp_path / "stage" / "index.md").write_text("# One\n\nA text.\n\n    e = q · h\n")
+    build_site.run_sphinx(tmp_path, "gettext")
+    text = (tmp_path / "built" / "index.pot").read_text(encoding="utf-8")
+    assert 'msgid "A text."' in text and 'msgid "One"' in text and "q · h" not in text
+
+
 def test_the_living_page_waits_for_its_command(tmp_path, monkeypatch):
     import importlib.util
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

@@ -60,7 +60,9 @@ class Links:
         if whole in self.pages:
             return relative(self.pages[whole], page)
         if path in self.pages:
-            return relative(self.pages[path], page) + hash_ + anchor
+            # the front page is another text than README, and has none of its sections
+            return relative(self.pages[path], page) + (
+                "" if path == "README.md" else hash_ + anchor)
         if path.startswith("..") or not (ROOT / path).exists():
             raise DeadLink(f"{place} links to {link}, which is not there")
         self.asked.add(path)
