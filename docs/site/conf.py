@@ -3,9 +3,7 @@
 import ast
 import functools
 import inspect
-import io
 import sys
-import textwrap
 import tokenize
 from pathlib import Path
 
@@ -70,18 +68,36 @@ def setup(app):
 
 def linkcode_resolve(domain, info):
     """Where the source of a class, function or method is shown."""
-    thing = module = sys.modules[info["module"]]
-    try:
-        for name in info["fullname"].split("."):
-            thing = getattr(thing, name)
-        thing = inspect.unwrap(getattr(thing, "py_func", thing))
-        line = inspect.getsourcelines(thing)[1]
-    except (AttributeError, TypeError, OSError):
+    path = Path(sys.modules[info["module"]].__file__)
+    found = definitions(path).get(info["fullname"])
+    if found is None:
         return None                                 # a field, a constant
-    if inspect.getsourcefile(thing) != module.__file__:
-        return None
-    path = Path(module.__file__).relative_to(ROOT).as_posix()
-    return f"site:{sources.page_of(path)}#L-{line}"
+    line = min([found.lineno, *(one.lineno for one in found.decorator_list)])
+    return f"site:{sources.page_of(path.relative_to(ROOT).as_posix())}#L-{line}"
+
+
+@functools.cache
+def definitions(path):
+    """{name, dotted within a class: its definition} of a file."""
+    found = {}
+
+    def look(body, before):
+        for node in body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                found[before + node.name] = node
+            if isinstance(node, ast.ClassDef):
+                look(node.body, f"{before}{node.name}.")
+
+    look(ast.parse(path.read_text(encoding="utf-8")).body, "")
+    return found
+
+
+@functools.cache
+def comments(path):
+    """{line: the comment on it} of a file."""
+    with open(path, "rb") as stream:
+        return {token.start[0]: token.string.lstrip("# ")
+                for token in tokenize.tokenize(stream.readline) if token.type == tokenize.COMMENT}
 
 
 def readable(app, what, name, thing, options, lines):
@@ -99,15 +115,10 @@ def without_fields(app, what, name, thing, skip, options):
 
 def fields_of(kind):
     """The fields of a class as its file has them, the comments beside them, indented."""
-    try:
-        source = textwrap.dedent(inspect.getsource(kind))
-    except (OSError, TypeError):
-        return []
-    comments = {token.start[0]: token.string.lstrip("# ")
-                for token in tokenize.generate_tokens(io.StringIO(source).readline)
-                if token.type == tokenize.COMMENT}
-    fields = [(ast.unparse(one), comments.get(one.end_lineno, ""))
-              for one in ast.parse(source).body[0].body if isinstance(one, ast.AnnAssign)]
+    path = Path(getattr(sys.modules.get(kind.__module__), "__file__", None) or "none")
+    found = definitions(path).get(kind.__qualname__) if path.is_relative_to(ROOT) else None
+    fields = [(ast.unparse(one), comments(path).get(one.end_lineno, ""))
+              for one in (found.body if found else []) if isinstance(one, ast.AnnAssign)]
     width = max((len(field) for field, comment in fields if comment), default=0)
     return [f"    {field:{width}}  {comment}".rstrip() for field, comment in fields]
 
