@@ -51,6 +51,7 @@ add_module_names = False
 html_theme = "furo"
 html_title = "numpy_attention"
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False

@@ -18,6 +18,7 @@ TEMPLATE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{path} — numpy_attention</title>
+<link rel="icon" href="{up}_static/icon.svg">
 <link rel="stylesheet" href="{up}_static/pygments.css">
 <link rel="stylesheet" href="{up}_static/source.css">
 </head>
