@@ -26,6 +26,15 @@ def test_where_a_link_leads(link, target):
     assert bool(links.asked) == target.startswith("site:")
 
 
+def test_a_picture_stands_where_it_stood(monkeypatch, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "it.png").write_bytes(b"")
+    monkeypatch.setattr("site_pages.links.ROOT", tmp_path)
+    links = Links(PAGES)
+    assert links.changed("![it](it.png)", "docs/own.md", "docs/own.md") == "![it](it.png)"
+    assert links.pictures == {"docs/it.png"} and not links.asked
+
+
 def test_code_and_equations_are_no_links():
     text = "\n".join(["`a[0](x)` and", "", "    b[1](y)", "", "```python", "c[2](z)", "```", ""])
     assert Links(PAGES).changed(text, "docs/adding.md", "docs/adding.md") == text

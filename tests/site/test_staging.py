@@ -71,4 +71,9 @@ def test_downloads_are_whole(tmp_path):
             assert (tmp_path / "course" / name).is_file()
             assert f"numpy_attention_course/{name}" in names
     assert "numpy_attention_course/course.py" in names
+    assert "numpy_attention_course/checkpoints/lesson-06/checkpoint.npz" in names
+    assert not [name for name in names if "outputs" in name or "__pycache__" in name]
+    book = json.loads((tmp_path / "course" / "00_attention_on_paper.ipynb").read_text("utf-8"))
+    assert {cell["cell_type"] for cell in book["cells"]} == {"markdown", "code"}
+    assert not [cell for cell in book["cells"] if cell.get("outputs")]
     assert os.path.getsize(tmp_path / "course.zip") > 10_000

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "lessons"
 RUNNER = ROOT / "tools" / "lesson_cells.py"
 LIBRARIES = ("numpy", "numba", "matplotlib", "sacrebleu")   # whose versions can change an output
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SAVED = re.compile(r"^saved \S+\.png\n", re.MULTILINE)      # the picture itself stands there
 BAR = re.compile(r"^[^\n]*\r(?!\n)", re.MULTILINE)          # of progress, drawn over again
 KEPT = 4                # outputs of a lesson that stay: branches can be gone to and fro
@@ -152,9 +153,18 @@ def notebook(lesson, given, changed, extras=()):
     book.cells += [nbformat.v4.new_markdown_cell(text) for text in texts if text]
     for place, cell in enumerate(book.cells):
         cell.id = f"cell-{place}"       # otherwise drawn anew, and the page never the same
-    book.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python",
-                                    "name": "python3"}}
+    book.metadata = {"kernelspec": KERNEL}
     return nbformat.writes(book)
+
+
+def plain_notebook(lesson):
+    """The text of a lesson as a notebook to run oneself."""
+    import jupytext
+    book = jupytext.read(lesson, fmt="py:percent")
+    for place, cell in enumerate(book.cells):
+        cell.id = f"cell-{place}"
+    book.metadata = {"kernelspec": KERNEL}
+    return jupytext.writes(book, fmt="ipynb")
 
 
 def shown(given):

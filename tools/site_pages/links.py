@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FENCED = re.compile(r"^([ >]*(?:```|~~~).*?^[ >]*(?:```|~~~)[^\n]*$)", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(`+[^`]*`+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+PICTURES = (".png", ".svg", ".jpg")
 ELSEWHERE = re.compile(r"[a-z][a-z+.-]*:")
 
 
@@ -27,6 +28,7 @@ class Links:
     def __init__(self, pages):
         """pages: {path in the checkout: path of the page's source on the site}, an anchor too."""
         self.pages = pages
+        self.pictures = set()   # paths in the checkout that stand at the same place on the site
         self.asked = set()      # paths in the checkout whose sources are to be shown
 
     def changed(self, text, place, page):
@@ -65,6 +67,9 @@ class Links:
                 "" if path == "README.md" else hash_ + anchor)
         if path.startswith("..") or not (ROOT / path).exists():
             raise DeadLink(f"{place} links to {link}, which is not there")
+        if path.endswith(PICTURES):
+            self.pictures.add(path)
+            return relative(path, page)
         self.asked.add(path)
         return "site:" + sources.page_of(path)
 

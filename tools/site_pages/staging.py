@@ -70,6 +70,7 @@ def stage(folder, given, living=None):
             lesson, given[number],
             lambda text, page=page: links.changed(text, page.replace(".ipynb", ".py"), page),
             extras)
+    texts.update({name: (ROOT / name).read_bytes() for name in links.pictures})
     chosen = picture(given)
     if chosen:
         texts["picture.png"] = base64.b64decode(chosen["png"])
@@ -211,17 +212,18 @@ def section(room, path):
 
 
 def downloads(folder):
-    """The course as scripts, as notebooks, and whole as one zip file."""
-    import notebooks
-    course_ = folder / "course"
+    """The course as scripts, as notebooks, and whole as one zip file with what it imports."""
+    single = folder / "course"
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch) / "numpy_attention_course"
-        made = notebooks.notebooks(whole)
+        shutil.copytree(lessons.LESSONS, whole, ignore=shutil.ignore_patterns(
+            "outputs", "runs", "__pycache__", ".*"))
+        single.mkdir(parents=True)
         for path in lessons.files():
-            shutil.copyfile(path, whole / path.name)
-        course_.mkdir(parents=True)
-        for path in (*made, *lessons.files()):
-            shutil.copyfile(whole / path.name, course_ / path.name)
+            shutil.copyfile(path, single / path.name)
+            book = single / f"{path.stem}.ipynb"
+            book.write_text(lessons.plain_notebook(path), encoding="utf-8")
+            shutil.copyfile(book, whole / book.name)
         shutil.make_archive(str(folder / "course"), "zip", scratch, whole.name)
 
 
