@@ -148,7 +148,8 @@ def living_page(folder):
     from numpy_attention.cli.main import main as command
     made(folder)
     run = ROOT / "lessons" / "checkpoints" / "lesson-06"
-    if command(["page", str(run), "-o", str(folder / "06.html")]):
+    words = ["page", str(run), "--corpus", "bible-en-es", "-o", str(folder / "06.html")]
+    if command(words):
         raise BuildError("numpy-attention page failed for lesson 06's model")
     return folder
 

@@ -229,8 +229,8 @@ def downloads(folder):
 
 def embedded():
     """Where lesson 06 shows its own model, alive, in the page that `numpy-attention page` makes."""
-    return ("## The model, alive\n\nThe translator of this lesson, in a page of its own: change a "
-            "word, drag a weight, and see what it would write.\n\n"
+    return ("## The model, alive\n\nThe translator that ships with this lesson: change a word, and "
+            "see what it writes and where it looks.\n\n"
             "```{raw} html\n"
             '<iframe class="living" src="../living/06.html" title="the translator of lesson 06" '
             'loading="lazy"></iframe>\n```\n\n'
