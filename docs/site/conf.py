@@ -1,0 +1,136 @@
+"""Settings of Sphinx for the site; `python tools/build_site.py OUT` calls it with them."""
+
+import ast
+import functools
+import inspect
+import sys
+import tokenize
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+from site_pages import docstrings, sources  # noqa: E402
+
+import numpy_attention  # noqa: E402
+
+project = "numpy_attention"
+author = "the authors of numpy_attention"
+copyright = author
+version = release = numpy_attention.__version__
+language = "en"
+root_doc = "index"
+smartquotes = False                     # two hyphens are an option's, quotes a program's
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode"]
+
+# ---- texts and notebooks ------------------------------------------------------------------------
+nb_execution_mode = "off"               # tools/lesson_cells.py has run them
+nb_merge_streams = True
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_url_schemes = {"http": None, "https": None, "mailto": None, "site": None}
+highlight_language = "none"             # an indented block is an equation
+suppress_warnings = ["misc.highlighting_failure"]       # `…` in an example: what is left out
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", ".*")]        # types in signatures are not described here
+gettext_compact = False
+gettext_uuid = False
+gettext_additional_targets = []
+locale_dirs = ["locale"]
+
+# ---- the API ------------------------------------------------------------------------------------
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False      # NumPy's own are of another form
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True, "undoc-members": True, "ignore-module-all": True}
+add_module_names = False
+
+# ---- how it looks -------------------------------------------------------------------------------
+html_theme = "furo"
+html_title = "numpy_attention"
+html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", readable)
+    app.connect("autodoc-skip-member", without_fields)
+    app.connect("doctree-resolved", within_the_site)
+
+
+def linkcode_resolve(domain, info):
+    """Where the source of a class, function or method is shown."""
+    path = Path(sys.modules[info["module"]].__file__)
+    found = definitions(path).get(info["fullname"])
+    if found is None:
+        return None                                 # a field, a constant
+    line = min([found.lineno, *(one.lineno for one in found.decorator_list)])
+    return f"site:{sources.page_of(path.relative_to(ROOT).as_posix())}#L-{line}"
+
+
+@functools.cache
+def definitions(path):
+    """{name, dotted within a class: its definition} of a file."""
+    found = {}
+
+    def look(body, before):
+        for node in body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                found[before + node.name] = node
+            if isinstance(node, ast.ClassDef):
+                look(node.body, f"{before}{node.name}.")
+
+    look(ast.parse(path.read_text(encoding="utf-8")).body, "")
+    return found
+
+
+@functools.cache
+def comments(path):
+    """{line: the comment on it} of a file."""
+    with open(path, "rb") as stream:
+        return {token.start[0]: token.string.lstrip("# ")
+                for token in tokenize.tokenize(stream.readline) if token.type == tokenize.COMMENT}
+
+
+def readable(app, what, name, thing, options, lines):
+    """Docstrings are plain text; a class's fields stand below its own, with their shapes."""
+    fields = fields_of(thing) if what in ("class", "exception") else []
+    lines[:] = docstrings.as_rst([*lines, "", *fields] if fields else lines)
+
+
+def without_fields(app, what, name, thing, skip, options):
+    """Fields stand in the docstring of their class, and classes that one holds elsewhere."""
+    shown = inspect.isroutine(thing) or isinstance(
+        thing, (property, functools.cached_property, classmethod, staticmethod))
+    return True if what == "class" and not shown else None
+
+
+def fields_of(kind):
+    """The fields of a class as its file has them, the comments beside them, indented."""
+    path = Path(getattr(sys.modules.get(kind.__module__), "__file__", None) or "none")
+    found = definitions(path).get(kind.__qualname__) if path.is_relative_to(ROOT) else None
+    fields = [(ast.unparse(one), comments(path).get(one.end_lineno, ""))
+              for one in (found.body if found else []) if isinstance(one, ast.AnnAssign)]
+    width = max((len(field) for field, comment in fields if comment), default=0)
+    return [f"    {field:{width}}  {comment}".rstrip() for field, comment in fields]
+
+
+def within_the_site(app, doctree, docname):
+    """`site:PATH` is a file of the built site, seen from each page."""
+    from docutils import nodes
+    for link in doctree.findall(nodes.reference):
+        address = link.get("refuri", "")
+        if address.startswith("site:"):
+            link["refuri"] = "../" * docname.count("/") + address.removeprefix("site:")
+            link["internal"] = True
+            if "classes" in link and "external" in link["classes"]:
+                link["classes"].remove("external")

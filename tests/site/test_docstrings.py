@@ -1,0 +1,56 @@
+"""Plain docstrings as reStructuredText: layouts stay, and nothing else is markup."""
+
+from docutils.core import publish_doctree
+from docutils.nodes import literal, literal_block
+from site_pages.docstrings import as_rst
+
+TEXT = """Additive attention; `W_a` is a matrix.
+
+    e_j = v_a · tanh(W_a q)      score
+      α = softmax(e)
+
+    c   = Σ_j α_j h_j
+
+Stars *a*b*, bars |x|, names_ and \\ stay; `score` does not.
+
+- one point
+  goes on
+- another
+"""
+
+
+def test_indented_blocks_keep_their_layout_and_prose_is_no_markup():
+    tree = publish_doctree("\n".join(as_rst(TEXT.splitlines())),
+                           settings_overrides={"report_level": 1, "halt_level": 1})
+    block, = tree.findall(literal_block)
+    assert block.astext() == ("e_j = v_a · tanh(W_a q)      score\n  α = softmax(e)\n\n"
+                              "c   = Σ_j α_j h_j")
+    assert [one.astext() for one in tree.findall(literal)] == ["W_a", "score"]
+    text = tree.astext()
+    for kept in ("Stars *a*b*, bars |x|, names_ and \\ stay", "one point\ngoes on", "another"):
+        assert kept in text
+
+
+def test_a_block_may_follow_its_paragraph_at_once_or_end_the_text():
+    tree = publish_doctree("\n".join(as_rst(["It is", "    x = 1", "", "    y = 2", ""])),
+                           settings_overrides={"report_level": 1, "halt_level": 1})
+    block, = tree.findall(literal_block)
+    assert block.astext() == "x = 1\n\ny = 2"
+
+
+def test_every_docstring_of_the_package_is_readable():
+    """What is not a literal block has no system message, whatever stands in it."""
+    import ast
+
+    from site_pages.sources import PACKAGE
+    seen = 0
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                continue
+            doc = ast.get_docstring(node)
+            if doc and ("\n" in doc or "*" in doc or "`" in doc):
+                seen += 1
+                publish_doctree("\n".join(as_rst(doc.splitlines())), settings_overrides={
+                    "report_level": 1, "halt_level": 1, "source_path": str(path)})
+    assert seen > 300

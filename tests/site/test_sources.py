@@ -1,0 +1,35 @@
+"""Sources as pages: the whole text, an anchor a line, folders with what stands in them."""
+
+import html
+import re
+
+import pytest
+from site_pages import sources
+
+pytest.importorskip("pygments", reason="the site needs the extra site")
+
+
+def test_a_page_has_every_line_of_its_file_with_an_anchor():
+    path = sources.PACKAGE / "attention" / "additive.py"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    shown = sources.highlighted(path)
+    assert re.findall(r'id="L-(\d+)"', shown) == [str(1 + n) for n in range(len(lines))]
+    text = html.unescape(re.sub(r"<[^>]+>", "", shown))
+    assert all(line.strip() in text for line in lines)
+
+
+def test_folders_list_what_they_hold_and_lead_there(tmp_path):
+    sources.write(tmp_path, {"tools/mistakes/right", "tests/tools/refusals.txt"})
+    page = (tmp_path / "source/tools/mistakes/right/index.html").read_text(encoding="utf-8")
+    names = re.findall(r'<li><a href="(.+?)"', page)
+    assert names and "__pycache__" not in page
+    assert all((tmp_path / "source/tools/mistakes/right" / name).is_file() for name in names)
+    assert (tmp_path / "source/tests/tools/refusals.txt.html").is_file()
+    for path in sources.PACKAGE.rglob("*.py"):
+        assert (tmp_path / sources.page_of(path.relative_to(sources.ROOT).as_posix())).is_file()
+
+
+def test_markup_in_a_source_is_shown_as_text(tmp_path):
+    path = tmp_path / "odd.py"
+    path.write_text("x = '<script>alert(1)</script>'\n")
+    assert "<script>" not in sources.highlighted(path)

@@ -1,0 +1,79 @@
+"""The folder that Sphinx builds from: what is in it, and that unchanged files stay untouched."""
+
+import json
+import os
+
+import pytest
+from site_pages import lessons, staging
+
+pytest.importorskip("jupytext", reason="the site needs the extra site")
+UNRUN = dict.fromkeys(path.name[:2] for path in lessons.files())
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stage")
+    gone, asked = staging.stage(folder, UNRUN)
+    assert not gone and all((staging.ROOT / path).exists() for path in asked)
+    return folder
+
+
+def test_every_text_and_lesson_has_a_page_that_a_table_of_contents_names(staged):
+    index = (staged / "index.md").read_text(encoding="utf-8")
+    for path in (staging.ROOT / "docs").glob("*.md"):
+        assert (staged / "docs" / path.name).is_file() and f"\ndocs/{path.stem}\n" in index
+    course = (staged / "lessons" / "index.md").read_text(encoding="utf-8")
+    for path in lessons.files():
+        assert (staged / "lessons" / f"{path.stem}.ipynb").is_file()
+        assert f"\n{path.stem}\n" in course
+
+
+def test_nothing_is_written_again_that_has_not_changed(staged):
+    before = {path: path.stat().st_mtime_ns for path in staged.rglob("*") if path.is_file()}
+    page = staged / "docs" / "own.md"
+    page.write_text("another")
+    (staged / "old.md").write_text("# Old\n")
+    assert staging.stage(staged, UNRUN)[0]                          # old.md has gone
+    after = {path: path.stat().st_mtime_ns for path in staged.rglob("*") if path.is_file()}
+    assert set(after) == set(before)
+    assert [path for path in after if after[path] != before[path]] == [page]
+    assert page.read_text(encoding="utf-8") != "another"
+
+
+def test_the_living_page_stands_in_its_lesson_where_there_is_one(tmp_path, staged):
+    name = "lessons/06_additive_attention.ipynb"
+    assert "living/06.html" not in (staged / name).read_text(encoding="utf-8")
+    staging.stage(tmp_path, UNRUN, living=tmp_path)
+    book = json.loads((tmp_path / name).read_text(encoding="utf-8"))
+    places = [number for number, cell in enumerate(book["cells"])
+              if "living/06.html" in "".join(cell["source"])]
+    answers = [number for number, cell in enumerate(book["cells"])
+               if "".join(cell["source"]).startswith("## Answers")]
+    assert len(places) == len(answers) == 1 and places < answers
+
+
+def test_the_front_page_shows_a_picture_of_a_lesson_that_ran(staged):
+    assert staging.picture(UNRUN) is None and not (staged / "picture.png").exists()
+    drawn = {"png": "AAAA", "titles": ["a", "b"]}
+    given = {**UNRUN, "00": [[{"text": "x"}], [{"png": "BBBB", "titles": []}, drawn]]}
+    assert staging.picture(given) == {**drawn, "number": "00"}
+    assert "python lessons/00_attention_on_paper.py" in staging.framed(staging.picture(given))
+    given["06"] = [[{"png": "CCCC", "titles": []}]]
+    assert staging.picture(given)["png"] == "CCCC"
+
+
+def test_downloads_are_whole(tmp_path):
+    import zipfile
+    staging.downloads(tmp_path)
+    names = zipfile.ZipFile(tmp_path / "course.zip").namelist()
+    for path in lessons.files():
+        for name in (path.name, f"{path.stem}.ipynb"):
+            assert (tmp_path / "course" / name).is_file()
+            assert f"numpy_attention_course/{name}" in names
+    assert "numpy_attention_course/course.py" in names
+    assert "numpy_attention_course/checkpoints/lesson-06/checkpoint.npz" in names
+    assert not [name for name in names if "outputs" in name or "__pycache__" in name]
+    book = json.loads((tmp_path / "course" / "00_attention_on_paper.ipynb").read_text("utf-8"))
+    assert {cell["cell_type"] for cell in book["cells"]} == {"markdown", "code"}
+    assert not [cell for cell in book["cells"] if cell.get("outputs")]
+    assert os.path.getsize(tmp_path / "course.zip") > 10_000

@@ -1,0 +1,158 @@
+"""Builds the site: the lessons with what they gave, the API, mechanisms, results, a glossary.
+
+    python tools/build_site.py OUT                      all of it
+    python tools/build_site.py OUT --lessons 00 01      these lessons are run, the others shown
+    python tools/build_site.py OUT --lessons            none is run
+    python tools/build_site.py OUT --catalogue          the gettext catalogue, .pot files, instead
+
+Warnings are errors. What lessons gave is kept in the folder --cache, and a lesson is run again
+when its code, the package, or what it uses has changed; OUT is put in place when it is whole.
+It needs pip install -e ".[site]"; docs/site.md says how it works.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+SETTINGS = ROOT / "docs" / "site"
+READERS = (SETTINGS / "conf.py", ROOT / "tools" / "site_pages" / "docstrings.py",
+           ROOT / "tools" / "site_pages" / "sources.py")
+MARK = ".numpy_attention-site"          # a folder that has it may be replaced
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, metavar="OUT", help="a folder that is made, or replaced")
+    parser.add_argument("--lessons", nargs="*", metavar="NN",
+                        help="run only lessons with these numbers (default: all)")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", default=ROOT / "build" / "site",
+                        help="what is kept between builds (default: build/site)")
+    parser.add_argument("--logs", type=Path, metavar="FOLDER",
+                        help="write what each lesson prints to NN.log there")
+    parser.add_argument("--catalogue", action="store_true",
+                        help="write the texts to translate, and no site")
+    options = parser.parse_args(arguments)
+    try:
+        build(options)
+    except (ImportError, OSError, ValueError, BuildError) as error:
+        print(f"build_site: {error}", file=sys.stderr)
+        return 1 if isinstance(error, BuildError) else 2
+    return 0
+
+
+class BuildError(Exception):
+    """A lesson failed, a link is dead, or Sphinx had something to say."""
+
+
+def build(options):
+    """Build as the command line says. BuildError; ValueError, OSError: what it says is wrong."""
+    try:
+        import furo  # noqa: F401
+        import myst_nb  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f'{error.name} is missing: pip install -e ".[site]"') from None
+    from site_pages import lessons, sources, staging
+    from site_pages.links import DeadLink
+    expect_replaceable(options.out)
+    start = time.perf_counter()
+    chosen = [] if options.catalogue else lessons.chosen(options.lessons)
+    given = dict.fromkeys(path.name[:2] for path in lessons.files())
+    try:
+        for path in chosen:
+            number = path.name[:2]
+            log = options.logs / f"{number}.log" if options.logs else None
+            given[number] = lessons.outputs(path, options.cache, log)
+        work = workplace(options.cache, "catalogue" if options.catalogue else "html")
+        living = None if options.catalogue else living_page(work / "living")
+        gone, asked = staging.stage(work / "stage", given, living)
+        if gone:
+            shutil.rmtree(work / "doctrees", ignore_errors=True)
+            shutil.rmtree(work / "built", ignore_errors=True)
+    except (lessons.LessonError, DeadLink) as error:
+        raise BuildError(error) from None
+    run_sphinx(work, "gettext" if options.catalogue else "html")
+    with tempfile.TemporaryDirectory(dir=made(options.out.absolute().parent)) as scratch:
+        whole = Path(scratch) / "site"
+        shutil.copytree(work / "built", whole, ignore=shutil.ignore_patterns(".buildinfo*"))
+        if not options.catalogue:
+            sources.write(whole, asked)
+            staging.downloads(whole)
+            if living:
+                shutil.copytree(living, whole / "living")
+        (whole / MARK).write_text("made by tools/build_site.py, which may replace this folder\n")
+        if options.out.exists():
+            shutil.rmtree(options.out)
+        os.replace(whole, options.out)
+    pages = len(list(options.out.rglob("*.pot" if options.catalogue else "*.html")))
+    size = sum(path.stat().st_size for path in options.out.rglob("*") if path.is_file())
+    times = os.times()
+    print(f"{options.out}: {pages} {'catalogues' if options.catalogue else 'pages'}, "
+          f"{size / 1e6:.1f} MB, in {time.perf_counter() - start:.0f} s, "
+          f"{sum(times[:4]):.0f} s of processor time")
+
+
+def expect_replaceable(out):
+    """ValueError: what stands at OUT was not made here."""
+    if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
+        raise ValueError(f"{out} is there, and is not a site that this command made: name a new "
+                         "folder, or remove it first")
+
+
+def made(folder):
+    """The folder, made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def workplace(cache, kind):
+    """A folder for Sphinx, another when what it reads texts with changes; older ones go."""
+    digest = hashlib.sha256()
+    for path in READERS:
+        digest.update(path.read_bytes())
+    for name in ("sphinx", "myst-nb", "furo"):
+        digest.update(f"{name} {metadata.version(name)}".encode())
+    work = cache / f"{kind}-{digest.hexdigest()[:12]}"
+    for old in cache.glob(f"{kind}-*"):
+        if old != work:
+            shutil.rmtree(old)
+    return made(work)
+
+
+def run_sphinx(work, builder):
+    """From work/stage to work/built. BuildError: a warning, or an error."""
+    from sphinx.cmd.build import main as sphinx
+    words = ["-b", builder, "-c", str(SETTINGS), "-d", str(work / "doctrees"), "-W", "--keep-going",
+             "-q", str(work / "stage"), str(work / "built")]
+    if sphinx(words):
+        shutil.rmtree(work / "doctrees", ignore_errors=True)    # else it would keep quiet next time
+        raise BuildError("Sphinx warned: what it said stands above")
+
+
+def living_page(folder):
+    """The folder with the living page of lesson 06; None where `numpy-attention page` is missing.
+
+    Its model is the one that ships, so nothing need be trained.
+    """
+    from importlib.util import find_spec
+    if find_spec("numpy_attention.page") is None:
+        return None
+    from numpy_attention.cli.main import main as command
+    made(folder)
+    run = ROOT / "lessons" / "checkpoints" / "lesson-06"
+    words = ["page", str(run), "--corpus", "bible-en-es", "-o", str(folder / "06.html")]
+    if command(words):
+        raise BuildError("numpy-attention page failed for lesson 06's model")
+    return folder
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+"""The lessons: run where nothing kept fits any more, and made notebooks with their answers."""
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = ROOT / "lessons"
+RUNNER = ROOT / "tools" / "lesson_cells.py"
+LIBRARIES = ("numpy", "numba", "matplotlib", "sacrebleu")   # whose versions can change an output
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+SAVED = re.compile(r"^saved \S+\.png\n", re.MULTILINE)      # the picture itself stands there
+BAR = re.compile(r"^[^\n]*\r(?!\n)", re.MULTILINE)          # of progress, drawn over again
+KEPT = 4                # outputs of a lesson that stay: branches can be gone to and fro
+
+
+class LessonError(Exception):
+    """A lesson that did not come to its end; the text is the last that it said."""
+
+
+def files():
+    """The lessons, in their order."""
+    return sorted(LESSONS.glob("[0-9][0-9]_*.py"))
+
+
+def chosen(numbers):
+    """The lessons of these numbers; None: all. ValueError: a number that none has."""
+    known = {path.name[:2]: path for path in files()}
+    unknown = [number for number in numbers or () if number not in known]
+    if unknown:
+        raise ValueError(f"no lesson has the number {', '.join(unknown)}: expected some of "
+                         f"{' '.join(known)}")
+    return [path for number, path in known.items() if numbers is None or number in numbers]
+
+
+# ---- running ------------------------------------------------------------------------------------
+
+
+def key(lesson):
+    """A digest of all that a lesson's outputs come from: its code, what it imports, versions.
+
+    Its text is not among them, so that a mended sentence runs nothing.
+    """
+    from numpy_attention.trace.lessons import cells_of
+    digest = hashlib.sha256(used().encode())
+    for cell in cells_of(lesson.read_text(encoding="utf-8")):
+        digest.update(cell.body.encode())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def used():
+    """A digest of what all lessons use."""
+    digest = hashlib.sha256()
+    package = ROOT / "numpy_attention"
+    sources = [*package.rglob("*.py"), *package.rglob("*.json"), *LESSONS.glob("[a-z]*.py"),
+               *(package / "data" / "shipped").iterdir(), *LESSONS.glob("checkpoints/*/*"), RUNNER]
+    for path in sorted(source for source in sources if source.is_file()):
+        digest.update(os.path.relpath(path, LESSONS.parent).encode())
+        digest.update(path.read_bytes())
+    for name in LIBRARIES:
+        digest.update(f"{name} {metadata.version(name)}".encode())
+    digest.update(platform.python_version().encode())
+    return digest.hexdigest()
+
+
+def outputs(lesson, cache, log=None):
+    """What each cell of code of a lesson gave, from the folder `cache` or from a run.
+
+    log: a file for the text that it prints. LessonError: it fails.
+    """
+    number = lesson.name[:2]
+    folder = cache / "lessons"
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{number}-{key(lesson)}.json"
+    told = kept.with_suffix(".log")
+    if kept.is_file() and told.is_file():
+        os.utime(kept)
+        print(f"lesson {number}: as kept", flush=True)
+    else:
+        wall, processor = run(lesson, kept, told)
+        print(f"lesson {number}: {wall:.0f} s, {processor:.0f} s of processor time", flush=True)
+        forget(folder, number)
+    if log:
+        log.write_bytes(told.read_bytes())
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def run(lesson, kept, told):
+    """Run a lesson → seconds, and seconds of processor time. LessonError: it fails."""
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(
+        [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])}
+    start = time.perf_counter()
+    before = used_by_children()
+    with open(told, "wb") as stream:
+        process = subprocess.run([sys.executable, str(RUNNER), str(lesson), str(kept)], cwd=ROOT,
+                                 stdin=subprocess.DEVNULL, stdout=stream,
+                                 stderr=subprocess.STDOUT, env=environment)
+    if process.returncode:
+        last = told.read_text(encoding="utf-8", errors="replace").splitlines()[-40:]
+        raise LessonError("\n".join([f"{lesson.name} failed; it said last:", *last]))
+    return time.perf_counter() - start, used_by_children() - before
+
+
+def used_by_children():
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def forget(folder, number):
+    """Keep only the newest outputs of a lesson."""
+    there = sorted(folder.glob(f"{number}-*.json"), key=lambda path: path.stat().st_mtime)
+    for old in there[:-KEPT]:
+        old.unlink()
+        old.with_suffix(".log").unlink(missing_ok=True)
+
+
+# ---- as pages -----------------------------------------------------------------------------------
+
+
+def notebook(lesson, given, changed, extras=()):
+    """A lesson as a notebook's text: downloads, cells with outputs, extras, answers.
+
+    given: what each cell of code gave, or None where it was not run; changed: of a text, its
+    links; extras: further texts that stand before the answers.
+    """
+    import jupytext
+    import nbformat
+    book = jupytext.read(lesson, fmt="py:percent")
+    code = [cell for cell in book.cells if cell.cell_type == "code"]
+    if given is not None and len(given) != len(code):
+        raise ValueError(f"{lesson.name} has {len(code)} cells of code, and {len(given)} were run")
+    for place, cell in enumerate(code):
+        cell.metadata = {}
+        if given is not None:
+            cell.outputs, alt = shown(given[place])
+            if alt:
+                cell.metadata = {"mystnb": {"image": {"alt": alt}}}
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            cell.source = changed(cell.source)
+    first, rest = book.cells[0].source.split("\n", 1)
+    book.cells[0].source = "\n".join([first, "", downloads(lesson, given is not None), rest])
+    texts = [*extras, changed(answers(lesson))]
+    book.cells += [nbformat.v4.new_markdown_cell(text) for text in texts if text]
+    for place, cell in enumerate(book.cells):
+        cell.id = f"cell-{place}"       # otherwise drawn anew, and the page never the same
+    book.metadata = {"kernelspec": KERNEL}
+    return nbformat.writes(book)
+
+
+def plain_notebook(lesson):
+    """The text of a lesson as a notebook to run oneself."""
+    import jupytext
+    book = jupytext.read(lesson, fmt="py:percent")
+    for place, cell in enumerate(book.cells):
+        cell.id = f"cell-{place}"
+    book.metadata = {"kernelspec": KERNEL}
+    return jupytext.writes(book, fmt="ipynb")
+
+
+def shown(given):
+    """The outputs of a cell as a notebook has them, and what its pictures say."""
+    import nbformat
+    made = []
+    alt = []
+    for output in given:
+        if "png" in output:
+            alt += output["titles"]
+            made.append(nbformat.v4.new_output("display_data", {"image/png": output["png"]}))
+            continue
+        text = BAR.sub("", SAVED.sub("", output["text"]))
+        if text.strip():
+            made.append(nbformat.v4.new_output("stream", name="stdout", text=text))
+    return made, "; ".join(alt)
+
+
+def downloads(lesson, is_run):
+    """The line below a lesson's title."""
+    links = (f"[the script](site:course/{lesson.name}) · "
+             f"[a notebook](site:course/{lesson.stem}.ipynb) · "
+             "[the whole course](site:course.zip), with the modules that it imports")
+    unrun = "" if is_run else "\n\nThis copy of the site was built without running the lesson."
+    return f":::{{container}} downloads\n{links}{unrun}\n:::"
+
+
+def answers(lesson):
+    """The answers of a lesson, each folded away, as a section of its page; "" without any."""
+    path = LESSONS / "answers" / f"{lesson.stem}.md"
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8")
+    parts = re.split(r"^(```.*?^```[^\n]*$)", text, flags=re.MULTILINE | re.DOTALL)
+    parts[::2] = [re.sub(r"^#", "##", part, flags=re.MULTILINE) for part in parts[::2]]
+    _, _, rest = "".join(parts).partition("\n")
+    return "## Answers\n" + rest

@@ -1,0 +1,237 @@
+"""The folder that Sphinx builds the site from: texts, notebooks and generated pages."""
+
+import base64
+import shutil
+import tempfile
+from pathlib import Path
+
+from site_pages import lessons, mechanisms, rooms, sources
+from site_pages.links import Links
+
+ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = ROOT / "docs" / "site"            # pages that only the site has
+FEATURED = "06"                             # the lesson whose model lives in a page
+API = "api"
+
+
+def of_the_site():
+    """{path in the checkout: path of its page's source} of the pages that only the site has."""
+    names = [path.name for path in sorted(WRITTEN.glob("*.md"))]
+    return {f"docs/site/{name}": "mechanisms/index.md" if name == "mechanisms.md" else name
+            for name in names}
+
+
+def pages_of_texts():
+    """{path in the checkout: path of its page's source}."""
+    pages = {**of_the_site(),
+             "README.md": "index.md", "README.md#results": "results/tables.md",
+             "lessons/README.md": "lessons/index.md", "lessons": "lessons/index.md",
+             "lessons/answers": "lessons/index.md", "results/README.md": "results/index.md",
+             "results": "results/index.md", "numpy_attention/__init__.py": "letters.md",
+             "docs": "index.md"}
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        pages[f"docs/{path.name}"] = f"docs/{path.name}"
+    for path in lessons.files():
+        pages[f"lessons/{path.name}"] = f"lessons/{path.stem}.ipynb"
+        pages[f"lessons/answers/{path.stem}.md"] = f"lessons/{path.stem}.ipynb#answers"
+    for room, paths in rooms.rooms().items():
+        if len(paths) > 1 or paths[0].name == "__init__.py":
+            pages[f"numpy_attention/{room}"] = f"{API}/{room}.md"
+    return pages
+
+
+def stage(folder, given, living=None):
+    """Make the folder's contents anew, and touch only files that change.
+
+    → whether any has gone; paths in the checkout that the texts link to, and that have no page.
+
+    given: {number of a lesson: what its cells gave, or None where it was not run}; living: the
+    folder of the living page, or None. DeadLink: a text links to what is not there.
+    """
+    links = Links(pages_of_texts())
+    texts = {}
+    for name, page in of_the_site().items():
+        text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, page)
+        texts[page] = filled(text, given)
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        name = f"docs/{path.name}"
+        texts[name] = links.changed(path.read_text(encoding="utf-8"), name, name)
+    texts["lessons/index.md"] = course(links)
+    texts["results/index.md"] = results(links)
+    texts["results/tables.md"] = tables()
+    texts["letters.md"] = letters()
+    texts.update(mechanisms.pages())
+    texts.update(api())
+    for lesson in lessons.files():
+        page = f"lessons/{lesson.stem}.ipynb"
+        number = lesson.name[:2]
+        extras = [embedded()] if living and number == FEATURED else []
+        texts[page] = lessons.notebook(
+            lesson, given[number],
+            lambda text, page=page: links.changed(text, page.replace(".ipynb", ".py"), page),
+            extras)
+    texts.update({name: (ROOT / name).read_bytes() for name in links.pictures})
+    chosen = picture(given)
+    if chosen:
+        texts["picture.png"] = base64.b64decode(chosen["png"])
+    return written(folder, texts), links.asked
+
+
+def written(folder, texts):
+    """Hold a folder to these texts, or bytes; files that are as they should be keep their time."""
+    gone = False
+    for path in [one for one in folder.rglob("*") if one.is_file()]:
+        if path.relative_to(folder).as_posix() not in texts:
+            path.unlink()
+            gone = True
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = text if isinstance(text, bytes) else text.encode()
+        if not path.is_file() or path.read_bytes() != content:
+            path.write_bytes(content)
+    return gone
+
+
+def filled(text, given):
+    """A written page with what is made for it in the place of its `<!-- site: NAME -->`."""
+    made = {"map": lambda: "```{raw} html\n" + rooms.svg(api_page) + "\n```",
+            "rooms": lambda: rooms.table(api_source),
+            "mechanisms": mechanisms.index,
+            "picture": lambda: framed(picture(given)),
+            "others": lambda: others(text)}
+    for name, make in made.items():
+        mark = f"<!-- site: {name} -->"
+        if mark in text:
+            text = text.replace(mark, make())
+    return text
+
+
+def picture(given):
+    """What the front page shows: the last picture of lesson 06, or of the last lesson that ran."""
+    ran = {number: [one for cell in cells for one in cell if "png" in one]
+           for number, cells in given.items() if cells}
+    for number in (FEATURED, *reversed(ran)):
+        if ran.get(number):
+            return {**ran[number][-1], "number": number}
+    return None
+
+
+def framed(chosen):
+    """A picture as a figure that says which command draws it; "" without one."""
+    if not chosen:
+        return ""
+    lesson, = lessons.chosen([chosen["number"]])
+    alt = " ".join("; ".join(chosen["titles"]).split())
+    return ("```{figure} picture.png\n:alt: " + alt + "\n\n"
+            f"`python lessons/{lesson.name}` draws it, with the numbers in its titles.\n```")
+
+
+def others(text):
+    """A table of contents of the texts in docs/ that a page's own does not name."""
+    names = [f"docs/{path.stem}" for path in sorted((ROOT / "docs").glob("*.md"))]
+    more = [name for name in names if f"\n{name}\n" not in text]
+    return "\n".join(["```{toctree}", ":hidden:", ":caption: More", "", *more, "```"])
+
+
+def api_page(room):
+    return f"{API}/{room}.html"
+
+
+def api_source(room):
+    return f"site:{api_page(room)}"
+
+
+# ---- texts of the checkout ----------------------------------------------------------------------
+
+
+def course(links):
+    """The course's own page, with its table of contents."""
+    name = "lessons/README.md"
+    text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, "lessons/index.md")
+    listed = "\n".join(path.stem for path in lessons.files())
+    return f"{text}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+
+
+def results(links):
+    """What the runs say, and below it the tables."""
+    name = "results/README.md"
+    text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, "results/index.md")
+    return f"{text}\n```{{toctree}}\n:hidden:\n\ntables\n```\n"
+
+
+def tables():
+    """The tables of recorded figures, made from their lines."""
+    from numpy_attention.recipes import RECIPES
+    from numpy_attention.recipes import results as recorded
+    made = recorded.tables(recorded.read(ROOT / "results"), RECIPES)
+    return ("# Recorded figures\n\nThe mean over seeds, ± the standard deviation; in brackets a 95 "
+            "% interval over the test text. A yardstick is a figure from elsewhere. What the "
+            "figures say is in [What the runs say](index.md).\n\n" + made + "\n")
+
+
+def letters():
+    """The package's first lines."""
+    import numpy_attention
+    from site_pages.docstrings import as_rst
+    text = "\n".join(as_rst(numpy_attention.__doc__.strip().splitlines()[2:]))
+    return ("# Letters and conventions\n\n```{eval-rst}\n" + text + "\n```\n\n"
+            "Why things are built so is in the [design notes](docs/design.md); the first lines of "
+            "the package, from which this page is made, are "
+            f"[here](site:{sources.page_of('numpy_attention/__init__.py')}).\n")
+
+
+# ---- the API ------------------------------------------------------------------------------------
+
+
+def api():
+    """A page for each room, a section for each of its modules."""
+    texts = {}
+    found = rooms.rooms()
+    for room, paths in found.items():
+        texts[f"{API}/{room}.md"] = "\n".join(
+            [f"# {room}", "", *(line for path in paths for line in section(room, path))])
+    lines = ["# API", "", "A page for each room of the house, made from its docstrings; the "
+             "[map](../map.md) shows which room uses which.", "", "| room | what stands there |",
+             "|---|---|"]
+    lines += [f"| [{room}]({room}.md) | {rooms.first_line(room)} |" for room in found]
+    lines += ["", "```{toctree}", ":hidden:", "", *found, "```", ""]
+    texts[f"{API}/index.md"] = "\n".join(lines)
+    return texts
+
+
+def section(room, path):
+    """What Sphinx is told of a module."""
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    title = [] if module == f"numpy_attention.{room}" else [
+        f"## {module.removeprefix(f'numpy_attention.{room}.')}", ""]
+    return [*title, "```{eval-rst}", f".. automodule:: {module}", "```", ""]
+
+
+# ---- beside the pages ---------------------------------------------------------------------------
+
+
+def downloads(folder):
+    """The course as scripts, as notebooks, and whole as one zip file with what it imports."""
+    single = folder / "course"
+    with tempfile.TemporaryDirectory() as scratch:
+        whole = Path(scratch) / "numpy_attention_course"
+        shutil.copytree(lessons.LESSONS, whole, ignore=shutil.ignore_patterns(
+            "outputs", "runs", "__pycache__", ".*"))
+        single.mkdir(parents=True)
+        for path in lessons.files():
+            shutil.copyfile(path, single / path.name)
+            book = single / f"{path.stem}.ipynb"
+            book.write_text(lessons.plain_notebook(path), encoding="utf-8")
+            shutil.copyfile(book, whole / book.name)
+        shutil.make_archive(str(folder / "course"), "zip", scratch, whole.name)
+
+
+def embedded():
+    """Where lesson 06 shows its own model, alive, in the page that `numpy-attention page` makes."""
+    return ("## The model, alive\n\nThe translator that ships with this lesson: change a word, and "
+            "see what it writes and where it looks.\n\n"
+            "```{raw} html\n"
+            '<iframe class="living" src="../living/06.html" title="the translator of lesson 06" '
+            'loading="lazy"></iframe>\n```\n\n'
+            "[The page by itself](site:living/06.html)")
