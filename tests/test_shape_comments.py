@@ -28,6 +28,8 @@ from numpy_attention.exercises.plain import basics, search, sequences
 from numpy_attention.exercises.signature import arrays_of
 from numpy_attention.gradcheck import rewriting
 from numpy_attention.kernels import softmax
+from numpy_attention.page.export import kept_array
+from numpy_attention.page.table import heatmap_table
 from numpy_attention.plotting import gradient_heatmap
 
 PACKAGE = Path(numpy_attention.__file__).parent
@@ -60,6 +62,8 @@ def package():
             decode(case.target)
             measured += measure(case.target)
         gradient_heatmap(np.ones((2, 3)), np.ones((2, 3)), "abc", "xy", np.ones((2, 3), bool))
+        heatmap_table(np.ones((2, 3)), "abc", "xy")
+        kept_array("W", np.ones((2, 3), np.float32), "byte")
         for exercise in EXERCISES.values():
             complete(exercise)
     assert measured > 20
