@@ -1,0 +1,64 @@
+// What the decoder would write if it had looked elsewhere: cause, not only correlation.
+
+"use strict";
+
+// weights (S,) with the one at s set to value; the others share the rest in the parts that they had.
+function movedTo(weights, s, value) {
+  let others = 0;
+  weights.forEach((w, j) => { if (j !== s) others += w; });
+  const rest = 1 - value;
+  const equal = weights.length > 1 ? rest / (weights.length - 1) : 0;
+  return weights.map((w, j) => {
+    if (j === s) return value;
+    return others > 0 ? w * rest / others : equal;
+  });
+}
+
+// The words up to the first moved row stay; from there on the most probable word at every step.
+//
+// ids: what was written without moving anything. moved: {step t: a list of heads, each weights (S,)
+// in place of α, or null for the model's own}. from: the step from which on the words may change.
+// → a hypothesis { ids, logP, steps, words }
+function writtenWith(model, memory, ids, moved, from) {
+  const limit = longest(memory.ids.length);
+  let state = model.start(memory);
+  let previous = BOS;
+  let total = 0;
+  const written = [];
+  const steps = [];
+  while (written.length < limit && previous !== EOS) {
+    const t = written.length;
+    const weights = moved.has(t) ? givenWeights(model, memory, state, previous, moved.get(t)) : null;
+    const step = model.step(memory, state, previous, { weights });
+    previous = t < from ? ids[t] : largest(forbid(step.logP, []), 1)[0];
+    total += step.logP[previous];
+    state = step.state;
+    written.push(previous);
+    steps.push(step);
+  }
+  return model.withWords({ ids: written, logP: total, steps });
+}
+
+// The weights of a step as the engine takes them: a head that was not moved looks where it would.
+function givenWeights(model, memory, state, previous, heads) {
+  if (heads.length === 1) return heads[0];
+  const own = model.step(memory, state, previous).weights;
+  return heads.map((head, k) => head ?? own[k]);
+}
+
+// p(s | y): where the word came from, told which word it is; a row (S,) for each step.
+function weightsAfter(model, memory, hypothesis) {
+  return hypothesis.steps.map((_, t) => {
+    const state = t === 0 ? model.start(memory) : hypothesis.steps[t - 1].state;
+    const previous = t === 0 ? BOS : hypothesis.ids[t - 1];
+    return model.posterior(memory, state, previous, hypothesis.ids[t]);
+  });
+}
+
+// The mean of the heads (S,), or one of them.
+function weightsOf(step, head = "mean") {
+  if (head !== "mean") return step.weights[Math.min(head, step.weights.length - 1)];
+  const count = step.weights.length;
+  return step.weights[0].map((_, s) => (
+    step.weights.reduce((total, one) => total + one[s], 0) / count));
+}
