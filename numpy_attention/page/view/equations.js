@@ -1,5 +1,5 @@
-// The equations of a step in the order in which they are computed, with the names of the values that
-// `step.values` has for them. "…" in place of names: the table of scores, weights and positions.
+// The equations of a step in the order in which they are computed, with the names that `step.values`
+// has for what they compute; "…" in place of names: the table of scores and weights.
 
 "use strict";
 
@@ -52,13 +52,15 @@ function cellLines(cell) {
   return CELLS[kindOf(top)]?.(top) ?? [];
 }
 
-function attentionLines(attention) {
+// query: what asks, as an equation
+function attentionLines(attention, query) {
   const window = WINDOWS[kindOf(attention)];
   const inner = window === undefined ? attention : attention.attention;
   return [
-    ["q", ["query"]],
+    [query, ["query"]],
+    [SCORES[kindOf(inner)] ?? "e_j = score(q, h_j)", []],
+    [SOFTMAX, WEIGHTS],
     ...(window ?? []),
-    [`${SCORES[kindOf(inner)] ?? "e_j = score(q, h_j)"};   ${SOFTMAX}`, WEIGHTS],
     ["c = Σ_j α_j h_j", ["context"]],
   ];
 }
@@ -66,19 +68,19 @@ function attentionLines(attention) {
 const OF_FAMILIES = {
   rnnsearch: ({ network }) => [
     ["E y_{t−1}", ["Ey"]],
-    ...attentionLines(network.attention),
+    ...attentionLines(network.attention, "q = s_{t−1}"),
     ["x = [E y_{t−1}; c]", []],
     ...cellLines(network.decoder),
     ["s_t = h_t", ["s"]],
     [network.readout === "previous" ? "t = maxout(U_o s_{t−1} + V_o E y_{t−1} + C_o c)"
                                     : "t = maxout(U_o s_t + V_o E y_{t−1} + C_o c)", ["t"]],
-    ["p(y_t) = softmax(W_o t)", []],
+    ["p(y_t) = softmax(W_o t + b)", []],
   ],
   luong: ({ network }) => [
     network.F === null ? ["x = E y_{t−1}", ["Ey"]] : ["x = [E y_{t−1}; h̃_{t−1}]", ["Ey", "fed"]],
     ...cellLines(network.decoder),
     ["h_t", ["h"]],
-    ...attentionLines(network.attention),
+    ...attentionLines(network.attention, network.query === "previous" ? "q = h_{t−1}" : "q = h_t"),
     ["h̃_t = tanh(c C + h_t W + b)", ["attentional"]],
     ["p(y_t) = softmax(h̃_t W_s + b_s)", []],
   ],
@@ -107,7 +109,8 @@ function readerLines(reader) {
                  ["h_t = [k; v; p]", ["key", "value", "predict"]]][reader.roles - 1];
   return [
     roles,
-    [`${SCORES[kindOf(reader.attention)] ?? "e_i = score(q, k_i)"};   ${SOFTMAX}`, WEIGHTS],
+    [SCORES[kindOf(reader.attention)] ?? "e_i = score(q, k_i)", []],
+    [SOFTMAX, WEIGHTS],
     ["r = Σ_i α_i v_i", ["r"]],
     [reader.activation === "tanh" ? "y_t = tanh(W_x p + W_r r + b)" : "y_t = W_x p + W_r r + b",
      ["y"]],
@@ -120,4 +123,24 @@ function equationsOf(model, step) {
   if (lines !== undefined) return lines;
   const names = Object.keys(step.values ?? {});
   return [...names.map((name) => [name, [name]]), ["e → α", WEIGHTS]];
+}
+
+// How the papers write what `step.values` calls otherwise.
+const LETTERS_OF = {
+  Ey: "E y", Ew: "E w", query: "q", context: "c", fed: "h̃_{t−1}", attentional: "h̃_t", key: "k",
+  value: "v", predict: "p", h: "h_t", s: "s_t", y: "y_t", c: "c_t", gauss: "g",
+};
+
+// an LSTM's candidate is g, a GRU's n
+function letterOf(name, values) {
+  if (name === "candidate") return values.i === undefined ? "n" : "g";
+  return LETTERS_OF[name] ?? name;
+}
+
+// a_j, a_{t−1} and a^1 as text and elements.
+function withSubscripts(text) {
+  return text.split(/(_\{[^}]*\}|[_^][\p{L}\p{N}])/u).map((part) => {
+    if (part.startsWith("_")) return make("sub", {}, part.replace(/^_\{?|\}$/g, ""));
+    return part.startsWith("^") ? make("sup", {}, part.slice(1)) : part;
+  });
 }

@@ -146,8 +146,9 @@ class Page {
 
   // Only where a model has several.
   heads(models) {
-    const count = Math.max(...models.map((data) => data.settings.heads ?? 1));
-    if (!(count > 1)) return null;
+    const views = this.views.filter((view) => models.includes(view.data));
+    const count = Math.max(...views.map((view) => view.model().heads));
+    if (count === 1) return null;
     const each = [...Array(count).keys()].map((k) => [String(k), say("headNumber", k + 1)]);
     const choices = [["mean", say("mean")], ["every", say("every")], ...each];
     const read = OPTIONS.head[1];

@@ -28,7 +28,7 @@ class Steps {
     const { model, step } = this.asked;
     const lines = equationsOf(model, step).map(([equation, names]) => {
       const shown = names === WEIGHTS ? [this.weights()] : this.vectors(names);
-      return make("li", {}, make("code", {}, equation), ...shown);
+      return make("li", {}, make("span", { class: "equation" }, ...withSubscripts(equation)), ...shown);
     });
     this.place();
     this.inside.replaceChildren(make("ol", { class: "equations" }, ...lines), this.likely());
@@ -46,8 +46,8 @@ class Steps {
     const { t, count, before } = this.asked;
     this.backButton.setAttribute("aria-disabled", t === 0);
     this.nextButton.setAttribute("aria-disabled", t === count - 1);
-    const [start, end] = say("afterWord", "\n").split("\n");
-    this.told.replaceChildren(say("wordOf", t + 1, count), ", ", start, tokenText(before), end ?? "");
+    this.told.replaceChildren(say("wordOf", t + 1, count), ", ",
+                              ...sayWith("afterWord", tokenText(before)));
   }
 
   vectors(names) {
@@ -57,13 +57,14 @@ class Steps {
   }
 
   vector(name, value) {
-    const named = name === "candidate" ? "n" : name === "attentional" ? "h̃" : name;
-    if (typeof value === "number") return make("p", {}, `${named} = ${number(value, 3)}`);
+    const { values } = this.asked.step;
+    const named = make("var", {}, ...withSubscripts(letterOf(name, values)));
+    if (typeof value === "number") return make("p", {}, named, ` = ${number(value, 3)}`);
     const numbers = Array.from(value);
     const about = say("numbers", numbers.length, number(Math.min(...numbers)),
                       number(Math.max(...numbers)));
     return make("details", { class: "vector" },
-                make("summary", {}, make("var", {}, named), strip(value),
+                make("summary", {}, named, strip(value),
                      make("span", { class: "quiet" }, about)),
                 make("p", { class: "numbers" }, numbers.map((x) => number(x)).join("  ")));
   }
@@ -84,9 +85,9 @@ class Steps {
       make("td", { class: "weight" }, number(alpha[s], 3),
            make("span", { class: "amount", style: `width: ${(4 * alpha[s]).toFixed(2)}rem` }))));
     const heads = step.weights.length > 1 ? `, ${say("headNumber", one + 1)}` : "";
-    const head_ = ["", `e${heads}`, "exp(e − max)", "α"].map((name) => make("th", { scope: "col" }, name));
+    const names = ["", `e${heads}`, "exp(e − max e)", "α"].map((name) => make("th", { scope: "col" }, name));
     return make("div", { class: "scroll" },
-                make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...head_)),
+                make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...names)),
                      make("tbody", {}, ...rows)));
   }
 

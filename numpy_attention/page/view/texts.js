@@ -46,7 +46,7 @@ const TEXTS = {
   pinned: ["pinned", "fijada"],
   unknown: ["not in the vocabulary: read as <unk>", "fuera del vocabulario: se lee como <unk>"],
   cut: ["only the first {0} words are read", "solo se leen las primeras {0} palabras"],
-  weightOf: ["Weight of {0} for {1}", "Peso de {0} para {1}"],
+  weightOf: ["Weight of “{0}” for “{1}”", "Peso de «{0}» para «{1}»"],
   scoreIs: ["score {0}", "puntuación {0}"],
   pin: ["Pin this row", "Fijar esta fila"],
   unpin: ["Let this row go", "Soltar esta fila"],
@@ -63,7 +63,7 @@ const TEXTS = {
   back: ["Back", "Atrás"],
   next: ["Next", "Siguiente"],
   wordOf: ["Word {0} of {1}", "Palabra {0} de {1}"],
-  afterWord: ["after {0}", "después de {0}"],
+  afterWord: ["after “{0}”", "después de «{0}»"],
   probable: ["What comes next", "Lo que sigue"],
   numbers: ["{0} numbers from {1} to {2}", "{0} números de {1} a {2}"],
   beamTree: ["The beam", "El haz"],
@@ -73,7 +73,7 @@ const TEXTS = {
   dropped: ["dropped", "descartada"],
   ended: ["ended", "terminada"],
   isScored: ["log p {0}, score {1}", "log p {0}, puntuación {1}"],
-  keep: ["Keep it", "Guardar"],
+  keep: ["Save as", "Guardar como"],
   text: ["Write the beginning of a text", "Escribe el comienzo de un texto"],
   length: ["Words to write", "Palabras por escribir"],
   told: ["Choose a word: the others are tinted by what the model looked at for it.",
@@ -91,4 +91,10 @@ const LANGUAGES = ["en", "es"];
 
 function say(name, ...parts) {
   return TEXTS[name][language].replace(/\{(\d)\}/g, (_, place) => parts[place]);
+}
+
+// The same with elements in their places: a list of texts and elements.
+function sayWith(name, ...elements) {
+  return TEXTS[name][language].split(/\{(\d)\}/).map((part, n) => (
+    n % 2 === 0 ? part : elements[Number(part)]));
 }

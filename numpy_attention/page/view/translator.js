@@ -13,6 +13,7 @@ class TranslatorView {
     this.models = new Map();
     this.moved = new Map();
     this.picked = null;
+    this.options = { ...options, source: null };
     this.drawWhole();
     this.restore = options.moved;
   }
@@ -63,7 +64,7 @@ class TranslatorView {
   // options: as they are now; words: what was typed, in tokens
   show(options) {
     const source = options.source;
-    const sameText = this.options !== undefined && this.options.source === source;
+    const sameText = this.options.source === source;
     this.options = options;
     this.problem.textContent = "";
     try {
@@ -224,9 +225,9 @@ class TranslatorView {
     const head = this.activeHead();
     const step = this.now.steps[t];
     const weight = weightsOf(step, head)[s];
-    const [first, middle, last] = say("weightOf", "\n", "\n").split("\n");
-    const told = [first, tokenText(this.memory.tokens[s]), middle, tokenText(this.rows[t]), last ?? "",
-                  ": ", make("b", {}, number(weight, 3))];
+    const told = [
+      ...sayWith("weightOf", tokenText(this.memory.tokens[s]), tokenText(this.rows[t])), ": ",
+      make("b", {}, number(weight, 3))];
     const scores = step.scores?.[head === "mean" ? 0 : head];
     if (scores && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
     this.reading.replaceChildren(...told);

@@ -23,7 +23,7 @@ class WriterView {
     this.seen = make("div", { class: "seen" }, this.pictures, this.bar, this.span,
                      make("p", { class: "quiet keys" }, say("keysHistory")),
                      keepButtons(() => this.picture()));
-    this.live = make("div", { class: "live" }, this.seen,
+    this.live = make("div", { class: "live past" }, this.seen,
                      make("div", { class: "within" }, this.steps.element));
     this.whole = make("div", {}, make("p", { class: "quiet" }, say("told")), this.output, this.reading,
                       this.live);
@@ -151,9 +151,9 @@ class WriterView {
     const told = [tokenText(this.tokens[t + 1]), ": p = ", number(p, 3)];
     const s = column + this.first;
     if (this.model().attends && !Number.isNaN(looked[s])) {
-      const [first, middle, last] = say("weightOf", "\n", "\n").split("\n");
-      told.push(" · ", first, tokenText(this.tokens[s]), middle, tokenText(this.tokens[t + 1]), last ?? "",
-                ": ", make("b", {}, number(looked[s], 3)));
+      const [read, written] = [this.tokens[s], this.tokens[t + 1]].map((token) => tokenText(token));
+      told.push(" · ", ...sayWith("weightOf", read, written), ": ",
+                make("b", {}, number(looked[s], 3)));
     }
     if (!this.model().attends) told.push(" · ", say("noAttention"));
     this.reading.replaceChildren(...told);
