@@ -77,6 +77,7 @@ QUERIES = ("current", "previous")
 RESETS = ("before", "after")
 UPDATES = ("old", "new")
 SPLITS = ("train", "valid", "test")
+PRECISIONS = ("float32", "float16", "byte")     # of a page's numbers
 MOST_THREADS = 1024     # more than any machine has, and than most have room for
 
 # settings of translators on the command line, unless given: for models far smaller than the papers'

@@ -102,7 +102,7 @@ class Option:
     only: what it belongs to.
     argument: what the library calls it, where by another name; called: {model: its setting}.
     kind: "value"; "flag", on or not given; "switch", --name or --no-name; "word", without a name in
-    front of it. nargs: of a word, how many, as argparse has it.
+    front of it. nargs: of a word, how many, as argparse has it. short: a letter, for -o.
     """
 
     name: str
@@ -119,6 +119,7 @@ class Option:
     required: bool = False
     kind: str = "value"
     nargs: str | None = None
+    short: str = ""
 
     def default_beside(self, values: Mapping[str, Any]) -> Any:
         """The value where none is given, beside those of the options before it, or None."""
@@ -152,8 +153,9 @@ class Option:
             if self.own:
                 metavar = f"{{{','.join(self.choices)},{OWN}}}"
                 choices = None
-            group.add_argument(flag_of(self.name), type=self.value, choices=choices, help=help,
-                               metavar=metavar, required=self.required)
+            flags = [f"-{self.short}"] if self.short else []
+            group.add_argument(*flags, flag_of(self.name), type=self.value, choices=choices,
+                               help=help, metavar=metavar, required=self.required)
 
     def value(self, text: str) -> Any:
         """The value of a text, for argparse, which tells an ArgumentTypeError in full."""

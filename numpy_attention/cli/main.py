@@ -93,6 +93,9 @@ COMMANDS = {
         "draw the attention weights of a sentence pair, its gold links outlined, or of a sentence "
         "over its own past",
         f"numpy-attention heatmap {RUN} --index 3 --output attention.png", run_options.HEATMAP),
+    "page": Command(
+        "page:page", "write one HTML file in which the run's own model runs: type, and see what it "
+        "writes and looks at", f"numpy-attention page {RUN} -o page.html", run_options.PAGE),
     "trace": Command(
         "tracing:trace", "print every named array of a forward and backward pass over a sentence, "
         "with its shape, its norm and the line that makes it",

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from numpy_attention import names as named
 from numpy_attention.cli.entry import Against, Group, Option, With, Without, flag, word
 from numpy_attention.cli.options import (
     CASE, Conditions, CORPUS, PARALLEL, RUN, SEED, SPLIT, TEXT, THREADS)
 from numpy_attention.cli.values import (
-    files, folders, names, not_negative, picture, positive, seconds, seed, seeds, share_kept, whole)
+    files, folders, names, not_negative, page_name, picture, positive, seconds, seed, seeds,
+    share_kept, whole)
 
 # ---- what is done with a run --------------------------------------------------------------------
 
@@ -147,6 +149,20 @@ HEATMAP = (Group("", (
     Option("output", "the picture: .png, .pdf or .svg", picture, metavar="FILE", required=True),
     flag("gradients", "draw, beside the weights α, what the loss would make of more of each: "
          "∂L/∂α"),
+)),)
+PAGE = (Group("", (
+    word("runs", "folders of translators' runs, or of language models'; several stand side by side",
+         "RUN", "+"),
+    Option("output", "the page, one file with everything in it", page_name, metavar="FILE",
+           required=True, short="o"),
+    Option("precision", "how the page keeps a number: in 4 bytes, in 2, or those of matrices in 1 "
+           "with a scale a row", default="float32", choices=named.PRECISIONS),
+    Option("checkpoints", "of one run: files or folders of the same training's earlier "
+           "checkpoints, a.npz,b.npz, to slide through", files, metavar="FILES"),
+    Option("examples", "sentences of the corpus to choose from; 0 for none", whole(0, 1000), 20,
+           argument="count"),
+    replace(CORPUS, otherwise="the first run's own"),
+    SPLIT,
 )),)
 TRACE = (
     Group("", (

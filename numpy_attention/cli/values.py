@@ -76,8 +76,19 @@ def names(text: str) -> tuple[str, ...]:
 
 def picture(text: str) -> str:
     """The name of a picture that can be written: told before the work that it is to show."""
-    if os.path.splitext(text)[1].lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"{brief(text)!r}: the name must end with .png, .pdf or .svg")
+    return in_a_folder(text, (".png", ".pdf", ".svg"))
+
+
+def page_name(text: str) -> str:
+    """The name of a page that can be written."""
+    return in_a_folder(text, (".html", ".htm"))
+
+
+def in_a_folder(text: str, endings: tuple[str, ...]) -> str:
+    """The name of a file with one of these endings, in a folder that is there."""
+    if os.path.splitext(text)[1].lower() not in endings:
+        *others, last = endings
+        raise ValueError(f"{brief(text)!r}: the name must end with {', '.join(others)} or {last}")
     folder = os.path.dirname(text)
     if folder and not os.path.isdir(folder):
         raise ValueError(f"{brief(text)!r}: there is no folder {brief(folder)}; make it first")

@@ -27,8 +27,8 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.module import Array, Module, join
+from numpy_attention.names import PRECISIONS
 
-PRECISIONS = ("float32", "float16", "byte")
 # how a page says that base64 text takes 4 characters for 3 bytes
 CHARACTERS_A_BYTE = 4 / 3
 LARGEST = 60_000_000        # characters of a page's arrays, which a browser still opens at once

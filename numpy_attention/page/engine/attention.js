@@ -25,7 +25,7 @@ class SoftmaxAttention extends Module {
 
   step(query, memory, t, given = null) {
     const scores = this.score(query, memory);
-    const weights = given === null ? softmax(scores, memory.visible) : Float32Array.from(given);
+    const weights = given === null ? softmax(scores, memory.visible) : givenTo(0, given);
     const context = weightedSum(weights, memory.values, memory.values[0].length);
     return { context, weights: [weights], scores: [scores], values: {} };
   }
@@ -102,7 +102,7 @@ class FixedVector extends Module {
     const S = memory.values.length;
     const weights = new Float32Array(S);
     weights[S - 1] = 1;
-    if (given !== null) weights.set(given);
+    if (given !== null) weights.set(givenTo(0, given));
     const context = weightedSum(weights, memory.values, memory.values[0].length);
     return { context, weights: [weights], scores: [new Float32Array(S)], values: {} };
   }
@@ -138,9 +138,7 @@ class MultiHeadAttention extends Module {
     for (let head = 0; head < this.heads; head++) {
       const q_i = part(q, head);
       const e = Float32Array.from(keysAndValues, ({ k }) => dot(q_i, part(k, head)) * scale);
-      let alpha = softmax(e, visible);
-      if (given !== null) alpha = Float32Array.from(Array.isArray(given[0]) || ArrayBuffer.isView(given[0])
-                                                    ? given[head] : given);
+      const alpha = given === null ? softmax(e, visible) : givenTo(head, given);
       scores.push(e);
       weights.push(alpha);
       heads.push(weightedSum(alpha, keysAndValues.map(({ v }) => part(v, head)), size));
@@ -148,6 +146,11 @@ class MultiHeadAttention extends Module {
     const context = sum(product(joined(...heads), this.W_o), this.b_o);
     return { context, weights, scores, values: {} };
   }
+}
+
+// A head's weights out of those given: a list of heads, or the same (S,) for each.
+function givenTo(head, given) {
+  return Float32Array.from(typeof given[0] === "number" ? given : given[head]);
 }
 
 class ScaledDotProductAttention extends Module {}

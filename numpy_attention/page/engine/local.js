@@ -42,9 +42,10 @@ class LocalPredictive extends Window {
     const share = Math.fround(0.5 + 0.5 * Math.tanh(0.5 * dot(hidden, this.v_p)));
     const p = Math.fround(S * share);
     const look = this.attention.step(query, this.around(p, memory), t);
-    const gauss = Float32Array.from(memory.values, (_, s) => Math.exp(-2 * ((s - p) / this.width) ** 2));
+    const distance = (s) => (s - p) / this.width;
+    const gauss = Float32Array.from(memory.values, (_, s) => Math.exp(-2 * distance(s) ** 2));
     let weights = look.weights[0].map((a, s) => a * gauss[s]);
-    if (given !== null) weights = Float32Array.from(given);
+    if (given !== null) weights = givenTo(0, given);
     const context = weightedSum(weights, memory.values, memory.values[0].length);
     return { context, weights: [weights], scores: look.scores, values: { p, gauss } };
   }

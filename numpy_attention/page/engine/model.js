@@ -84,8 +84,9 @@ class Translator extends Model {
 
   // how many heads a step's weights have
   get heads() {
-    const attention = this.network.attention?.attention ?? this.network.attention;
-    return attention?.heads ?? this.network.attention?.heads ?? 1;
+    if (this.family === "transformer") return this.network.decoder.at(-1).source_attention.heads;
+    const { attention } = this.network;
+    return (attention instanceof Window ? attention.attention : attention).heads ?? 1;
   }
 
   read(words) {
