@@ -4,8 +4,8 @@
 
 // An element with attributes and what stands inside it: elements, or text.
 //
-// An attribute that is a function is what happens at an event: { click: f }. false and null are left
-// out.
+// An attribute that is a function is what happens at an event: { click: f }. What is false or null is
+// left out.
 function make(name, attributes = {}, ...inside) {
   const made = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
@@ -51,7 +51,7 @@ function slider(text, value, [min, max, step], change, told = String) {
   return make("label", { class: "labelled" }, make("span", {}, text, " ", output), range);
 }
 
-// Characters that cannot be seen, as in Python: control characters by their pictures, others as U+FFFD.
+// What cannot be seen, made visible as in Python: control characters by their pictures, else U+FFFD.
 function visible(token) {
   return Array.from(token, (character) => {
     const code = character.codePointAt(0);

@@ -1,5 +1,5 @@
-// The equations of a step in the order in which they are computed, with the names that `step.values`
-// has for what they compute; "…" in place of names: the table of scores and weights.
+// The equations of a step in the order in which they are computed, with the names that its values
+// have for what they compute; "…" in place of names: the table of scores and weights.
 
 "use strict";
 
@@ -18,6 +18,8 @@ const SCORES = {
 };
 
 const SOFTMAX = "α_j = exp(e_j) / Σ_k exp(e_k)";
+
+const SEVERAL_HEADS = "c = [head_1; …; head_n] W_o + b_o,  head_i = Σ_j α_j (h_j W_v + b_v)";
 
 const WINDOWS = {
   LocalMonotonic: [["p = t: only positions within the width of it are seen", ["p"]]],
@@ -61,7 +63,7 @@ function attentionLines(attention, query) {
     [SCORES[kindOf(inner)] ?? "e_j = score(q, h_j)", []],
     [SOFTMAX, WEIGHTS],
     ...(window ?? []),
-    ["c = Σ_j α_j h_j", ["context"]],
+    [kindOf(inner) === "MultiHeadAttention" ? SEVERAL_HEADS : "c = Σ_j α_j h_j", ["context"]],
   ];
 }
 
@@ -83,6 +85,15 @@ const OF_FAMILIES = {
     ...attentionLines(network.attention, network.query === "previous" ? "q = h_{t−1}" : "q = h_t"),
     ["h̃_t = tanh(c C + h_t W + b)", ["attentional"]],
     ["p(y_t) = softmax(h̃_t W_s + b_s)", []],
+  ],
+  transformer: () => [
+    ["x = √D E y_{t−1} + PE(t)", ["Ey"]],
+    ["q_t", ["query"]],
+    [SCORES.MultiHeadAttention, []],
+    [SOFTMAX, WEIGHTS],
+    [SEVERAL_HEADS, ["context"]],
+    ["y_t = FFN(q_t, c)", ["y"]],
+    ["p(y_t) = softmax(W_o y_t + b)", []],
   ],
   "language-model": ({ network }) => [
     ["x = E w_t", ["Ew"]],

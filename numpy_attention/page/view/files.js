@@ -18,7 +18,8 @@ function drawn(name, attributes, text = null) {
 function svgOf({ rows, columns, weights, sure, possible, caption }) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const room = (tokens) => 20 + LETTERS * Math.max(...tokens.map((token) => Array.from(token).length));
+  const lengthOf = (token) => Array.from(token).length;
+  const room = (tokens) => 20 + LETTERS * Math.max(...tokens.map(lengthOf));
   const left = room(rows);
   const top = room(columns) + 24;
   const width = left + CELL * columns.length + 20;

@@ -26,9 +26,10 @@ class Heatmap {
     const focused = this.table.contains(document.activeElement);
     this.picture = picture;
     const { rows, columns, caption } = picture;
-    this.cell = [Math.min(this.cell[0], rows.length - 1), Math.min(this.cell[1], columns.length - 1)];
-    const head = columns.map((token, s) => make("th", { scope: "col" }, this.source(token, s)));
-    this.lines = rows.map((token, t) => this.line(token, t));
+    const [t, s] = this.cell;
+    this.cell = [Math.min(t, rows.length - 1), Math.min(s, columns.length - 1)];
+    const head = columns.map((token, k) => make("th", { scope: "col" }, this.source(token, k)));
+    this.lines = rows.map((token, k) => this.line(token, k));
     this.table.replaceChildren(make("caption", {}, caption),
                                make("thead", {}, make("tr", {}, make("td"), ...head)),
                                make("tbody", {}, ...this.lines));
@@ -135,7 +136,8 @@ class Heatmap {
   // Up is more. A finger scrolls; it has the slider below.
   press(event) {
     const place = this.placeOf(event.target);
-    if (place === null || !this.on.change || event.pointerType === "touch" || event.button !== 0) return;
+    const scrolls = event.pointerType === "touch" || event.button !== 0;
+    if (place === null || !this.on.change || scrolls) return;
     const start = event.clientY;
     const weight = this.picture.weights[place[0]][place[1]];
     const drag = (moved) => {

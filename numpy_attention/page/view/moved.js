@@ -2,7 +2,7 @@
 
 "use strict";
 
-// weights (S,) with the one at s set to value; the others share the rest in the parts that they had.
+// weights (S,) with the one at s set to value; the others share the rest as they shared it before.
 function movedTo(weights, s, value) {
   let others = 0;
   weights.forEach((w, j) => { if (j !== s) others += w; });
@@ -28,7 +28,8 @@ function writtenWith(model, memory, ids, moved, from) {
   const steps = [];
   while (written.length < limit && previous !== EOS) {
     const t = written.length;
-    const weights = moved.has(t) ? givenWeights(model, memory, state, previous, moved.get(t)) : null;
+    const heads = moved.get(t);
+    const weights = heads ? givenWeights(model, memory, state, previous, heads) : null;
     const step = model.step(memory, state, previous, { weights });
     previous = t < from ? ids[t] : largest(forbid(step.logP, []), 1)[0];
     total += step.logP[previous];

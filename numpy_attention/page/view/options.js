@@ -9,7 +9,7 @@ const OPTIONS = {
   beam: [5, numberWithin(1, 12, 1)],
   shown: ["best", oneOf("best", "corpus", "drawn")],
   after: [false, (text) => text === "true"],
-  head: ["mean", (text) => (text === "mean" || text === "every" ? text : numberWithin(0, 63, 1)(text))],
+  head: ["mean", (text) => oneOf("mean", "every")(text) ?? numberWithin(0, 63, 1)(text)],
   temperature: [0.8, numberWithin(0, 2)],
   seed: [1, numberWithin(0, 999_999, 1)],
   length: [20, numberWithin(1, 60, 1)],
@@ -54,14 +54,18 @@ function fragmentOf(options) {
   return `#${said}`;
 }
 
-// ---- moved weights --------------------------------------------------------------------------------
+// ---- moved weights ------------------------------------------------------------------------------
 //
 // of each model, {step: a list of heads, each weights or null}, as text: model.step.head:w,w,w;…
 
 function movedText(models) {
-  return models.flatMap((moved, m) => [...moved].flatMap(([t, heads]) => heads.flatMap((weights, k) => (
-    weights === null ? [] : [`${m}.${t}.${k}:${Array.from(weights, (w) => +w.toFixed(4)).join(",")}`]))))
-    .join(";");
+  const entries = [];
+  models.forEach((moved, m) => moved.forEach((heads, t) => heads.forEach((weights, k) => {
+    if (weights === null) return;
+    const said = Array.from(weights, (w) => Number(w.toFixed(4)));
+    entries.push(`${m}.${t}.${k}:${said.join(",")}`);
+  })));
+  return entries.join(";");
 }
 
 // The moved weights of model m, whose steps have so many heads over so many positions.

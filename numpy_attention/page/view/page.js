@@ -2,6 +2,8 @@
 
 "use strict";
 
+const SOON = 100;       // milliseconds that a reader does not notice
+
 class Page {
   constructor(models, place) {
     this.models = models;
@@ -32,7 +34,7 @@ class Page {
       options.source ||= first(translators[0])?.source?.join(" ") ?? "";
     }
     options.text ||= first(writers[0])?.words?.slice(0, 6).join(" ") ?? "";
-    const on = { changed: () => this.remember() };
+    const on = { changed: () => this.remember(), corpus: () => this.setShown("corpus") };
     this.views = this.models.map((data, m) => (
       new (data.kind === "translator" ? TranslatorView : WriterView)(data, m, options, on)));
     const of = (kind) => this.views.filter((_, m) => this.models[m].kind === kind)
@@ -43,17 +45,33 @@ class Page {
                                make("div", { class: "models" }, ...of("translator"))] : [],
       ...writers.length ? [this.writerControls(writers),
                            make("div", { class: "models" }, ...of("writer"))] : []);
+    // where there is room for it
+    if (this.models.length === 1 && matchMedia("(min-width: 60rem)").matches) {
+      this.views[0].steps.element.open = true;
+    }
     this.show();
   }
 
+  // At once; of models that take long, when the reader's fingers rest.
   set(name, value) {
     this.options[name] = value;
-    this.show();
+    clearTimeout(this.late);
+    if (this.took < SOON) this.show();
+    else this.late = setTimeout(() => this.show(), SOON);
     this.remember();
   }
 
+  setShown(value) {
+    this.shown.value = value;
+    this.draws.hidden = value !== "drawn";
+    for (const view of this.views) view.picked = null;
+    this.set("shown", value);
+  }
+
   show() {
+    const start = performance.now();
     for (const view of this.views) view.show({ ...this.options });
+    this.took = performance.now() - start;
   }
 
   // ---- controls -------------------------------------------------------------------------------
@@ -87,8 +105,9 @@ class Page {
 
   translatorControls(models) {
     const { options } = this;
+    const typed = () => this.set("source", input.value);
     const input = make("input", { type: "text", id: "source", dir: "auto", autocomplete: "off",
-                                  spellcheck: "false", input: () => this.set("source", input.value) });
+                                  spellcheck: "false", input: typed });
     input.value = options.source;
     const chosen = (text) => {
       if (text === "") return;
@@ -100,22 +119,18 @@ class Page {
       if (value !== null) this.set("beam", value);
     } });
     beam.value = options.beam;
-    const draws = make("div", { class: "controls" }, ...this.drawControls());
-    draws.hidden = options.shown !== "drawn";
-    const shown = select([["best", say("best")], ["corpus", say("corpus")], ["drawn", say("drawn")]],
-                         options.shown, (value) => {
-                           draws.hidden = value !== "drawn";
-                           for (const view of this.views) view.picked = null;
-                           this.set("shown", value);
-                         });
+    this.draws = make("div", { class: "controls" }, ...this.drawControls());
+    this.draws.hidden = options.shown !== "drawn";
+    const choices = ["best", "corpus", "drawn"].map((one) => [one, say(one)]);
+    this.shown = select(choices, options.shown, (value) => this.setShown(value));
     return make("form", { class: "ask", submit: (event) => event.preventDefault() },
                 labelled(say("source"), input),
                 make("div", { class: "controls" },
                      this.examples(models, (one) => one.source?.join(" "), chosen),
-                     labelled(say("shown"), shown), labelled(say("beam"), beam), this.heads(models),
-                     this.checkpoints(models),
+                     labelled(say("shown"), this.shown), labelled(say("beam"), beam),
+                     this.heads(models), this.checkpoints(models),
                      checkbox(say("after"), options.after, (value) => this.set("after", value))),
-                draws);
+                this.draws);
   }
 
   writerControls(models) {
@@ -132,7 +147,8 @@ class Page {
                 labelled(say("text"), area),
                 make("div", { class: "controls" },
                      this.examples(models, (one) => one.words?.join(" "), chosen),
-                     slider(say("length"), options.length, [1, 60, 1], (x) => this.set("length", x)),
+                     slider(say("length"), options.length, [1, 60, 1],
+                            (x) => this.set("length", x)),
                      ...this.drawControls(), this.checkpoints(models)));
   }
 
@@ -158,8 +174,9 @@ class Page {
 
   // A slider over the training, where a page has more than its end.
   checkpoints(models) {
-    const labels = models.find((data) => data.checkpoints?.length)?.checkpoints.map((one) => one.label);
-    if (labels === undefined) return null;
+    const one = models.find((data) => data.checkpoints.length > 0);
+    if (one === undefined) return null;
+    const labels = one.checkpoints.map(({ label }) => label);
     const last = labels.length;
     const told = (k) => (k === last ? say("lastCheckpoint") : visible(labels[k]));
     const now = Math.min(last, this.options.checkpoint ?? last);

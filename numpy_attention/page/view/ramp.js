@@ -6,7 +6,7 @@
 // from weight 0, which is nearly the paper, to weight 1
 const RAMPS = {
   light: ["#f4f2ec", "#ecdf9c", "#cdbb68", "#a09876", "#727373", "#414d6b", "#00224e"],
-  dark: ["#1b1e24", "#17305c", "#3b496c", "#666970", "#948e77", "#c8b866", "#fee838"],
+  dark: ["#23272e", "#17305c", "#3b496c", "#666970", "#948e77", "#c8b866", "#fee838"],
 };
 // from −1 over 0 to 1
 const DIVERGING = {
@@ -60,12 +60,14 @@ function inkOn(colour) {
   return luminance(colour) > 0.179 ? "#000000" : "#ffffff";
 }
 
+function striped(stops) {
+  return `background: linear-gradient(to right, ${stops.join(", ")})`;
+}
+
 // The bar that says which colour is which weight.
 function colourBar() {
-  const stops = RAMPS[theme()].join(", ");
-  return make("div", { class: "bar" }, "0",
-              make("span", { class: "ramp", style: `background: linear-gradient(to right, ${stops})` }),
-              "1");
+  const ramp = make("span", { class: "ramp", style: striped(RAMPS[theme()]) });
+  return make("div", { class: "bar" }, "0", ramp, "1");
 }
 
 // A vector as a strip of colours, each number a stripe, in units of its largest.
@@ -75,5 +77,5 @@ function strip(vector) {
   const share = 100 / numbers.length;
   const stops = numbers.map((x, k) => (
     `${signedColour(x / largestOf)} ${(k * share).toFixed(3)}% ${((k + 1) * share).toFixed(3)}%`));
-  return make("span", { class: "strip", style: `background: linear-gradient(to right, ${stops.join(",")})` });
+  return make("span", { class: "strip", style: striped(stops) });
 }

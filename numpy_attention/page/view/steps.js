@@ -4,6 +4,12 @@
 
 const LIKELY = 6;       // words shown of those that may come next
 
+// A share as a number and as a line, which is so many rem long for 1.
+function amount(share, room) {
+  const style = `width: ${(room * share).toFixed(2)}rem`;
+  return [number(share, 3), make("span", { class: "amount", style })];
+}
+
 // on.go(t): to another step.
 class Steps {
   constructor(on) {
@@ -28,7 +34,8 @@ class Steps {
     const { model, step } = this.asked;
     const lines = equationsOf(model, step).map(([equation, names]) => {
       const shown = names === WEIGHTS ? [this.weights()] : this.vectors(names);
-      return make("li", {}, make("span", { class: "equation" }, ...withSubscripts(equation)), ...shown);
+      const read = make("span", { class: "equation" }, ...withSubscripts(equation));
+      return make("li", {}, read, ...shown);
     });
     this.place();
     this.inside.replaceChildren(make("ol", { class: "equations" }, ...lines), this.likely());
@@ -82,10 +89,10 @@ class Steps {
       "tr", {}, make("th", { scope: "row" }, tokenText(tokens[s])),
       make("td", {}, number(scores[s] ?? NaN)),
       make("td", {}, number(Math.exp(scores[s] - top))),
-      make("td", { class: "weight" }, number(alpha[s], 3),
-           make("span", { class: "amount", style: `width: ${(4 * alpha[s]).toFixed(2)}rem` }))));
+      make("td", { class: "weight" }, ...amount(alpha[s], 4))));
     const heads = step.weights.length > 1 ? `, ${say("headNumber", one + 1)}` : "";
-    const names = ["", `e${heads}`, "exp(e − max e)", "α"].map((name) => make("th", { scope: "col" }, name));
+    const names = ["", `e${heads}`, "exp(e − max e)", "α"].map((name) => (
+      make("th", { scope: "col" }, name)));
     return make("div", { class: "scroll" },
                 make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...names)),
                      make("tbody", {}, ...rows)));
@@ -99,8 +106,7 @@ class Steps {
       const p = Math.exp(step.logP[id]);
       return make("tr", { class: id === chosen ? "chosen" : null },
                   make("th", { scope: "row" }, tokenText(token(id))),
-                  make("td", { class: "weight" }, number(p, 3),
-                       make("span", { class: "amount", style: `width: ${(8 * p).toFixed(2)}rem` })));
+                  make("td", { class: "weight" }, ...amount(p, 8)));
     });
     return make("div", {}, make("h4", {}, say("probable")),
                 make("table", { class: "scores" }, make("tbody", {}, ...rows)));

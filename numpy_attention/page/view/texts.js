@@ -33,6 +33,7 @@ const TEXTS = {
   translation: ["Translation", "Traducción"],
   without: ["Without your change", "Sin tu cambio"],
   reference: ["The corpus", "El corpus"],
+  showGold: ["Show its gold links", "Mostrar sus enlaces de oro"],
   noCorpus: ["this sentence is not of the corpus: the model's own words are shown",
              "esta oración no es del corpus: se muestran las palabras del modelo"],
   pointing: ["On the corpus's words: alignment error {0}; of {1} linked words {2} point at their "
@@ -51,14 +52,14 @@ const TEXTS = {
   pin: ["Pin this row", "Fijar esta fila"],
   unpin: ["Let this row go", "Soltar esta fila"],
   reset: ["Undo all changes", "Deshacer los cambios"],
-  keys: ["Arrow keys move; + and − change the weight, 0 and 1 set it; P pins the row. Or drag a cell "
-         + "up or down. What the model then writes stands above.",
-         "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra una "
-         + "celda arriba o abajo. Encima está lo que el modelo escribe entonces."],
+  keys: ["Arrow keys move; + and − change the weight, 0 and 1 set it; P pins the row. Or drag a "
+         + "cell up or down. What the model then writes stands above.",
+         "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra "
+         + "una celda arriba o abajo. Encima está lo que el modelo escribe entonces."],
   keysHistory: ["Arrow keys move between the cells. A row is a word that is predicted, a column a "
                 + "word that was read.",
-                "Las flechas mueven entre celdas. Una fila es una palabra predicha; una columna, una "
-                + "palabra leída."],
+                "Las flechas mueven entre celdas. Una fila es una palabra predicha; una columna, "
+                + "una palabra leída."],
   steps: ["Word by word", "Palabra por palabra"],
   back: ["Back", "Atrás"],
   next: ["Next", "Siguiente"],

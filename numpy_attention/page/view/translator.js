@@ -5,7 +5,8 @@
 const LONGEST_SENTENCE = 60;    // words that are read of what is typed
 
 class TranslatorView {
-  // on.changed(): something that the address keeps was changed here
+  // on.changed(): something that the address keeps was changed here; on.corpus(): the corpus's own
+  // words are asked for
   constructor(data, place, options, on) {
     this.data = data;
     this.place = place;
@@ -34,8 +35,8 @@ class TranslatorView {
     this.problem = make("p", { class: "problem", role: "status" });
     this.pictures = make("div", { class: "pictures" });
     this.reading = make("p", { class: "reading" });
-    this.weight = make("input", { type: "range", min: 0, max: 1, step: 0.01,
-                                  input: () => this.change(...this.cell, Number(this.weight.value)) });
+    const slid = () => this.change(...this.cell, Number(this.weight.value));
+    this.weight = make("input", { type: "range", min: 0, max: 1, step: 0.01, input: slid });
     this.pinButton = button(say("pin"), () => this.pin(this.cell[0]));
     this.resetButton = button(say("reset"), () => this.reset());
     this.hand = make("div", { class: "hand" }, this.reading, this.weight, this.pinButton,
@@ -48,8 +49,8 @@ class TranslatorView {
                      make("div", { class: "seen" }, this.pictures, this.bar, this.hand, keep),
                      make("div", { class: "within" }, this.steps.element, this.tree.element));
     this.element = make("section", { class: "model", "aria-label": visible(this.data.title) },
-                        modelHead(this.data), this.output, this.without, this.reference, this.figures,
-                        this.problem, this.live);
+                        modelHead(this.data), this.output, this.without, this.reference,
+                        this.figures, this.problem, this.live);
     this.cell = [0, 0];
   }
 
@@ -61,7 +62,7 @@ class TranslatorView {
 
   // ---- from options to words ------------------------------------------------------------------
 
-  // options: as they are now; words: what was typed, in tokens
+  // options: as they are now
   show(options) {
     const source = options.source;
     const sameText = this.options.source === source;
@@ -108,7 +109,9 @@ class TranslatorView {
     this.found = model.beam(this.memory, beam);
     this.base = this.found.hypotheses[this.picked ?? 0];
     if (this.picked !== null) return;
-    if (shown === "corpus" && this.example) this.base = model.force(this.memory, this.example.target);
+    if (shown === "corpus" && this.example) {
+      this.base = model.force(this.memory, this.example.target);
+    }
     if (shown === "drawn") {
       this.base = model.sample(this.memory, { temperature, random: generator(seed) });
     }
@@ -141,7 +144,8 @@ class TranslatorView {
     this.drawMaps();
     this.drawCell();
     this.drawSteps();
-    this.tree.show({ model: this.model(), ...this.found, picked: this.picked ?? 0 });
+    const best = this.options.shown === "best" ? 0 : null;
+    this.tree.show({ model: this.model(), ...this.found, picked: this.picked ?? best });
   }
 
   drawWords() {
@@ -166,6 +170,9 @@ class TranslatorView {
     }
     this.reference.replaceChildren(make("b", {}, say("reference")), ": ", ...line(example.target));
     if (example.sure.length === 0) return;
+    if (this.options.shown !== "corpus") {
+      this.reference.append(" ", button(say("showGold"), () => this.on.corpus()));
+    }
     const { steps } = this.model().force(this.memory, example.target);
     const { error, linked, on, beside } = pointing(steps.map((step) => weightsOf(step)), example);
     this.figures.textContent = say("pointing", number(error), linked, on, beside);
@@ -198,8 +205,8 @@ class TranslatorView {
       const key = String(one);
       if (!this.maps.has(key)) this.maps.set(key, this.newMap());
       const map = this.maps.get(key);
-      const title = one === "mean" || count === 1 ? say("before")
-                                                   : `${say("before")}, ${say("headNumber", one + 1)}`;
+      const whole = one === "mean" || count === 1;
+      const title = whole ? say("before") : `${say("before")}, ${say("headNumber", one + 1)}`;
       map.head = one;
       map.cell = [...this.cell];
       map.draw(this.picture(one, title));
@@ -240,7 +247,8 @@ class TranslatorView {
   activeHead() {
     const count = this.now.steps[0].weights.length;
     if (count === 1) return 0;
-    const focused = [...this.maps.values()].find((map) => map.table.contains(document.activeElement));
+    const here = document.activeElement;
+    const focused = [...this.maps.values()].find((map) => map.table.contains(here));
     const head = focused?.head ?? this.headShown();
     return head === "mean" ? head : Math.min(head, count - 1);
   }
@@ -316,14 +324,17 @@ class TranslatorView {
 
 // The title of a model and what it is.
 function modelHead(data) {
-  const attention = data.settings.attention;
-  const about = [data.family, attention, say("parameters", data.parameters.toLocaleString(LANGUAGES[language]))];
-  return make("header", {}, make("h2", {}, visible(data.title)),
-              make("p", { class: "quiet" }, about.filter((one) => typeof one === "string").join(" · ")));
+  const { attention } = data.settings;
+  const count = data.parameters.toLocaleString(LANGUAGES[language]);
+  const about = [data.family, attention, say("parameters", count)]
+    .filter((one) => typeof one === "string");
+  // a page of one model has its title already
+  const known = document.querySelector("h1").textContent === data.title;
+  return make("header", {}, known ? null : make("h2", {}, visible(data.title)),
+              make("p", { class: "quiet" }, about.join(" · ")));
 }
 
 // The place of the checkpoint chosen among a model's own; null: the end.
 function checkpointOf(data, chosen) {
-  const count = data.checkpoints?.length ?? 0;
-  return chosen === null || chosen >= count ? null : chosen;
+  return chosen === null || chosen >= data.checkpoints.length ? null : chosen;
 }

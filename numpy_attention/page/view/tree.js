@@ -48,7 +48,8 @@ class Tree {
       "span", { class: state },
       make("span", { class: "mark", role: "img", "aria-label": say(state) }, STATES[state]), " ",
       tokenText(model.targetVocabulary.token(id)), " ",
-      make("span", { class: "quiet" }, n === 0 ? "" : `p ${number(Math.exp(logP))} · Σ ${number(total)}`));
+      make("span", { class: "quiet" },
+           n === 0 ? "" : `p ${number(Math.exp(logP))} · Σ ${number(total)}`));
     const own = this.children[n];
     if (own.length === 0) return make("div", { class: "leaf" }, label);
     const inside = make("div", { class: "branch" });
@@ -69,7 +70,8 @@ class Tree {
     if (event.target.tagName !== "SUMMARY") return;
     const details = event.target.parentNode;
     const up = details.parentNode.closest(".tree details")?.firstChild;
-    const all = [...this.inside.querySelectorAll(".tree summary")].filter((one) => one.offsetParent);
+    const all = [...this.inside.querySelectorAll(".tree summary")]
+      .filter((one) => one.checkVisibility());
     const place = all.indexOf(event.target);
     if (event.key === "ArrowRight") details.open = true;
     else if (event.key === "ArrowLeft" && details.open) details.open = false;

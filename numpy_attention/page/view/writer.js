@@ -25,8 +25,8 @@ class WriterView {
                      keepButtons(() => this.picture()));
     this.live = make("div", { class: "live past" }, this.seen,
                      make("div", { class: "within" }, this.steps.element));
-    this.whole = make("div", {}, make("p", { class: "quiet" }, say("told")), this.output, this.reading,
-                      this.live);
+    this.whole = make("div", {}, make("p", { class: "quiet" }, say("told")), this.output,
+                      this.reading, this.live);
     this.element = make("section", { class: "model", "aria-label": visible(data.title) },
                         modelHead(data), this.problem, this.said, this.whole);
     this.output.addEventListener("focusin", (event) => this.chosen(event.target));
@@ -93,9 +93,9 @@ class WriterView {
     const join = this.model().ofCharacters ? "" : " ";
     this.seen.hidden = !attends;
     this.output.replaceChildren(...this.tokens.flatMap((token, n) => {
-      const written = n >= this.typed ? "word written" : "word";
-      return [make("span", { class: written, tabindex: -1, role: n === 0 ? null : "button", "data-n": n },
-                   tokenText(token)), join];
+      const kind = n >= this.typed ? "word written" : "word";
+      const role = n === 0 ? null : "button";
+      return [make("span", { class: kind, tabindex: -1, role, "data-n": n }, tokenText(token)), join];
     }));
     if (attends) {
       this.map.cell = [...this.cell];
@@ -171,7 +171,8 @@ class WriterView {
   }
 
   go(t) {
-    this.select(Math.min(this.stepOf.length - 1, Math.max(this.first, t)) - this.first, this.cell[1]);
+    const within = Math.min(this.stepOf.length - 1, Math.max(this.first, t));
+    this.select(within - this.first, this.cell[1]);
   }
 
   chosen(element) {
