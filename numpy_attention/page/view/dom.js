@@ -4,8 +4,8 @@
 
 // An element with attributes and what stands inside it: elements, or text.
 //
-// An attribute that is a function is what happens at an event: { click: f }. What is false or null is
-// left out.
+// An attribute that is a function is what happens at an event: { click: f }. What is false or null
+// is left out.
 function make(name, attributes = {}, ...inside) {
   const made = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
@@ -41,17 +41,22 @@ function checkbox(text, checked, change) {
 
 // A range with its value beside it.
 function slider(text, value, [min, max, step], change, told = String) {
-  const output = make("output", {}, told(value));
-  const range = make("input", { type: "range", min, max, step, input: () => {
-    output.textContent = told(Number(range.value));
-    range.setAttribute("aria-valuetext", output.textContent);
+  const beside = make("b");
+  const range = make("input", { type: "range", min, max, step });
+  const tell = () => {
+    beside.textContent = told(Number(range.value));
+    range.setAttribute("aria-valuetext", beside.textContent);
+  };
+  range.addEventListener("input", () => {
+    tell();
     change(Number(range.value));
-  } });
+  });
   range.value = value;
-  return make("label", { class: "labelled" }, make("span", {}, text, " ", output), range);
+  tell();
+  return make("label", { class: "labelled" }, make("span", {}, text, " ", beside), range);
 }
 
-// What cannot be seen, made visible as in Python: control characters by their pictures, else U+FFFD.
+// What cannot be seen, as Python shows it: control characters by their pictures, else U+FFFD.
 function visible(token) {
   return Array.from(token, (character) => {
     const code = character.codePointAt(0);

@@ -15,7 +15,7 @@ function drawn(name, attributes, text = null) {
 }
 
 // The picture as an element <svg>, in the colours of the page as it is.
-function svgOf({ rows, columns, weights, sure, possible, caption }) {
+function svgOf({ rows, columns, weights, sure, possible, caption, top: most }) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
   const lengthOf = (token) => Array.from(token).length;
@@ -41,7 +41,7 @@ function svgOf({ rows, columns, weights, sure, possible, caption }) {
     weights[t].forEach((w, s) => {
       if (Number.isNaN(w)) return;
       const x = left + CELL * s;
-      const fill = colourOf(w);
+      const fill = colourOf(w, most);
       put("rect", { x, y, width: CELL - 1, height: CELL - 1, fill });
       const isSure = sure?.has(`${s} ${t}`);
       if (isSure || possible?.has(`${s} ${t}`)) {

@@ -8,6 +8,7 @@
 //   weights               a row (S,) for each of rows; NaN: nothing could be looked at
 //   sure, possible        sets of "s t", the gold links; may be left out
 //   pinned, unknown       functions of t, of s; may be left out
+//   top                   the weight at which the colours end, 1 unless given
 //   caption
 //
 // on: { select(t, s), change(t, s, weight), pin(t) }; without change the weights stay as they are.
@@ -51,9 +52,9 @@ class Heatmap {
   }
 
   one(w, t, s) {
-    const { sure, possible } = this.picture;
+    const { sure, possible, top } = this.picture;
     if (Number.isNaN(w)) return make("td", { class: "nothing", tabindex: -1 });
-    const background = colourOf(w);
+    const background = colourOf(w, top);
     const kinds = [];
     let link = null;
     if (w < 0.095) kinds.push("faint");

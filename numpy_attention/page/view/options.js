@@ -14,7 +14,6 @@ const OPTIONS = {
   seed: [1, numberWithin(0, 999_999, 1)],
   length: [20, numberWithin(1, 60, 1)],
   checkpoint: [null, numberWithin(0, 9999, 1)],
-  step: [0, numberWithin(0, 9999, 1)],
   language: [null, (text) => oneOf(...LANGUAGES)(text)],
   moved: ["", textWithin(20_000)],
 };

@@ -37,8 +37,9 @@ function between(stops, share) {
   return hex(from.map((c, k) => c + (to[k] - c) * (place - left)));
 }
 
-function colourOf(weight) {
-  return between(RAMPS[theme()], weight || 0);
+// top: the weight at which the ramp ends
+function colourOf(weight, top = 1) {
+  return between(RAMPS[theme()], weight / top);
 }
 
 // x in units of its largest
@@ -65,9 +66,9 @@ function striped(stops) {
 }
 
 // The bar that says which colour is which weight.
-function colourBar() {
+function colourBar(top = 1) {
   const ramp = make("span", { class: "ramp", style: striped(RAMPS[theme()]) });
-  return make("div", { class: "bar" }, "0", ramp, "1");
+  return make("div", { class: "bar" }, "0", ramp, top === 1 ? "1" : number(top));
 }
 
 // A vector as a strip of colours, each number a stripe, in units of its largest.

@@ -53,9 +53,9 @@ const TEXTS = {
   unpin: ["Let this row go", "Soltar esta fila"],
   reset: ["Undo all changes", "Deshacer los cambios"],
   keys: ["Arrow keys move; + and − change the weight, 0 and 1 set it; P pins the row. Or drag a "
-         + "cell up or down. What the model then writes stands above.",
+         + "cell up or down. From that word on the model writes the most probable one at each step.",
          "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra "
-         + "una celda arriba o abajo. Encima está lo que el modelo escribe entonces."],
+         + "una celda. Desde esa palabra, el modelo escribe cada vez la más probable."],
   keysHistory: ["Arrow keys move between the cells. A row is a word that is predicted, a column a "
                 + "word that was read.",
                 "Las flechas mueven entre celdas. Una fila es una palabra predicha; una columna, "

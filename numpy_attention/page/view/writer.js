@@ -3,6 +3,7 @@
 "use strict";
 
 const LONGEST_TEXT = 80;        // words that are read of what is typed
+const SEVERAL = 3;
 const ROWS = 60;                // of the last words, which are drawn
 
 class WriterView {
@@ -85,7 +86,17 @@ class WriterView {
   picture() {
     const weights = this.stepOf.map((_, t) => this.lookedAt(t).slice(this.first)).slice(this.first);
     return { rows: this.tokens.slice(this.first + 1), columns: this.tokens.slice(this.first, -1),
-             weights, caption: say("history") };
+             weights, top: this.top, caption: say("history") };
+  }
+
+  // The largest weight of a step that could look at several words: a long past has small weights.
+  largestWeight() {
+    let most = 0;
+    this.stepOf.forEach((_, t) => {
+      const seen = this.lookedAt(t).filter((w) => !Number.isNaN(w));
+      if (seen.length > SEVERAL) most = Math.max(most, ...seen);
+    });
+    return most || 1;
   }
 
   draw() {
@@ -94,13 +105,14 @@ class WriterView {
     this.seen.hidden = !attends;
     this.output.replaceChildren(...this.tokens.flatMap((token, n) => {
       const kind = n >= this.typed ? "word written" : "word";
-      const role = n === 0 ? null : "button";
-      return [make("span", { class: kind, tabindex: -1, role, "data-n": n }, tokenText(token)), join];
+      const about = { class: kind, tabindex: -1, role: n === 0 ? null : "button", "data-n": n };
+      return [make("span", about, tokenText(token)), join];
     }));
+    this.top = this.largestWeight();
     if (attends) {
       this.map.cell = [...this.cell];
       this.map.draw(this.picture());
-      this.bar.replaceChildren(colourBar());
+      this.bar.replaceChildren(colourBar(this.top));
       this.span.textContent = say("span", number(this.meanSpan(), 1));
     } else {
       this.span.textContent = "";
@@ -136,7 +148,7 @@ class WriterView {
       const n = Number(word.dataset.n);
       const weight = looked[n];
       const tinted = n <= t && weight > 0;
-      const background = tinted ? colourOf(weight) : null;
+      const background = tinted ? colourOf(weight, this.top) : null;
       word.style.background = background ?? "";
       word.style.color = tinted ? inkOn(background) : "";
       word.classList.toggle("current", n === t + 1);
