@@ -7,9 +7,8 @@ const SEVERAL = 3;
 const ROWS = 60;                // of the last words, which are drawn
 
 class WriterView {
-  constructor(data, place, options, on) {
+  constructor(data) {
     this.data = data;
-    this.on = on;
     this.models = new Map();
     this.cell = [0, 0];
     this.map = new Heatmap({ select: (t, s) => this.select(t, s) }, { narrow: true });
