@@ -144,8 +144,9 @@ def kinds() -> set[str]:
 
 
 def expect_small(arrays: Mapping[str, Array], precision: str, times: int,
-                 largest: int = LARGEST) -> None:
+                 largest: int | None = None) -> None:
     """ValueError: so many sets of these arrays are too large for a page; it says what would do."""
+    largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
     if sizes[precision] <= largest:
         return

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numpy_attention.arguments import expect_tokens
+from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS
 from numpy_attention.module import Array
+from numpy_attention.page.table import heatmap_table, token_html
 
 Sentence = Sequence[str]
 
@@ -28,6 +30,14 @@ class Translation:
         """
         return [self.source[int(row[:-1].argmax())] if "<unk>" in word and row[:-1].any() else word
                 for word, row in zip(self.target, self.weights)]
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: its words, and what was looked at for each, as a table."""
+        end = [SPECIAL_TOKENS[EOS]]
+        rows = self.target + end * (len(self.weights) - len(self.target))
+        words = " ".join(map(token_html, self.target))
+        table = heatmap_table(self.weights, [*self.source, *end], rows)
+        return f"<p>{words} &nbsp;(log p {self.log_probability:.3f})</p>\n{table}"
 
 
 def check_sentence(sentence: Sentence, name: str) -> None:

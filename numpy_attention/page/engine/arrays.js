@@ -1,8 +1,8 @@
 // Vectors, matrices, and how a page's text becomes numbers.
 //
-// A vector is a Float32Array, so that whatever is written into one is rounded to float32, as NumPy's
-// arrays of the same model are. A matrix keeps its rows one after another in one vector. Vectors are
-// rows, x W, as in the Python package.
+// A vector is a Float32Array, so that whatever is written into one is rounded to float32, as
+// NumPy's arrays of the same model are. A matrix keeps its rows one after another in one vector.
+// Vectors are rows, x W, as in the Python package.
 
 "use strict";
 
@@ -117,7 +117,7 @@ function half(bits) {
 //   {shape, float32: base64}     as in Python
 //   {shape, float16: base64}     two bytes a number
 //   {shape, byte: base64, scales: base64}
-//                                w_ij = byte_ij scale_i with byte_ij in −127 … 127, scale_i of row i
+//                                w_ij = byte_ij scale_i, byte_ij in −127 … 127, a scale a row
 function numbersOf(kept) {
   const columns = kept.shape[kept.shape.length - 1];
   let data;

@@ -3,9 +3,9 @@
 //   memory = attention.read(values)                once a sentence: projects the keys
 //   look   = attention.step(query, memory, t)      once a target word
 //
-// values: S vectors h_j. A look is { context, weights, scores, values }: weights and scores are lists
-// of heads, each (S,); values: what is worth showing besides. given: weights (S,) that take the place
-// of α, pinned by a reader's hand; what follows is computed from them.
+// values: S vectors h_j. A look is { context, weights, scores, values }: weights and scores are
+// lists of heads, each (S,); values: what is worth showing besides. given: weights (S,) that take
+// the place of α, pinned by a reader's hand; what follows is computed from them.
 
 "use strict";
 

@@ -46,7 +46,8 @@ class KeyValueReader extends Module {
   // the part of a state that a role reads
   part(h, role) {
     const n = this.W_x.rows;
-    const k = { key: 0, query: 0, value: Math.min(1, this.roles - 1), predict: this.roles - 1 }[role];
+    const last = this.roles - 1;
+    const k = { key: 0, query: 0, value: Math.min(1, last), predict: last }[role];
     return h.subarray(k * n, (k + 1) * n);
   }
 
@@ -57,7 +58,7 @@ class KeyValueReader extends Module {
     const vectors = memory.map((one) => this.part(one, "value"));
     const visible = memory.map((_, i) => memory.length - i <= (this.window ?? Infinity));
     const scores = this.attention.score(query, keys);
-    const weights = given === null ? softmax(scores, visible) : Float32Array.from(given);
+    const weights = given === null ? softmax(scores, visible) : givenTo(0, given);
     const r = weightedSum(weights, vectors, this.W_r.rows);
     const y = activate(sum(product(p, this.W_x), product(r, this.W_r), this.b), this.activation);
     return {
@@ -65,7 +66,8 @@ class KeyValueReader extends Module {
       memory: [...memory, h].slice(-this.reach),
       weights: [weights],
       scores: [scores],
-      values: { h, query, key: this.part(h, "key"), value: this.part(h, "value"), predict: p, r, y },
+      values: { h, query, key: this.part(h, "key"), value: this.part(h, "value"), predict: p, r,
+                y },
     };
   }
 }

@@ -1,5 +1,5 @@
-// Language models (Zaremba et al. 2014), and those that attend to their history (Salton et al. 2017;
-// Daniluk et al. 2017).
+// Language models (Zaremba et al. 2014), and those that attend to their history (Salton et al.
+// 2017; Daniluk et al. 2017).
 
 "use strict";
 
@@ -18,13 +18,18 @@ class LanguageModel extends Module {
       logP: this.output.logProbabilities(read.y),
       weights: read.weights,
       scores: read.scores,
-      values: { Ew, ...values, ...read.values },
+      values: { Ew, ...renamed(values), ...read.values },
     };
   }
 
   readOut(h) {
     return { y: h, memory: [], weights: null, scores: null, values: { h } };
   }
+}
+
+// A reader has an r too: the reset gate of a GRU takes its whole name.
+function renamed({ r, ...values }) {
+  return r === undefined ? values : { reset: r, ...values };
 }
 
 // y_t = reader(h_t, the states before h_t) takes the place of h_t at the softmax

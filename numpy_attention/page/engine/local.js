@@ -16,8 +16,9 @@ class Window extends Module {
 
 // local-m: p_t = t, and attention within [p_t − width, p_t + width].
 //
-// Past the end p_t stays at the last position, where </s> stands. backwards: the source was reversed
-// but for its </s>, so the centre runs from its last word to its first, and then stands at </s>.
+// Past the end p_t stays at the last position, where </s> stands. backwards: the source was
+// reversed but for its </s>, so the centre runs from its last word to its first, and then stands at
+// </s>.
 class LocalMonotonic extends Window {
   step(query, memory, t, given = null) {
     const last = memory.values.length - 1;

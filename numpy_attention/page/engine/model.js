@@ -1,12 +1,14 @@
 // A trained model of the page: what the view asks, whatever family the model is of.
 //
-//   load(data, checkpoint = null) → model       data: one of the page's `models`; checkpoint: the place
-//                                               of one of data.checkpoints, null for the run's own
+//   load(data, checkpoint = null) → model
+//       data: one of the page's `models`; checkpoint: the place of one of data.checkpoints, null
+//       for the run's own arrays
 //
 // Both kinds have
 //
 //   model.kind            "translator" or "writer"
-//   model.family          "rnnsearch", "encoder-decoder", "luong", "transformer", "language-model", …
+//   model.family          "rnnsearch", "encoder-decoder", "luong", "transformer", "language-model"
+//                         or "attentive-language-model"
 //   model.title, model.settings, model.data     as exported
 //   model.tokens(text)    what a reader typed → tokens, cut as the training text was
 //   model.network         the tree of parts, by the Python names: model.network.decoder.U
@@ -17,36 +19,42 @@
 //   logP       (V,) of the next word, as Python has it; <pad> and <s> are among them
 //   weights    a list of heads, each (S,); null for a language model without attention
 //   scores     e before the softmax, in the same form
-//   values     intermediate vectors by the papers' names: query, context, r, z, candidate, i, f, o, c,
-//              h or s (the new state), Ey, fed, attentional (h̃), t (maxout), p and gauss (local) …
+//   context    the vector that attention gives; not of a writer, whose values have r
+//   values     intermediate vectors by the papers' names: query, context, r, z, candidate, i, f, o,
+//              c, h or s (the new state), Ey, fed, attentional (h̃), t (maxout), p, gauss (local);
+//              of a writer Ew, key, value, predict, r and y (an LSTM's gates beside them; r is then
+//              the reader's sum, and a GRU's reset gate is `reset`)
 //
 // A translator:
 //
-//   memory = model.read(words)                          words: a list of source tokens
+//   memory = model.read(words)           words: a list of source tokens
 //       memory.tokens          S of them: the source's, then "</s>"; weights stand in their order
 //       memory.unknown         S booleans: <unk> is read in its place
 //   state  = model.start(memory)
-//   step   = model.step(memory, state, previousId, { weights })        previousId: BOS before the first
-//       weights (S,), or a list of heads of (S,): they take the place of α
-//   model.greedy(memory, { maxLength, never, given })   → hypothesis { ids, logP, steps, words }
+//   step   = model.step(memory, state, previousId, { weights })
+//       previousId: BOS before the first word; weights: (S,), or a list of heads of (S,), that take
+//       the place of α
+//   model.greedy(memory, { maxLength, never, given })     → hypothesis { ids, logP, steps, words }
 //       given(t): weights to take the place of α in step t, or null
-//   model.beam(memory, size, { lengthPenalty, maxLength, never })      → { hypotheses, tree }; the tree
-//       as `beamSearch` tells
-//   model.sample(memory, { temperature, topK, topP, random, never })   → hypothesis
-//   model.force(memory, words)                          → hypothesis: the steps that write these words
-//   model.posterior(memory, state, previousId, id)      → (S,) p(s | y) ∝ α_s p(y | the context is h_s)
+//   model.beam(memory, size, { lengthPenalty, maxLength, never })
+//       → { hypotheses, tree }, the tree as `beamSearch` tells
+//   model.sample(memory, { temperature, topK, topP, random, never })      → hypothesis
+//   model.force(memory, words)           → hypothesis: the steps that write these words
+//   model.posterior(memory, state, previousId, id)
+//       → (S,) p(s | y) ∝ α_s p(y | the context is that of s alone)
 //   model.sourceVocabulary, model.targetVocabulary, model.heads
 //
 // A writer:
 //
 //   state = model.start()
-//   step  = model.step(state, id, { weights })          the text begins with </s>
-//       weights: one head over all positions read, </s> first and the present one last; NaN where the
-//       model cannot look: at the present one, and outside of its window and memory
-//   model.readText(words)                               → { ids, steps, state } of </s> and these
+//   step  = model.step(state, id, { weights })            the text begins with </s>
+//       weights: one head over all positions read, </s> first and the present one last; NaN where
+//       the model cannot look: at the present one, and outside of its window and memory
+//   model.readText(words)                → { ids, steps, state } of </s> and these
 //   model.write(words, length, { temperature, topK, topP, random, never, sentences })
-//                                                       → { ids, words, logP, read, steps }: read: the
-//       steps that read </s> and the words, steps: for each word written the step that it came from
+//       → { ids, words, logP, read, steps }
+//       read: the steps that read </s> and the words; steps: of each word written the step that it
+//       was drawn from
 //   model.vocabulary, model.attends, model.resets (the state is empty again after each </s>)
 
 "use strict";
@@ -117,8 +125,8 @@ class Translator extends Model {
              scores: step.scores.map((one) => this.turned(one)) };
   }
 
-  // Numbers of a source that was read from its end, in the sentence's own order, and back; </s> stays
-  // last.
+  // Numbers of a source that was read from its end, in the sentence's own order, and back; </s>
+  // stays last.
   turned(numbers) {
     if (!this.reversed) return numbers;
     const last = numbers.length - 1;

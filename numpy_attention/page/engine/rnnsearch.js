@@ -1,5 +1,5 @@
-// RNNsearch (Bahdanau, Cho & Bengio 2015), and the encoder–decoder with one fixed vector (Cho et al.
-// 2014), which differs in its attention and in the encoder's directions alone.
+// RNNsearch (Bahdanau, Cho & Bengio 2015), and the encoder–decoder with one fixed vector (Cho et
+// al. 2014), which differs in its attention and in the encoder's directions alone.
 
 "use strict";
 
@@ -7,7 +7,8 @@
 //   s_0  = tanh(W_s ←h_1 + b_s)
 //   c_i  = Σ_j α_ij h_j                               α_i from s_{i−1} and the annotations
 //   s_i  = GRU(E y_{i−1}, c_i; s_{i−1})               c_i enters gates and candidate, through C
-//   t_i  = maxout(U_o s + V_o E y_{i−1} + C_o c_i)    readout "previous": s = s_{i−1}; "current": s_i
+//   t_i  = maxout(U_o s + V_o E y_{i−1} + C_o c_i)    s = s_{i−1} where the readout is "previous",
+//                                                     s_i where it is "current"
 //   p(y_i) = softmax(W_o t_i)
 class RNNSearch extends Module {
   // ids of a source, </s> last → { annotations, memory, s_0 }

@@ -3,8 +3,8 @@
 "use strict";
 
 // One id drawn from softmax(log p / temperature), cut to the topK most probable, then to the fewest
-// that together have topP; temperature 0: the most probable. random: a function that gives numbers in
-// [0, 1), such as `generator(seed)`. log p of −∞ is never drawn.
+// that together have topP; temperature 0: the most probable. random: a function that gives numbers
+// in [0, 1), such as `generator(seed)`. log p of −∞ is never drawn.
 function choose(logP, random, { temperature = 1, topK = null, topP = null } = {}) {
   const order = Array.from(logP.keys()).sort((v, w) => logP[w] - logP[v] || v - w);
   if (temperature === 0) return order[0];

@@ -22,8 +22,8 @@ function score(logProbability, length, lengthPenalty) {
 
 // The most probable word at every step → a hypothesis { ids, logP, steps }.
 //
-// The first of equals is taken. steps: what `model.step` gave for each word. never: further ids that
-// are not chosen. given(t): weights that take the place of α in step t, or null.
+// The first of equals is taken. steps: what `model.step` gave for each word. never: further ids
+// that are not chosen. given(t): weights that take the place of α in step t, or null.
 function greedySearch(model, memory, { maxLength = null, never = [], given = () => null } = {}) {
   const limit = longest(memory.ids.length, maxLength);
   let state = model.start(memory);
@@ -47,9 +47,10 @@ function greedySearch(model, memory, { maxLength = null, never = [], given = () 
 
 // The `size` most probable prefixes at every step; one that ends in </s> frees no place.
 //
-// → { hypotheses, tree }: hypotheses best first, each { ids, logP, score, steps, node }. The tree is a
-// list of nodes { parent, id, logP, total, depth, state: "kept", "dropped" or "ended" }, the root
-// first: of every prefix that was kept, its `size` most probable words. parent: the place in the list.
+// → { hypotheses, tree }: hypotheses best first, each { ids, logP, score, steps, node }. The tree
+// is a list of nodes { parent, id, logP, total, depth, state: "kept", "dropped" or "ended" }, the
+// root first: of every prefix that was kept, its `size` most probable words. parent: the place in
+// the list.
 function beamSearch(model, memory, size, { lengthPenalty = 1, maxLength = null, never = [] } = {}) {
   const limit = longest(memory.ids.length, maxLength);
   const tree = [{ parent: null, id: BOS, logP: 0, total: 0, depth: 0, state: "kept" }];

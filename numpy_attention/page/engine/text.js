@@ -8,7 +8,8 @@ const WORD = `${LETTER}+(?:[\\p{M}\\u200c\\u200d]+${LETTER}*)*`;
 const TOKEN = new RegExp(
   `\\p{Nd}+(?:[.,]\\p{Nd}+)+(?!${LETTER})|${WORD}(?:['\\-]${WORD})*|[^\\p{L}\\p{N}_\\s]`, "gu");
 
-// Words, with apostrophes and hyphens inside, and single punctuation marks; numbers keep their points.
+// Words, with apostrophes and hyphens inside, and single punctuation marks; numbers keep their
+// points.
 function wordTokens(text) {
   return text.normalize("NFC").replaceAll("\u2019", "'").match(TOKEN) ?? [];
 }

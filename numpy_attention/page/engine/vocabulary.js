@@ -33,7 +33,8 @@ class Vocabulary {
   }
 
   token(id) {
-    return id < SPECIAL_TOKENS.length ? SPECIAL_TOKENS[id] : this.tokens[id - SPECIAL_TOKENS.length];
+    const special = SPECIAL_TOKENS.length;
+    return id < special ? SPECIAL_TOKENS[id] : this.tokens[id - special];
   }
 
   // the words of ids up to the first </s>; <pad> and <s> are dropped

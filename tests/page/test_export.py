@@ -1,0 +1,125 @@
+"""A run as a dict for a page: every array comes back, in each precision; what cannot be drawn."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from page_models import SPACES, WORDS, translator_of, writer_of
+
+from numpy_attention.attention.dot import DotAttention
+from numpy_attention.data.pairs import Pair
+from numpy_attention.page.export import (characters, expect_small, exported, in_bytes, kept_array,
+                                         kinds, parts_of, rounded)
+
+
+def array_of(kept):
+    """The array that the page's numbers stand for."""
+    read = lambda name, dtype: np.frombuffer(base64.b64decode(kept[name]), dtype)
+    if "float32" in kept:
+        found = read("float32", "<f4")
+    elif "float16" in kept:
+        found = read("float16", "<f2").astype(np.float32)
+    else:
+        rows = read("byte", np.int8).reshape(kept["shape"]).astype(np.float32)
+        found = rows * read("scales", "<f4")[:, None]
+    return found.reshape(kept["shape"])
+
+
+@pytest.mark.parametrize("precision, most", [("float32", 0), ("float16", 1e-3), ("byte", 8e-3)])
+def test_every_array_comes_back(rng, precision, most):
+    translator = translator_of("rnnsearch", {}, rng)
+    found = exported(translator, "it", SPACES, precision)["arrays"]
+    arrays = dict(translator.model.named_parameters())
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        back = array_of(found[name])
+        np.testing.assert_array_equal(back, rounded(array, precision))
+        assert np.abs(back - array).max() <= most * np.abs(array).max()
+
+
+def test_vectors_keep_all_their_digits(rng):
+    vector = rng.normal(size=5).astype(np.float32)
+    for precision in ("float32", "float16", "byte"):
+        np.testing.assert_array_equal(array_of(kept_array("b", vector, precision)), vector)
+
+
+def test_a_row_of_zeros_stays_zero():
+    bytes_, scales = in_bytes(np.array([[0.0, 0.0], [1.0, -2.0]], np.float32))
+    assert bytes_.tolist() == [[0, 0], [64, -127]] and scales[0] == 0
+
+
+def test_a_number_beyond_float16_is_refused():
+    with pytest.raises(ValueError, match="W has numbers beyond .* --precision float32"):
+        kept_array("W", np.full((1, 1), 1e6, np.float32), "float16")
+
+
+def test_parts_are_those_of_the_model(rng):
+    model = translator_of("luong", {"layers": 2, "window": "local-p"}, rng).model
+    parts = parts_of(model)
+    assert parts[""]["kind"] == "LuongTranslator"
+    assert parts["attention"]["fields"]["width"] == {"value": 10}
+    assert parts["decoder"]["fields"]["cells"] == {"parts": ["decoder.cells.0", "decoder.cells.1"]}
+    assert parts["encoder.cells.1"]["fields"]["U"] == {"array": "encoder.cells.1.U"}
+
+
+def test_a_tied_table_is_kept_once(rng):
+    writer = writer_of("language-model", {"tied": True, "layers": 1}, rng)
+    found = exported(writer, "it", SPACES)
+    assert found["parts"]["output"]["fields"]["words"] == {"part": "embedding"}
+    assert "output.words.E" not in found["arrays"]
+
+
+def test_a_page_is_json(rng):
+    pair = Pair(("a", "b"), ("c",), {(1, 0)}, {(0, 0)})
+    found = json.loads(json.dumps(exported(translator_of("luong", {"layers": 1}, rng), "it", SPACES,
+                                           examples=[pair])))
+    assert found["examples"] == [{"source": ["a", "b"], "target": ["c"], "sure": [[1, 0]],
+                                  "possible": [[0, 0], [1, 0]]}]
+    assert found["vocabularies"]["source"] == sorted(WORDS)
+    assert found["training"]["reverse_source"] is False
+
+
+def test_earlier_checkpoints_stand_beside(rng):
+    writer = writer_of("language-model", {"layers": 1}, rng)
+    then = {name: 2 * array for name, array in writer.model.named_parameters()}
+    found = exported(writer, "it", SPACES, checkpoints={"epoch 1": then})["checkpoints"]
+    assert [one["label"] for one in found] == ["epoch 1"]
+    np.testing.assert_array_equal(array_of(found[0]["arrays"]["cells.cells.0.U"]),
+                                  then["cells.cells.0.U"])
+
+
+def test_the_engine_has_every_kind_of_the_package():
+    assert {"GRU", "LSTM", "RNN", "RNNSearch", "LuongTranslator", "AttentiveLanguageModel",
+            "Transformer", "MultiHeadAttention"} <= kinds()
+
+
+class Other(DotAttention):
+    """A mechanism that the engine does not have."""
+
+
+def test_a_part_that_the_engine_lacks_is_told(rng):
+    translator = translator_of("luong", {"layers": 1}, rng)
+    translator.model.attention = Other()
+    with pytest.raises(ValueError, match="the model's attention is a Other, which a page does not"):
+        exported(translator, "it", SPACES)
+
+
+def test_an_unknown_precision_is_refused(rng):
+    with pytest.raises(ValueError, match="precision.*float16"):
+        exported(translator_of("luong", {"layers": 1}, rng), "it", SPACES, "double")
+
+
+def test_a_model_too_large_is_told_what_would_do():
+    arrays = {"W": np.zeros((300, 1000), np.float32)}
+    assert characters(arrays, "float32") == 1_600_000
+    expect_small(arrays, "float32", 1, 1_600_000)
+    with pytest.raises(ValueError) as error:
+        expect_small(arrays, "float32", 1, 1_000_000)
+    assert str(error.value) == (
+        "300,000 parameters make a page of 1.6 MB, expected at most 1.0 MB: --precision float16 "
+        "makes it 0.8 MB; --precision byte makes it 0.4 MB")
+    with pytest.raises(ValueError, match="in 4 checkpoints make a page of 3.2 MB.*byte makes"):
+        expect_small(arrays, "float16", 4, 2_000_000)
+    with pytest.raises(ValueError, match="train a smaller model"):
+        expect_small(arrays, "byte", 9, 1_000_000)
