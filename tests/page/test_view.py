@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import struct
 from xml.etree import ElementTree
 
@@ -564,8 +565,24 @@ def test_without_javascript_the_table_stands(browser, open_page, additive, tmp_p
     context.close()
 
 
+def view():
+    return "\n".join(path.read_text("utf-8") for path in sorted((ROOM / "view").glob("*.js")))
+
+
+def test_lines_of_the_view_are_as_short_as_python_s():
+    assert not [line for line in view().splitlines() if len(line) > 100]
+
+
+def test_every_text_is_said_and_no_other(tab, open_page, additive):
+    open_page(additive)
+    texts = set(tab.evaluate("Object.keys(TEXTS)"))
+    scripts = view()
+    assert texts <= set(re.findall(r"\"(\w+)\"", scripts))
+    assert set(re.findall(r"say(?:With)?\(\"(\w+)\"", scripts)) <= texts
+
+
 def test_the_view_reads_no_markup():
-    scripts = "".join(path.read_text("utf-8") for path in (ROOM / "view").glob("*.js"))
+    scripts = view()
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
                  "fetch(", "XMLHttpRequest", "DOMParser"):
         assert word not in scripts

@@ -36,7 +36,7 @@ const CELLS = {
                ["c_t = f ∘ c_{t−1} + i ∘ g", ["c"]],
                ["h_t = o ∘ tanh(c_t)", []]],
   GRU: ({ reset, update }) => [
-    ["r = σ(x W_r + h_{t−1} U_r + b_r)", ["r"]],
+    ["r = σ(x W_r + h_{t−1} U_r + b_r)", ["reset", "r"]],
     ["z = σ(x W_z + h_{t−1} U_z + b_z)", ["z"]],
     [reset === "after" ? "n = tanh(x W_n + r ∘ (h_{t−1} U_n + b_n))"
                        : "n = tanh(x W_n + (r ∘ h_{t−1}) U_n + b_n)", ["candidate"]],
@@ -122,7 +122,7 @@ function readerLines(reader) {
     roles,
     [SCORES[kindOf(reader.attention)] ?? "e_i = score(q, k_i)", []],
     [SOFTMAX, WEIGHTS],
-    ["r = Σ_i α_i v_i", ["r"]],
+    ["r = Σ_i α_i v_i", ["sum"]],
     [reader.activation === "tanh" ? "y_t = tanh(W_x p + W_r r + b)" : "y_t = W_x p + W_r r + b",
      ["y"]],
   ];
@@ -132,7 +132,7 @@ function readerLines(reader) {
 function equationsOf(model, step) {
   const lines = OF_FAMILIES[model.family]?.(model);
   if (lines !== undefined) return lines;
-  const names = Object.keys(step.values ?? {});
+  const names = Object.keys(valuesOf(step));
   return [...names.map((name) => [name, [name]]), ["e → α", WEIGHTS]];
 }
 
@@ -140,7 +140,15 @@ function equationsOf(model, step) {
 const LETTERS_OF = {
   Ey: "E y", Ew: "E w", query: "q", context: "c", fed: "h̃_{t−1}", attentional: "h̃_t", key: "k",
   value: "v", predict: "p", h: "h_t", s: "s_t", y: "y_t", c: "c_t", gauss: "g",
+  reset: "r", sum: "r",
 };
+
+// The values of a step by their names; of a writer, r is what its reader sums up.
+function valuesOf({ values }) {
+  if (values.Ew === undefined) return values;
+  const { r, ...others } = values;
+  return { ...others, sum: r };
+}
 
 // an LSTM's candidate is g, a GRU's n
 function letterOf(name, values) {

@@ -50,6 +50,8 @@ class Page {
       this.views[0].steps.element.open = true;
     }
     this.show();
+    // the arrays were read, and nothing was compiled yet: it says little of the next time
+    this.took = 0;
   }
 
   // At once; of models that take long, when the reader's fingers rest.

@@ -10,8 +10,6 @@ const TEXTS = {
   source: ["Write a sentence", "Escribe una oración"],
   empty: ["Write a sentence: it is translated while you type.",
           "Escribe una oración: se traduce mientras escribes."],
-  emptyText: ["Write a few words: the model goes on from there.",
-              "Escribe unas palabras: el modelo sigue desde ahí."],
   examples: ["or choose one of the corpus", "o elige una del corpus"],
   choose: ["choose …", "elegir …"],
   beam: ["Beam", "Haz"],
@@ -30,7 +28,6 @@ const TEXTS = {
   checkpoint: ["Checkpoint", "Punto del entrenamiento"],
   lastCheckpoint: ["the end", "el final"],
   parameters: ["{0} parameters", "{0} parámetros"],
-  translation: ["Translation", "Traducción"],
   without: ["Without your change", "Sin tu cambio"],
   reference: ["The corpus", "El corpus"],
   showGold: ["Show its gold links", "Mostrar sus enlaces de oro"],
@@ -53,9 +50,9 @@ const TEXTS = {
   unpin: ["Let this row go", "Soltar esta fila"],
   reset: ["Undo all changes", "Deshacer los cambios"],
   keys: ["Arrow keys move; + and − change the weight, 0 and 1 set it; P pins the row. Or drag a "
-         + "cell up or down. From that word on the model writes the most probable one at each step.",
+         + "cell up or down. From that word on, the most probable one is written at each step.",
          "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra "
-         + "una celda. Desde esa palabra, el modelo escribe cada vez la más probable."],
+         + "una celda arriba o abajo. Desde esa palabra se escribe cada vez la más probable."],
   keysHistory: ["Arrow keys move between the cells. A row is a word that is predicted, a column a "
                 + "word that was read.",
                 "Las flechas mueven entre celdas. Una fila es una palabra predicha; una columna, "
