@@ -328,6 +328,42 @@ def test_a_language_model_writes_on_as_python_does(tab, open_page, rng):
     assert tab.locator("tr.current th").inner_text() == "w1"
 
 
+def test_a_language_model_s_weights_are_moved_too(tab, open_page, rng):
+    writer = writer_of("attentive-language-model", {"attention": "combined", "layers": 1}, rng)
+    for _, array in writer.model.named_parameters():
+        array *= 3
+    open_page(writer)
+    tab.get_by_label("Temperature").fill("0")
+    write(tab, "w3 w1 w2", "#text")
+    before = tab.locator(".word.written").all_inner_texts()
+    changed = 0
+    for s in range(3):
+        cell(tab, 3, s).focus()
+        tab.keyboard.press("1")
+        wanted = tab.evaluate("""(s) => {
+          const model = load(JSON.parse(document.getElementById("models").textContent).models[0]);
+          const { steps, ids } = model.readText(["w3", "w1", "w2"]);
+          const weights = Float32Array.from([0, 1, 2, 3], (j) => Number(j === s));
+          const step = model.step(steps[2].state, ids[3], { weights });
+          return model.vocabulary.token(largest(forbid(step.logP, [UNK]), 1)[0]);
+        }""", s)
+        found = tab.locator(".word.written").all_inner_texts()
+        assert found[0] == wanted
+        assert tab.locator(".pin").count() == 1
+        changed += found != before
+        tab.get_by_role("button", name="Undo all changes").click()
+        assert tab.locator(".word.written").all_inner_texts() == before
+    assert changed
+    cell(tab, 3, 2).focus()
+    tab.keyboard.press("1")
+    tab.get_by_role("button", name="Copy a link").click()
+    found, address = tab.locator(".word.written").all_inner_texts(), tab.url
+    tab.goto("about:blank")
+    tab.goto(address)
+    assert tab.locator(".word.written").all_inner_texts() == found
+    assert tab.locator(".pin").count() == 1
+
+
 def test_a_language_model_without_attention_says_so(tab, open_page, rng):
     open_page(writer_of("language-model", {"layers": 1}, rng))
     write(tab, "w3 w1", "#text")

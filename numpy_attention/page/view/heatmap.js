@@ -126,6 +126,7 @@ class Heatmap {
   change(key, t, s) {
     if (!this.on.change) return false;
     const weight = this.picture.weights[t][s];
+    if (Number.isNaN(weight)) return false;
     const to = { "+": weight + 0.05, "=": weight + 0.05, ArrowUp: weight + 0.05,
                  "-": weight - 0.05, ArrowDown: weight - 0.05, 0: 0, 1: 1 }[key];
     if (to !== undefined) this.on.change(t, s, Math.min(1, Math.max(0, to)));
@@ -141,6 +142,7 @@ class Heatmap {
     if (place === null || !this.on.change || scrolls) return;
     const start = event.clientY;
     const weight = this.picture.weights[place[0]][place[1]];
+    if (Number.isNaN(weight)) return;
     const drag = (moved) => {
       const up = start - moved.clientY;
       if (Math.abs(up) > 3) this.on.change(...place, Math.min(1, Math.max(0, weight + up / 100)));

@@ -3,14 +3,20 @@
 "use strict";
 
 // weights (S,) with the one at s set to value; the others share the rest as they shared it before.
+// Where nothing can be looked at, NaN, there stays 0.
 function movedTo(weights, s, value) {
   let others = 0;
-  weights.forEach((w, j) => { if (j !== s) others += w; });
+  let count = 0;
+  weights.forEach((w, j) => {
+    if (j === s || Number.isNaN(w)) return;
+    others += w;
+    count += 1;
+  });
   const rest = 1 - value;
-  const equal = weights.length > 1 ? rest / (weights.length - 1) : 0;
   return weights.map((w, j) => {
     if (j === s) return value;
-    return others > 0 ? w * rest / others : equal;
+    if (Number.isNaN(w)) return 0;
+    return others > 0 ? w * rest / others : rest / count;
   });
 }
 
@@ -38,6 +44,32 @@ function writtenWith(model, memory, ids, moved, from) {
     steps.push(step);
   }
   return model.withWords({ ids: written, logP: total, steps });
+}
+
+// A text written on as `model.write` does, with weights moved in the steps that read and write it.
+//
+// moved: {step t: [weights] over the positions read}. → { ids, tokens, steps }: all that was read,
+// "</s>" first, and written; steps: of each token after the first, the step that it follows from
+function writtenOnWith(model, words, length, moved, { random, temperature }) {
+  const ids = [EOS, ...model.vocabulary.encode(words)];
+  const tokens = [SPECIAL_TOKENS[EOS], ...words];
+  const typed = ids.length;
+  const never = model.ofCharacters ? [UNK, EOS] : [UNK];
+  const steps = [];
+  let state = model.start();
+  for (let t = 0; t < typed - 1 + length; t++) {
+    if (t >= typed && model.resets && ids[t] === EOS) state = model.start();
+    const [weights] = moved.get(t) ?? [null];
+    const fits = weights?.length === state.positions + 1;
+    const step = model.step(state, ids[t], { weights: fits ? weights : null });
+    state = step.state;
+    steps.push(step);
+    if (t < typed - 1) continue;
+    const id = choose(forbid(step.logP, never), random, { temperature });
+    ids.push(id);
+    tokens.push(model.vocabulary.token(id));
+  }
+  return { ids, tokens, steps };
 }
 
 // The weights of a step as the engine takes them: a head that was not moved looks where it would.

@@ -67,7 +67,8 @@ function movedText(models) {
   return entries.join(";");
 }
 
-// The moved weights of model m, whose steps have so many heads over so many positions.
+// The moved weights of model m, whose steps have so many heads over so many positions; null: over
+// more with every step.
 function movedFrom(text, m, heads, positions) {
   const moved = new Map();
   for (const entry of text.split(";")) {
@@ -75,7 +76,7 @@ function movedFrom(text, m, heads, positions) {
     const [model, t, k] = place.split(".").map(Number);
     const weights = Float32Array.from((said ?? "").split(","), Number);
     const fits = model === m && Number.isInteger(t) && t >= 0 && t < 500 && Number.isInteger(k)
-                 && k >= 0 && k < heads && weights.length === positions
+                 && k >= 0 && k < heads && weights.length === (positions ?? t + 1)
                  && weights.every((w) => w >= 0 && w <= 1);
     if (!fits) continue;
     if (!moved.has(t)) moved.set(t, Array(heads).fill(null));

@@ -53,10 +53,8 @@ const TEXTS = {
          + "cell up or down. From that word on, the most probable one is written at each step.",
          "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra "
          + "una celda arriba o abajo. Desde esa palabra se escribe cada vez la más probable."],
-  keysHistory: ["Arrow keys move between the cells. A row is a word that is predicted, a column a "
-                + "word that was read.",
-                "Las flechas mueven entre celdas. Una fila es una palabra predicha; una columna, "
-                + "una palabra leída."],
+  rows: ["A row is a word that is predicted, a column a word that was read.",
+         "Una fila es una palabra predicha; una columna, una palabra leída."],
   steps: ["Word by word", "Palabra por palabra"],
   back: ["Back", "Atrás"],
   next: ["Next", "Siguiente"],

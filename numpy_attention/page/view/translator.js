@@ -34,19 +34,15 @@ class TranslatorView {
     this.figures = make("p", { class: "quiet figures" });
     this.problem = make("p", { class: "problem", role: "status" });
     this.pictures = make("div", { class: "pictures" });
-    this.reading = make("p", { class: "reading" });
-    const slid = () => this.change(...this.cell, Number(this.weight.value));
-    this.weight = make("input", { type: "range", min: 0, max: 1, step: 0.01, input: slid });
-    this.pinButton = button(say("pin"), () => this.pin(this.cell[0]));
-    this.resetButton = button(say("reset"), () => this.reset());
-    this.hand = make("div", { class: "hand" }, this.reading, this.weight, this.pinButton,
-                     this.resetButton, make("p", { class: "quiet keys" }, say("keys")));
+    this.hand = new Hand({ change: (weight) => this.change(...this.cell, weight),
+                           pin: () => this.pin(this.cell[0]), reset: () => this.reset() });
     this.steps = new Steps({ go: (t) => this.go(t) });
     this.tree = new Tree({ pick: (k) => this.pick(k) });
     this.bar = make("div");
     const keep = keepButtons(() => this.picture(this.headShown(), say("before")));
     this.live = make("div", { class: "live" },
-                     make("div", { class: "seen" }, this.pictures, this.bar, this.hand, keep),
+                     make("div", { class: "seen" }, this.pictures, this.bar, this.hand.element,
+                          keep),
                      make("div", { class: "within" }, this.steps.element, this.tree.element));
     this.element = make("section", { class: "model", "aria-label": visible(this.data.title) },
                         modelHead(this.data), this.output, this.without, this.reference,
@@ -237,11 +233,7 @@ class TranslatorView {
       make("b", {}, number(weight, 3))];
     const scores = step.scores?.[head === "mean" ? 0 : head];
     if (scores && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
-    this.reading.replaceChildren(...told);
-    this.weight.value = weight;
-    this.weight.setAttribute("aria-label", this.reading.textContent);
-    this.pinButton.textContent = this.moved.has(t) ? say("unpin") : say("pin");
-    this.resetButton.disabled = this.moved.size === 0;
+    this.hand.show(told, weight, this.moved.has(t), this.moved.size > 0);
   }
 
   activeHead() {
