@@ -3,12 +3,11 @@
     python benchmarks/page_in_browser.py runs/first [--count 300]
     python benchmarks/page_in_browser.py RUN --corpus bible-en-es --max-length 8
 
-A page of each precision is opened in headless Chromium, which must be installed (Debian has it as
-chromium; playwright, of the extra test, drives it), and asked for sentences of the test text,
-of the valid text where there is no test. Printed for a translator, greedy and with a beam of 5: the
-page's size, translations equal to Python's in float32, BLEU, the mean time a sentence; for a
-language model, which reads the sentences: the largest difference of log p, perplexity, the mean time
-a word.
+A page of each precision is opened in headless Chromium, which must be installed (playwright, of
+the extra test, drives it), and asked for sentences of the test text, of the valid text where
+there is no test. Printed for a translator, greedy and with a beam of 5: the page's size,
+translations equal to Python's in float32, BLEU, the mean time a sentence; for a language model,
+which reads the sentences: the largest difference of log p, perplexity, the mean time a word.
 """
 
 import argparse

@@ -55,7 +55,7 @@ function dot(x, y) {
 
 // x + y + …; null stands for nothing to add.
 function sum(x, ...others) {
-  const y = Float32Array.from(x);
+  const y = x.slice();
   for (const other of others) {
     if (other === null) continue;
     for (let i = 0; i < y.length; i++) y[i] += other[i];

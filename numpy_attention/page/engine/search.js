@@ -10,7 +10,7 @@ function longest(length, maxLength = null) {
 
 // log p with −∞ at the ids that no search chooses.
 function forbid(logP, never) {
-  const allowed = Float64Array.from(logP);
+  const allowed = new Float64Array(logP);
   for (const id of [PAD, BOS, ...never]) allowed[id] = -Infinity;
   return allowed;
 }

@@ -17,10 +17,13 @@ function softmax(scores, visible = null) {
 
 // log softmax(logits)   (V,) → (V,)
 function logSoftmax(logits) {
+  const V = logits.length;
   let top = -Infinity;
-  for (const z of logits) if (z > top) top = z;
+  for (let v = 0; v < V; v++) if (logits[v] > top) top = logits[v];
   let total = 0;
-  for (const z of logits) total += Math.exp(z - top);
+  for (let v = 0; v < V; v++) total += Math.exp(logits[v] - top);
   const logTotal = Math.log(total);
-  return logits.map((z) => z - top - logTotal);
+  const logP = new Float32Array(V);
+  for (let v = 0; v < V; v++) logP[v] = logits[v] - top - logTotal;
+  return logP;
 }
