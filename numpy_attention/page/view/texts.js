@@ -50,9 +50,13 @@ const TEXTS = {
   unpin: ["Let this row go", "Soltar esta fila"],
   reset: ["Undo all changes", "Deshacer los cambios"],
   keys: ["Arrow keys move; + and − change the weight, 0 and 1 set it; P pins the row. Or drag a "
-         + "cell up or down. From that word on, the most probable one is written at each step.",
+         + "cell up or down.",
          "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra "
-         + "una celda arriba o abajo. Desde esa palabra se escribe cada vez la más probable."],
+         + "una celda arriba o abajo."],
+  fromThere: ["From that word on, the most probable one is written at each step.",
+              "Desde esa palabra se escribe cada vez la más probable."],
+  fromThereDrawn: ["From that word on, words are drawn by the same random numbers.",
+                   "Desde esa palabra, las palabras se sacan con los mismos números al azar."],
   rows: ["A row is a word that is predicted, a column a word that was read.",
          "Una fila es una palabra predicha; una columna, una palabra leída."],
   steps: ["Word by word", "Palabra por palabra"],

@@ -35,7 +35,8 @@ class TranslatorView {
     this.problem = make("p", { class: "problem", role: "status" });
     this.pictures = make("div", { class: "pictures" });
     this.hand = new Hand({ change: (weight) => this.change(...this.cell, weight),
-                           pin: () => this.pin(this.cell[0]), reset: () => this.reset() });
+                           pin: () => this.pin(this.cell[0]), reset: () => this.reset() },
+                         "fromThere");
     this.steps = new Steps({ go: (t) => this.go(t) });
     this.tree = new Tree({ pick: (k) => this.pick(k) });
     this.bar = make("div");

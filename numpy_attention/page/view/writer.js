@@ -22,7 +22,8 @@ class WriterView {
     const pin = (t) => this.pin(t);
     this.map = new Heatmap({ select, change, pin }, { narrow: true });
     this.hand = new Hand({ change: (weight) => change(...this.cell, weight),
-                           pin: () => pin(this.cell[0]), reset: () => this.reset() });
+                           pin: () => pin(this.cell[0]), reset: () => this.reset() },
+                         "fromThereDrawn");
     this.output = make("p", { class: "told", dir: "auto" });
     this.said = make("p", { class: "hidden", "aria-live": "polite" });
     this.problem = make("p", { class: "problem", role: "status" });
