@@ -123,3 +123,10 @@ def test_a_model_too_large_is_told_what_would_do():
         expect_small(arrays, "float16", 4, 2_000_000)
     with pytest.raises(ValueError, match="train a smaller model"):
         expect_small(arrays, "byte", 9, 1_000_000)
+
+
+def test_subwords_are_told(rng):
+    translator = translator_of("luong", {"layers": 1}, rng)
+    translator.source_vocabulary = object()
+    with pytest.raises(ValueError, match="without --subwords"):
+        exported(translator, "it", SPACES)
