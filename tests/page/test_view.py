@@ -371,6 +371,30 @@ def test_a_language_model_without_attention_says_so(tab, open_page, rng):
     assert tab.locator(".word.written").count() == 20
 
 
+# ---- every kind of model -------------------------------------------------------------------------
+
+KINDS = {
+    "translators": (translator_of, {
+        "encoder-decoder": {}, "transformer": {"layers": 1, "heads": 2},
+        "luong": {"attention": "general", "window": "local-p", "width": 2, "layers": 2},
+        "rnnsearch": {"layers": 2, "attention": "multi-head", "heads": 3}}),
+    "language models": (writer_of, {
+        "language-model": {"layers": 2, "cell": "gru"},
+        "attentive-language-model": {"attention": "key-value", "window": 3, "cell": "gru"}}),
+}
+
+
+@pytest.mark.parametrize("build, kinds", KINDS.values(), ids=KINDS)
+def test_every_kind_is_drawn_and_told_in_equations(tab, open_page, rng, build, kinds):
+    open_page(*(build(name, settings, rng) for name, settings in kinds.items()))
+    expanded(tab)
+    assert tab.locator(".problem:not(:empty)").count() == 0
+    for model in tab.locator(".model").all():
+        assert model.locator(".equation").count() > 4
+        assert model.locator(".strip").count() > 1
+        assert model.locator(".scores .chosen").count() == 1
+
+
 # ---- the address ---------------------------------------------------------------------------------
 
 
