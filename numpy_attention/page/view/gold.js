@@ -1,0 +1,51 @@
+// Gold links: which words translate each other, and how well the weights point at them.
+
+"use strict";
+
+// The example of the corpus with these source words, or null.
+function exampleOf(data, words) {
+  const same = (one) => one.source !== undefined && one.source.length === words.length
+                        && one.source.every((token, s) => token === words[s]);
+  return data.examples.find(same) ?? null;
+}
+
+// links [s, t] → a set that can be asked
+function linkSet(links) {
+  return new Set(links.map(([s, t]) => `${s} ${t}`));
+}
+
+// rows: weights (S,) of each word of the example's target
+//
+//   A     = the largest weight of each row, among the words; a row of zeros has none
+//   error = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)      S sure, P possible (Och & Ney 2003)
+//
+// → { error, linked, on, beside }: of the target words with a sure link, how many point at one, and
+// how many one word beside it
+function pointing(rows, example) {
+  const { source, target } = example;
+  const sure = linkSet(example.sure);
+  const possible = linkSet([...example.sure, ...example.possible]);
+  let links = 0;
+  let hits = 0;
+  let linked = 0;
+  let on = 0;
+  let beside = 0;
+  for (let t = 0; t < target.length; t++) {
+    let best = -1;
+    for (let s = 0; s < source.length; s++) {
+      if (rows[t][s] > (best < 0 ? 0 : rows[t][best])) best = s;
+    }
+    if (best >= 0) {
+      links += 1;
+      hits += sure.has(`${best} ${t}`) + possible.has(`${best} ${t}`);
+    }
+    const golden = example.sure.filter(([, j]) => j === t).map(([i]) => i);
+    if (golden.length === 0) continue;
+    linked += 1;
+    const away = best < 0 ? Infinity : Math.min(...golden.map((i) => Math.abs(i - best)));
+    on += away === 0;
+    beside += away === 1;
+  }
+  const total = links + example.sure.length;
+  return { error: total > 0 ? 1 - hits / total : null, linked, on, beside };
+}

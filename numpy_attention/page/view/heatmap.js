@@ -1,0 +1,159 @@
+// Weights as a table that is a grid of cells: one of them is focused, arrow keys move.
+
+"use strict";
+
+// What a picture of weights is made of, for the screen and for files alike:
+//
+//   rows, columns         tokens
+//   weights               a row (S,) for each of rows; NaN: nothing could be looked at
+//   sure, possible        sets of "s t", the gold links; may be left out
+//   pinned, unknown       functions of t, of s; may be left out
+//   top                   the weight at which the colours end, 1 unless given
+//   caption
+//
+// on: { select(t, s), change(t, s, weight), pin(t) }; without change the weights stay as they are.
+class Heatmap {
+  constructor(on, { narrow = false } = {}) {
+    this.on = on;
+    this.table = make("table", { role: "grid", class: narrow ? "heatmap narrow" : "heatmap" });
+    this.element = make("div", { class: "scroll" }, this.table);
+    this.cell = [0, 0];
+    this.table.addEventListener("keydown", (event) => this.key(event));
+    this.table.addEventListener("focusin", (event) => this.chosen(event.target));
+    this.table.addEventListener("pointerdown", (event) => this.press(event));
+  }
+
+  draw(picture) {
+    const focused = this.table.contains(document.activeElement);
+    this.picture = picture;
+    const { rows, columns, caption } = picture;
+    const [t, s] = this.cell;
+    this.cell = [Math.min(t, rows.length - 1), Math.min(s, columns.length - 1)];
+    const head = columns.map((token, k) => make("th", { scope: "col" }, this.source(token, k)));
+    this.lines = rows.map((token, k) => this.line(token, k));
+    this.table.replaceChildren(make("caption", {}, caption),
+                               make("thead", {}, make("tr", {}, make("td"), ...head)),
+                               make("tbody", {}, ...this.lines));
+    this.mark();
+    if (focused) this.focus();
+  }
+
+  source(token, s) {
+    if (!this.picture.unknown?.(s)) return tokenText(token);
+    return tokenText(token, { class: "unknown", title: say("unknown") });
+  }
+
+  line(token, t) {
+    const { weights, pinned } = this.picture;
+    const label = [tokenText(token)];
+    if (pinned?.(t)) label.push(make("span", { class: "pin", title: say("pinned") }, " ●"));
+    const cells = Array.from(weights[t], (w, s) => this.one(w, t, s));
+    return make("tr", {}, make("th", { scope: "row" }, ...label), ...cells);
+  }
+
+  one(w, t, s) {
+    const { sure, possible, top } = this.picture;
+    if (Number.isNaN(w)) return make("td", { class: "nothing", tabindex: -1 });
+    const background = colourOf(w, top);
+    const kinds = [];
+    let link = null;
+    if (w < 0.095) kinds.push("faint");
+    if (sure?.has(`${s} ${t}`)) {
+      kinds.push("sure");
+      link = say("goldLink");
+    } else if (possible?.has(`${s} ${t}`)) {
+      kinds.push("possible");
+      link = say("possibleLink");
+    }
+    return make("td", { class: kinds.join(" "), tabindex: -1, title: link,
+                        style: `background: ${background}; color: ${inkOn(background)}` },
+                make("span", {}, w.toFixed(2).replace(/^0/, "")));
+  }
+
+  at([t, s]) {
+    return this.lines[t]?.children[s + 1];
+  }
+
+  placeOf(element) {
+    const td = element.closest?.("tbody td");
+    if (!td) return null;
+    return [this.lines.indexOf(td.parentNode), td.cellIndex - 1];
+  }
+
+  // the one cell that the tab key reaches, and its row
+  mark() {
+    for (const row of this.lines) row.classList.remove("current");
+    for (const td of this.table.querySelectorAll("td[tabindex='0']")) td.tabIndex = -1;
+    this.lines[this.cell[0]]?.classList.add("current");
+    const td = this.at(this.cell);
+    if (td) td.tabIndex = 0;
+  }
+
+  move(t, s) {
+    this.cell = [t, s];
+    this.mark();
+  }
+
+  focus() {
+    this.at(this.cell)?.focus({ preventScroll: true });
+  }
+
+  chosen(element) {
+    const place = this.placeOf(element);
+    if (place === null) return;
+    this.move(...place);
+    this.on.select(...place);
+  }
+
+  key(event) {
+    const place = this.placeOf(event.target);
+    if (place === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const [t, s] = place;
+    const { rows, columns } = this.picture;
+    const by = { ArrowUp: [t - 1, s], ArrowDown: [t + 1, s], ArrowLeft: [t, s - 1],
+                 ArrowRight: [t, s + 1], Home: [t, 0], End: [t, columns.length - 1] }[event.key];
+    if (by && !event.shiftKey) {
+      const to = [Math.min(rows.length - 1, Math.max(0, by[0])),
+                  Math.min(columns.length - 1, Math.max(0, by[1]))];
+      this.at(to).focus();
+    } else if (!this.change(event.key, t, s)) {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  // what a key does to the weight; → whether it does anything
+  change(key, t, s) {
+    if (!this.on.change) return false;
+    const weight = this.picture.weights[t][s];
+    if (Number.isNaN(weight)) return false;
+    const to = { "+": weight + 0.05, "=": weight + 0.05, ArrowUp: weight + 0.05,
+                 "-": weight - 0.05, ArrowDown: weight - 0.05, 0: 0, 1: 1 }[key];
+    if (to !== undefined) this.on.change(t, s, Math.min(1, Math.max(0, to)));
+    else if (key === "p" || key === "P") this.on.pin(t);
+    else return false;
+    return true;
+  }
+
+  // Up is more. A finger scrolls; it has the slider below.
+  press(event) {
+    const place = this.placeOf(event.target);
+    const scrolls = event.pointerType === "touch" || event.button !== 0;
+    if (place === null || !this.on.change || scrolls) return;
+    const start = event.clientY;
+    const weight = this.picture.weights[place[0]][place[1]];
+    if (Number.isNaN(weight)) return;
+    const drag = (moved) => {
+      const up = start - moved.clientY;
+      if (Math.abs(up) > 3) this.on.change(...place, Math.min(1, Math.max(0, weight + up / 100)));
+    };
+    const end = () => {
+      removeEventListener("pointermove", drag);
+      removeEventListener("pointerup", end);
+      removeEventListener("pointercancel", end);
+    };
+    addEventListener("pointermove", drag);
+    addEventListener("pointerup", end);
+    addEventListener("pointercancel", end);
+  }
+}

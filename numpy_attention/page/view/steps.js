@@ -1,0 +1,114 @@
+// One step by its numbers: equation, values, scores → weights, and what comes next.
+
+"use strict";
+
+const LIKELY = 6;       // words shown of those that may come next
+
+// A share as a number and as a line, which is so many rem long for 1.
+function amount(share, room) {
+  const style = `width: ${(room * share).toFixed(2)}rem`;
+  return [number(share, 3), make("span", { class: "amount", style })];
+}
+
+// on.go(t): to another step.
+class Steps {
+  constructor(on) {
+    this.on = on;
+    this.inside = make("div");
+    // apart from the rest, so that the buttons keep the focus
+    this.walk = this.walker();
+    this.element = make("details", { toggle: () => this.draw() },
+                        make("summary", {}, say("steps")), this.walk, this.inside);
+    this.asked = null;
+  }
+
+  // asked: { model, step, t, count, before, tokens: what can be looked at, head, token: id → word,
+  // chosen: the id written }
+  show(asked) {
+    this.asked = asked;
+    if (this.element.open) this.draw();
+  }
+
+  draw() {
+    if (!this.element.open || this.asked === null) return;
+    const { model, step } = this.asked;
+    const lines = equationsOf(model, step).map(([equation, names]) => {
+      const shown = names === WEIGHTS ? [this.weights()] : this.vectors(names);
+      const read = make("span", { class: "equation" }, ...withSubscripts(equation));
+      return make("li", {}, read, ...shown);
+    });
+    this.place();
+    this.inside.replaceChildren(make("ol", { class: "equations" }, ...lines), this.likely());
+  }
+
+  walker() {
+    this.told = make("span", { role: "status" });
+    const go = (by) => () => this.on.go(this.asked.t + by);
+    this.backButton = button(`‹ ${say("back")}`, go(-1));
+    this.nextButton = button(`${say("next")} ›`, go(1));
+    return make("p", { class: "walk" }, this.backButton, this.told, this.nextButton);
+  }
+
+  place() {
+    const { t, count, before } = this.asked;
+    this.backButton.setAttribute("aria-disabled", t === 0);
+    this.nextButton.setAttribute("aria-disabled", t === count - 1);
+    this.told.replaceChildren(say("wordOf", t + 1, count), ", ",
+                              ...sayWith("afterWord", tokenText(before)));
+  }
+
+  vectors(names) {
+    const values = valuesOf(this.asked.step);
+    return names.filter((name) => values[name] !== undefined && values[name] !== null)
+      .map((name) => this.vector(name, values[name]));
+  }
+
+  vector(name, value) {
+    const { values } = this.asked.step;
+    const named = make("var", {}, ...withSubscripts(letterOf(name, values)));
+    if (typeof value === "number") return make("p", {}, named, ` = ${number(value, 3)}`);
+    const numbers = Array.from(value);
+    const about = say("numbers", numbers.length, number(Math.min(...numbers)),
+                      number(Math.max(...numbers)));
+    return make("details", { class: "vector" },
+                make("summary", {}, named, strip(value),
+                     make("span", { class: "quiet" }, about)),
+                make("p", { class: "numbers" }, numbers.map((x) => number(x)).join("  ")));
+  }
+
+  // e, exp(e − max e) and α, a row for each position that can be looked at
+  weights() {
+    const { step, tokens, head } = this.asked;
+    if (!step.weights) return make("p");
+    const one = head === "mean" ? 0 : Math.min(head, step.weights.length - 1);
+    const alpha = step.weights[one];
+    const scores = step.scores?.[one] ?? [];
+    const places = tokens.map((_, s) => s).filter((s) => !Number.isNaN(alpha[s] ?? NaN));
+    const top = Math.max(...places.map((s) => scores[s] ?? NaN));
+    const rows = places.map((s) => make(
+      "tr", {}, make("th", { scope: "row" }, tokenText(tokens[s])),
+      make("td", {}, number(scores[s] ?? NaN)),
+      make("td", {}, number(Math.exp(scores[s] - top))),
+      make("td", { class: "weight" }, ...amount(alpha[s], 4))));
+    const heads = step.weights.length > 1 ? `, ${say("headNumber", one + 1)}` : "";
+    const names = ["", `e${heads}`, "exp(e − max e)", "α"].map((name) => (
+      make("th", { scope: "col" }, name)));
+    return make("div", { class: "scroll" },
+                make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...names)),
+                     make("tbody", {}, ...rows)));
+  }
+
+  likely() {
+    const { step, token, chosen } = this.asked;
+    const found = largest(forbid(step.logP, []), LIKELY);
+    if (!found.includes(chosen)) found.push(chosen);
+    const rows = found.map((id) => {
+      const p = Math.exp(step.logP[id]);
+      return make("tr", { class: id === chosen ? "chosen" : null },
+                  make("th", { scope: "row" }, tokenText(token(id))),
+                  make("td", { class: "weight" }, ...amount(p, 8)));
+    });
+    return make("div", {}, make("h4", {}, say("probable")),
+                make("table", { class: "scores" }, make("tbody", {}, ...rows)));
+  }
+}

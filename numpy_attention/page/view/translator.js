@@ -1,0 +1,333 @@
+// One translator: what it writes, the weights, and all that can be done with them.
+
+"use strict";
+
+const LONGEST_SENTENCE = 60;    // words that are read of what is typed
+
+class TranslatorView {
+  // on.changed(): something that the address keeps was changed here; on.corpus(): the corpus's own
+  // words are asked for
+  constructor(data, place, options, on) {
+    this.data = data;
+    this.place = place;
+    this.on = on;
+    this.models = new Map();
+    this.moved = new Map();
+    this.picked = null;
+    this.options = { ...options, source: null };
+    this.drawWhole();
+    this.restore = options.moved;
+  }
+
+  // ---- the parts ------------------------------------------------------------------------------
+
+  drawWhole() {
+    const select = (t, s) => this.select(t, s);
+    const change = (t, s, weight) => this.change(t, s, weight);
+    const pin = (t) => this.pin(t);
+    this.maps = new Map();
+    this.newMap = () => new Heatmap({ select, change, pin });
+    this.posterior = new Heatmap({ select });
+    this.output = make("p", { class: "translation", "aria-live": "polite", dir: "auto" });
+    this.without = make("p", { class: "quiet without", dir: "auto", hidden: "" });
+    this.reference = make("p", { class: "quiet reference", dir: "auto" });
+    this.figures = make("p", { class: "quiet figures" });
+    this.problem = make("p", { class: "problem", role: "status" });
+    this.pictures = make("div", { class: "pictures" });
+    this.hand = new Hand({ change: (weight) => this.change(...this.cell, weight),
+                           pin: () => this.pin(this.cell[0]), reset: () => this.reset() },
+                         "fromThere");
+    this.steps = new Steps({ go: (t) => this.go(t) });
+    this.tree = new Tree({ pick: (k) => this.pick(k) });
+    this.bar = make("div");
+    const keep = keepButtons(() => this.picture(this.headShown(), say("before")));
+    this.live = make("div", { class: "live" },
+                     make("div", { class: "seen" }, this.pictures, this.bar, this.hand.element,
+                          keep),
+                     make("div", { class: "within" }, this.steps.element, this.tree.element));
+    this.element = make("section", { class: "model", "aria-label": visible(this.data.title) },
+                        modelHead(this.data), this.output, this.without, this.reference,
+                        this.figures, this.problem, this.live);
+    this.cell = [0, 0];
+  }
+
+  model() {
+    const place = checkpointOf(this.data, this.options.checkpoint);
+    if (!this.models.has(place)) this.models.set(place, load(this.data, place));
+    return this.models.get(place);
+  }
+
+  // ---- from options to words ------------------------------------------------------------------
+
+  // options: as they are now
+  show(options) {
+    const source = options.source;
+    const sameText = this.options.source === source;
+    this.options = options;
+    this.problem.textContent = "";
+    try {
+      this.read(source, sameText);
+    } catch (error) {
+      this.problem.textContent = say("failed", error.message);
+      this.live.hidden = true;
+    }
+  }
+
+  read(source, sameText) {
+    const model = this.model();
+    const chosen = this.data.examples.find((one) => one.source?.join(" ") === source);
+    const typed = chosen?.source ?? model.tokens(source);
+    const words = typed.slice(0, LONGEST_SENTENCE);
+    if (words.length < typed.length) this.problem.textContent = say("cut", LONGEST_SENTENCE);
+    this.live.hidden = words.length === 0;
+    if (words.length === 0) {
+      this.output.replaceChildren(make("span", { class: "quiet" }, say("empty")));
+      for (const one of [this.without, this.reference, this.figures]) one.hidden = true;
+      return;
+    }
+    this.memory = model.read(words);
+    this.example = exampleOf(this.data, words);
+    if (!sameText) {
+      this.moved = new Map();
+      this.picked = null;
+    }
+    this.search(model);
+    if (this.restore) {
+      const { weights } = this.base.steps[0];
+      this.moved = movedFrom(this.restore, this.place, weights.length, weights[0].length);
+      this.restore = "";
+    }
+    this.write();
+  }
+
+  // What is written without moving anything: this.base.
+  search(model) {
+    const { shown, beam, temperature, seed } = this.options;
+    this.found = model.beam(this.memory, beam);
+    this.base = this.found.hypotheses[this.picked ?? 0];
+    if (this.picked !== null) return;
+    if (shown === "corpus" && this.example) {
+      this.base = model.force(this.memory, this.example.target);
+    }
+    if (shown === "drawn") {
+      this.base = model.sample(this.memory, { temperature, random: generator(seed) });
+    }
+  }
+
+  // What is written with the weights moved: this.now.
+  write() {
+    const model = this.model();
+    this.now = this.base;
+    this.unmoved = null;
+    if (this.moved.size > 0) {
+      const from = Math.min(...this.moved.keys());
+      const { ids } = this.base;
+      this.now = writtenWith(model, this.memory, ids, this.moved, from);
+      this.unmoved = writtenWith(model, this.memory, ids, new Map(), from);
+    }
+    this.rows = this.now.ids.map((id, t) => (
+      id === UNK && this.now.words[t] !== undefined ? this.now.words[t]
+                                                    : model.targetVocabulary.token(id)));
+    this.cell = [Math.min(this.cell[0], this.rows.length - 1),
+                 Math.min(this.cell[1], this.memory.tokens.length - 1)];
+    this.draw();
+  }
+
+  // ---- the screen -----------------------------------------------------------------------------
+
+  draw() {
+    this.drawWords();
+    this.drawGold();
+    this.drawMaps();
+    this.drawCell();
+    this.drawSteps();
+    const best = this.options.shown === "best" ? 0 : null;
+    this.tree.show({ model: this.model(), ...this.found, picked: this.picked ?? best });
+  }
+
+  drawWords() {
+    const words = this.unmoved === null ? line(this.now.words)
+      : this.now.words.flatMap((word, t) => {
+        const changed = word !== this.unmoved.words[t];
+        return [t === 0 ? "" : " ", changed ? make("mark", {}, tokenText(word)) : tokenText(word)];
+      });
+    this.output.replaceChildren(...words);
+    this.without.hidden = this.unmoved === null;
+    this.without.replaceChildren(...this.unmoved === null ? [] : [
+      make("b", {}, say("without")), ": ", ...line(this.unmoved.words)]);
+  }
+
+  drawGold() {
+    const { example } = this;
+    this.reference.hidden = !example && this.options.shown !== "corpus";
+    this.figures.hidden = true;
+    if (!example) {
+      this.reference.textContent = say("noCorpus");
+      return;
+    }
+    this.reference.replaceChildren(make("b", {}, say("reference")), ": ", ...line(example.target));
+    if (example.sure.length === 0) return;
+    if (this.options.shown !== "corpus") {
+      this.reference.append(" ", button(say("showGold"), () => this.on.corpus()));
+    }
+    const { steps } = this.model().force(this.memory, example.target);
+    const { error, linked, on, beside } = pointing(steps.map((step) => weightsOf(step)), example);
+    this.figures.textContent = say("pointing", number(error), linked, on, beside);
+    this.figures.hidden = false;
+  }
+
+  // gold links stand at the corpus's own words
+  links() {
+    const { example } = this;
+    if (!example || example.target.join("\n") !== this.now.words.join("\n")) return {};
+    return { sure: linkSet(example.sure), possible: linkSet(example.possible) };
+  }
+
+  // the head that a hand moves and a file keeps
+  headShown() {
+    return this.options.head === "every" ? "mean" : this.options.head;
+  }
+
+  picture(head, caption) {
+    return { rows: this.rows, columns: this.memory.tokens, caption, ...this.links(),
+             weights: this.now.steps.map((step) => weightsOf(step, head)),
+             unknown: (s) => this.memory.unknown[s], pinned: (t) => this.moved.has(t) };
+  }
+
+  drawMaps() {
+    const { head, after } = this.options;
+    const count = this.now.steps[0].weights.length;
+    const heads = head === "every" && count > 1 ? [...Array(count).keys()] : [this.headShown()];
+    const wanted = heads.map((one) => {
+      const key = String(one);
+      if (!this.maps.has(key)) this.maps.set(key, this.newMap());
+      const map = this.maps.get(key);
+      const whole = one === "mean" || count === 1;
+      const title = whole ? say("before") : `${say("before")}, ${say("headNumber", one + 1)}`;
+      map.head = one;
+      map.cell = [...this.cell];
+      map.draw(this.picture(one, title));
+      return map.element;
+    });
+    if (after) {
+      this.posterior.cell = [...this.cell];
+      const picture = this.picture("mean", say("posterior"));
+      const weights = weightsAfter(this.model(), this.memory, this.now);
+      this.posterior.draw({ ...picture, weights, pinned: () => false });
+      wanted.push(this.posterior.element);
+    }
+    const there = [...this.pictures.children];
+    if (there.length !== wanted.length || there.some((one, k) => one !== wanted[k])) {
+      this.pictures.replaceChildren(...wanted);
+    }
+    this.bar.replaceChildren(colourBar());
+  }
+
+  // the cell that is chosen, in numbers, and what a hand can do with it
+  drawCell() {
+    const [t, s] = this.cell;
+    const head = this.activeHead();
+    const step = this.now.steps[t];
+    const weight = weightsOf(step, head)[s];
+    const told = [
+      ...sayWith("weightOf", tokenText(this.memory.tokens[s]), tokenText(this.rows[t])), ": ",
+      make("b", {}, number(weight, 3))];
+    const scores = step.scores?.[head === "mean" ? 0 : head];
+    if (scores && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
+    this.hand.show(told, weight, this.moved.has(t), this.moved.size > 0);
+  }
+
+  activeHead() {
+    const count = this.now.steps[0].weights.length;
+    if (count === 1) return 0;
+    const here = document.activeElement;
+    const focused = [...this.maps.values()].find((map) => map.table.contains(here));
+    const head = focused?.head ?? this.headShown();
+    return head === "mean" ? head : Math.min(head, count - 1);
+  }
+
+  drawSteps() {
+    const [t] = this.cell;
+    const model = this.model();
+    this.steps.show({
+      model, step: this.now.steps[t], t, count: this.rows.length,
+      before: t === 0 ? SPECIAL_TOKENS[BOS] : this.rows[t - 1],
+      tokens: this.memory.tokens, head: this.activeHead(),
+      token: (id) => model.targetVocabulary.token(id), chosen: this.now.ids[t],
+    });
+  }
+
+  // ---- what a hand does -----------------------------------------------------------------------
+
+  select(t, s) {
+    const other = this.cell[0] !== t;
+    this.cell = [t, s];
+    for (const map of [...this.maps.values(), this.posterior]) {
+      if (map.lines) map.move(t, s);
+    }
+    this.drawCell();
+    if (other) this.drawSteps();
+  }
+
+  go(t) {
+    this.select(Math.min(this.rows.length - 1, Math.max(0, t)), this.cell[1]);
+  }
+
+  // The weights of step t as they are, a copy that can be moved.
+  heads(t) {
+    const { weights } = this.now.steps[t];
+    if (this.moved.has(t)) return this.moved.get(t).map((one) => one && Float32Array.from(one));
+    return weights.map(() => null);
+  }
+
+  change(t, s, weight) {
+    const head = this.activeHead();
+    const { weights } = this.now.steps[t];
+    const heads = this.heads(t);
+    // the mean of all heads is moved by moving each of them
+    const which = head === "mean" ? weights.map((_, k) => k) : [head];
+    for (const k of which) heads[k] = movedTo(weights[k], s, weight);
+    this.moved.set(t, heads);
+    this.cell = [t, s];
+    this.write();
+    this.on.changed();
+  }
+
+  pin(t) {
+    if (this.moved.has(t)) this.moved.delete(t);
+    else this.moved.set(t, this.now.steps[t].weights.map((one) => Float32Array.from(one)));
+    this.write();
+    this.on.changed();
+  }
+
+  reset() {
+    this.moved = new Map();
+    this.write();
+    this.on.changed();
+  }
+
+  pick(k) {
+    this.picked = k;
+    this.moved = new Map();
+    this.base = this.found.hypotheses[k];
+    this.write();
+    this.on.changed();
+  }
+}
+
+// The title of a model and what it is.
+function modelHead(data) {
+  const { attention } = data.settings;
+  const count = data.parameters.toLocaleString(LANGUAGES[language]);
+  const about = [data.family, attention, say("parameters", count)]
+    .filter((one) => typeof one === "string");
+  // a page of one model has its title already
+  const known = document.querySelector("h1").textContent === data.title;
+  return make("header", {}, known ? null : make("h2", {}, visible(data.title)),
+              make("p", { class: "quiet" }, about.join(" · ")));
+}
+
+// The place of the checkpoint chosen among a model's own; null: the end.
+function checkpointOf(data, chosen) {
+  return chosen === null || chosen >= data.checkpoints.length ? null : chosen;
+}

@@ -1,0 +1,261 @@
+// One language model: what it expects, where it looks in its own past, and what it writes on.
+
+"use strict";
+
+const LONGEST_TEXT = 80;        // words that are read of what is typed
+const SEVERAL = 3;
+const ROWS = 60;                // of the last words, which are drawn
+
+class WriterView {
+  // on.changed(): something that the address keeps was changed here
+  constructor(data, place, options, on) {
+    this.data = data;
+    this.place = place;
+    this.on = on;
+    this.models = new Map();
+    this.moved = new Map();
+    this.restore = options.moved;
+    this.options = { ...options, text: null };
+    this.cell = [0, 0];
+    const select = (t, s) => this.select(t, s);
+    const change = (t, s, weight) => this.change(t, s, weight);
+    const pin = (t) => this.pin(t);
+    this.map = new Heatmap({ select, change, pin }, { narrow: true });
+    this.hand = new Hand({ change: (weight) => change(...this.cell, weight),
+                           pin: () => pin(this.cell[0]), reset: () => this.reset() },
+                         "fromThereDrawn");
+    this.output = make("p", { class: "told", dir: "auto" });
+    this.said = make("p", { class: "hidden", "aria-live": "polite" });
+    this.problem = make("p", { class: "problem", role: "status" });
+    this.reading = make("p", { class: "reading" });
+    this.without = make("p", { class: "quiet without", dir: "auto", hidden: "" });
+    this.span = make("p", { class: "quiet" });
+    this.bar = make("div");
+    this.steps = new Steps({ go: (t) => this.go(t) });
+    this.pictures = make("div", { class: "pictures" }, this.map.element);
+    this.seen = make("div", { class: "seen" }, this.pictures, this.bar, this.span,
+                     make("p", { class: "quiet" }, say("rows")), this.hand.element,
+                     keepButtons(() => this.picture()));
+    this.live = make("div", { class: "live past" }, this.seen,
+                     make("div", { class: "within" }, this.steps.element));
+    this.whole = make("div", {}, make("p", { class: "quiet" }, say("told")), this.output,
+                      this.without, this.reading, this.live);
+    this.element = make("section", { class: "model", "aria-label": visible(data.title) },
+                        modelHead(data), this.problem, this.said, this.whole);
+    this.output.addEventListener("focusin", (event) => this.chosen(event.target));
+    this.output.addEventListener("pointerover", (event) => this.chosen(event.target));
+    this.output.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  model() {
+    const place = checkpointOf(this.data, this.options.checkpoint);
+    if (!this.models.has(place)) this.models.set(place, load(this.data, place));
+    return this.models.get(place);
+  }
+
+  show(options) {
+    const sameText = this.options.text === options.text;
+    this.options = options;
+    this.problem.textContent = "";
+    try {
+      if (!sameText) {
+        this.moved = movedFrom(this.restore, this.place, 1, null);
+        this.restore = "";
+      }
+      this.read();
+    } catch (error) {
+      this.problem.textContent = say("failed", error.message);
+      this.whole.hidden = true;
+    }
+  }
+
+  read() {
+    const { text } = this.options;
+    const chosen = this.data.examples.find((one) => one.words?.join(" ") === text);
+    const typed = chosen?.words ?? this.model().tokens(text);
+    this.words = typed.slice(0, LONGEST_TEXT);
+    if (this.words.length < typed.length) this.problem.textContent = say("cut", LONGEST_TEXT);
+    this.whole.hidden = false;
+    this.typed = 1 + this.words.length;
+    this.write();
+    // the first word that is written
+    this.cell = [this.typed - 1 - this.first, 0];
+    this.draw();
+  }
+
+  // A row for each word after the first: the step that expects it, and what that looked at.
+  write() {
+    const { length, temperature, seed } = this.options;
+    const written = (moved) => writtenOnWith(this.model(), this.words, length, moved,
+                                             { random: generator(seed), temperature });
+    const { ids, tokens, steps } = written(this.moved);
+    this.ids = ids;
+    this.tokens = tokens;
+    this.stepOf = steps;
+    this.first = Math.max(0, steps.length - ROWS);
+    this.unmoved = this.moved.size > 0 ? written(new Map()).tokens : null;
+    const said = tokens.slice(this.typed).map(visible).join(" ");
+    this.said.textContent = `${say("written")}: ${said}`;
+  }
+
+  // What step t looked at, over all tokens: NaN where nothing could be seen.
+  lookedAt(t) {
+    const row = new Float32Array(this.tokens.length - 1).fill(NaN);
+    const weights = this.stepOf[t].weights?.[0];
+    // a text that began anew has a shorter past
+    if (weights) row.set(weights, t + 1 - weights.length);
+    return row;
+  }
+
+  picture() {
+    const weights = this.stepOf.map((_, t) => this.lookedAt(t).slice(this.first)).slice(this.first);
+    return { rows: this.tokens.slice(this.first + 1), columns: this.tokens.slice(this.first, -1),
+             weights, top: this.top, pinned: (t) => this.moved.has(t + this.first),
+             caption: say("history") };
+  }
+
+  // The largest weight of a step that could look at several words: a long past has small weights.
+  largestWeight() {
+    let most = 0;
+    this.stepOf.forEach((_, t) => {
+      if (this.moved.has(t)) return;
+      const seen = this.lookedAt(t).filter((w) => !Number.isNaN(w));
+      if (seen.length > SEVERAL) most = Math.max(most, ...seen);
+    });
+    return most || 1;
+  }
+
+  draw() {
+    const { attends } = this.model();
+    const join = this.model().ofCharacters ? "" : " ";
+    this.seen.hidden = !attends;
+    this.output.replaceChildren(...this.tokens.flatMap((token, n) => {
+      const changed = this.unmoved !== null && token !== this.unmoved[n] ? " changed" : "";
+      const kind = n >= this.typed ? `word written${changed}` : "word";
+      const about = { class: kind, tabindex: -1, role: n === 0 ? null : "button", "data-n": n };
+      return [make("span", about, tokenText(token)), join];
+    }));
+    this.top = this.largestWeight();
+    this.without.hidden = this.unmoved === null;
+    this.without.replaceChildren(...this.unmoved === null ? [] : [
+      make("b", {}, say("without")), ": ", ...line(this.unmoved.slice(this.typed))]);
+    if (attends) {
+      this.map.cell = [...this.cell];
+      this.map.draw(this.picture());
+      this.bar.replaceChildren(colourBar(this.top));
+      this.span.textContent = say("span", number(this.meanSpan(), 1));
+    } else {
+      this.span.textContent = "";
+    }
+    this.select(...this.cell);
+  }
+
+  // Σ_i α_ti (t − i), the mean of the steps that could look at something
+  meanSpan() {
+    let total = 0;
+    let count = 0;
+    this.stepOf.forEach((_, t) => {
+      let weight = 0;
+      let back = 0;
+      this.lookedAt(t).forEach((w, i) => {
+        if (Number.isNaN(w)) return;
+        weight += w;
+        back += w * (t - i);
+      });
+      if (weight < 0.5) return;
+      total += back / weight;
+      count += 1;
+    });
+    return count > 0 ? total / count : NaN;
+  }
+
+  select(row, column) {
+    this.cell = [row, column];
+    const t = row + this.first;
+    const looked = this.lookedAt(t);
+    if (this.map.lines) this.map.move(row, column);
+    for (const word of this.output.children) {
+      const n = Number(word.dataset.n);
+      const weight = looked[n];
+      const tinted = n <= t && weight > 0;
+      const background = tinted ? colourOf(weight, this.top) : null;
+      word.style.background = background ?? "";
+      word.style.color = tinted ? inkOn(background) : "";
+      word.classList.toggle("current", n === t + 1);
+      word.tabIndex = n === t + 1 ? 0 : -1;
+    }
+    this.drawReading(t, column, looked);
+    this.drawSteps(t);
+  }
+
+  drawReading(t, column, looked) {
+    const p = Math.exp(this.stepOf[t].logP[this.ids[t + 1]]);
+    const expected = [tokenText(this.tokens[t + 1]), ": p = ", number(p, 3)];
+    if (!this.model().attends) expected.push(" · ", say("noAttention"));
+    this.reading.replaceChildren(...expected);
+    const s = column + this.first;
+    const [read, written] = [this.tokens[s], this.tokens[t + 1]].map((token) => tokenText(token));
+    const told = [...sayWith("weightOf", read, written), ": ",
+                  make("b", {}, number(looked[s], 3))];
+    this.hand.show(told, looked[s], this.moved.has(t), this.moved.size > 0);
+  }
+
+  drawSteps(t) {
+    const model = this.model();
+    const step = this.stepOf[t];
+    const own = step.weights?.[0].length ?? 0;
+    this.steps.show({
+      model, step, t, count: this.stepOf.length, before: this.tokens[t],
+      tokens: this.tokens.slice(t + 1 - own, t + 1), head: 0,
+      token: (id) => model.vocabulary.token(id), chosen: this.ids[t + 1],
+    });
+  }
+
+  go(t) {
+    const within = Math.min(this.stepOf.length - 1, Math.max(this.first, t));
+    this.select(within - this.first, this.cell[1]);
+  }
+
+  // ---- what a hand does -----------------------------------------------------------------------
+
+  change(row, column, weight) {
+    const t = row + this.first;
+    const looked = this.stepOf[t].weights[0];
+    // a text that began anew has a shorter past
+    const s = column + this.first - (t + 1 - looked.length);
+    this.cell = [row, column];
+    this.move(() => this.moved.set(t, [movedTo(looked, s, weight)]));
+  }
+
+  pin(row) {
+    const t = row + this.first;
+    const own = this.stepOf[t].weights[0].map((w) => w || 0);
+    this.move(() => (this.moved.delete(t) ? null : this.moved.set(t, [own])));
+  }
+
+  reset() {
+    this.move(() => this.moved.clear());
+  }
+
+  move(how) {
+    how();
+    this.write();
+    this.draw();
+    this.on.changed();
+  }
+
+  chosen(element) {
+    const n = Number(element.closest(".word")?.dataset.n ?? 0);
+    if (n > this.first && n !== this.cell[0] + this.first + 1) {
+      this.select(n - 1 - this.first, this.cell[1]);
+    }
+  }
+
+  key(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined) return;
+    this.go(this.cell[0] + this.first + by);
+    this.output.querySelector(".current").focus();
+    event.preventDefault();
+  }
+}
