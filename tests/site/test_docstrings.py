@@ -1,8 +1,15 @@
 """Plain docstrings as reStructuredText: layouts stay, and nothing else is markup."""
 
-from docutils.core import publish_doctree
-from docutils.nodes import literal, literal_block
+import ast
+
+import pytest
 from site_pages.docstrings import as_rst
+from site_pages.sources import PACKAGE
+
+pytest.importorskip("docutils", reason="the site needs the extra site")
+
+from docutils.core import publish_doctree  # noqa: E402
+from docutils.nodes import literal, literal_block  # noqa: E402
 
 TEXT = """Additive attention; `W_a` is a matrix.
 
@@ -40,9 +47,6 @@ def test_a_block_may_follow_its_paragraph_at_once_or_end_the_text():
 
 def test_every_docstring_of_the_package_is_readable():
     """What is not a literal block has no system message, whatever stands in it."""
-    import ast
-
-    from site_pages.sources import PACKAGE
     seen = 0
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
