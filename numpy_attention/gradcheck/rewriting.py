@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 
+import numpy as np
+
 from numpy_attention.gradcheck.sources import is_made_of
 
 LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
@@ -25,8 +27,10 @@ PACKAGE = HERE.parent
 MADE = "<string>", "__init__"       # by dataclass, of a list of fields
 # what checks, copies and walks, and makes no number
 PLUMBING = {"arguments.py", "messages.py", "module.py", "shapes.py", "trees.py"}
+# where Python's own files are, those of this environment, and NumPy's, which may be another's
 LIBRARIES = tuple({sysconfig.get_path(name)
-                   for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+                   for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+                  | {str(Path(np.__file__).parents[1])})
 
 
 class Declined(Exception):
