@@ -23,7 +23,7 @@ CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 LOOKED_AT = ("index.html", "lessons/00_attention_on_paper.html", "api/attention.html", "map.html",
-             "mechanisms/attention/additive.html", "glossary.html", "results/tables.html",
+             "mechanisms/attention/additive.html", "glossary.html", "results/index.html",
              "source/numpy_attention/attention/additive.py.html")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from site_pages.links import DeadLink, Links
 
-PAGES = {"docs/own.md": "docs/own.md", "README.md": "index.md", "README.md#results": "tables.md",
+PAGES = {"docs/own.md": "docs/own.md", "README.md": "index.md", "README.md#results": "results.md",
          "lessons/06_additive_attention.py": "lessons/06_additive_attention.ipynb"}
 
 
@@ -11,7 +11,7 @@ PAGES = {"docs/own.md": "docs/own.md", "README.md": "index.md", "README.md#resul
     ("own.md", "own.md"),
     ("own.md#2-what", "own.md#2-what"),
     ("../README.md", "../index.md"),
-    ("../README.md#results", "../tables.md"),
+    ("../README.md#results", "../results.md"),
     ("../README.md#start", "../index.md"),
     ("../lessons/06_additive_attention.py", "../lessons/06_additive_attention.ipynb"),
     ("../numpy_attention/names.py", "site:source/numpy_attention/names.py.html"),

@@ -24,7 +24,7 @@ def of_the_site():
 def pages_of_texts():
     """{path in the checkout: path of its page's source}."""
     pages = {**of_the_site(),
-             "README.md": "index.md", "README.md#results": "results/tables.md",
+             "README.md": "index.md",
              "lessons/README.md": "lessons/index.md", "lessons": "lessons/index.md",
              "lessons/answers": "lessons/index.md", "results/README.md": "results/index.md",
              "results": "results/index.md", "numpy_attention/__init__.py": "letters.md",
@@ -58,7 +58,6 @@ def stage(folder, given, living=None):
         texts[name] = links.changed(path.read_text(encoding="utf-8"), name, name)
     texts["lessons/index.md"] = course(links)
     texts["results/index.md"] = results(links)
-    texts["results/tables.md"] = tables()
     texts["letters.md"] = letters()
     texts.update(mechanisms.pages())
     texts.update(api())
@@ -156,18 +155,7 @@ def course(links):
 def results(links):
     """What the runs say, and below it the tables."""
     name = "results/README.md"
-    text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, "results/index.md")
-    return f"{text}\n```{{toctree}}\n:hidden:\n\ntables\n```\n"
-
-
-def tables():
-    """The tables of recorded figures, made from their lines."""
-    from numpy_attention.recipes import RECIPES
-    from numpy_attention.recipes import results as recorded
-    made = recorded.tables(recorded.read(ROOT / "results"), RECIPES)
-    return ("# Recorded figures\n\nThe mean over seeds, ± the standard deviation; in brackets a 95 "
-            "% interval over the test text. A yardstick is a figure from elsewhere. What the "
-            "figures say is in [What the runs say](index.md).\n\n" + made + "\n")
+    return links.changed((ROOT / name).read_text(encoding="utf-8"), name, "results/index.md")
 
 
 def letters():
