@@ -751,8 +751,8 @@ print("in every seed more than with any other cut above")
 # recipes `wikitext-*`, whose figures `results/README.md` explains. 33,280 words, two tables, 7
 # million parameters each, three epochs, one seed, and a window of 5 unless another is named.
 #
-# Beside the three attentive models stand two controls: an LSTM alone, and the 4-gram, which looks
-# at nothing. Put these five in order before you run.
+# Beside the three attentive models stand two controls: an LSTM alone, and the 4-gram, which reads
+# the last states and chooses nothing. Put these five in order before you run.
 
 # %% tags=["training"]
 WIKITEXT = {                        # test perplexity, and its 95 % interval over the text
@@ -777,7 +777,7 @@ ax.set_yticks(range(len(WIKITEXT)), list(WIKITEXT))
 ax.invert_yaxis()
 ax.grid(axis="x", alpha=0.3)
 ax.set(xlabel="perplexity on the test text, one seed (grey: 95 % over the text)",
-       title=f"All that look back are behind both controls (4-gram {WIKITEXT['4-gram'][0]}, "
+       title=f"All that attend are behind both controls (4-gram {WIKITEXT['4-gram'][0]}, "
              f"one part {WIKITEXT['one part'][0]})")
 show(ax, "12_wikitext")
 
@@ -791,7 +791,7 @@ show(ax, "12_wikitext")
 # say so, a tanh layer without a past, is missing in this record (`numpy-attention reproduce
 # wikitext-tanh`), and one seed is one seed. The paper reports gains of 3 to 9 over an LSTM, after
 # training to the end. Three epochs can neither confirm nor refute that. They say this: compare with
-# what looks at nothing before you praise attention, and with a longer vector before you praise its
+# what does not attend before you praise attention, and with a longer vector before you praise its
 # cuts. (Question 9 has a real text that takes a minute.)
 
 # %% [markdown]
