@@ -47,6 +47,7 @@ import course
 import numpy as np
 from course import caught, show
 from matplotlib import pyplot as plt
+from matplotlib.colors import ListedColormap
 from own_parts import class_in, draw_runs, run_command, write_class
 
 from numpy_attention import metrics, plotting
@@ -95,7 +96,7 @@ np.set_printoptions(precision=3, suppress=True)
 
 # %%
 boxes = {
-    "h": ("h₁ … hₛ", 0, -0.6, 2),
+    "h": ("h₁ … h_S", 0, -0.6, 2),
     "q": ("q", 1.8, 1.6, 0),
     "k": ("kⱼ = hⱼ W", 1.8, 0.2),
     "u": ("uⱼ = q − kⱼ", 3.7, 0.9, 1),
@@ -145,7 +146,37 @@ assert alpha.argmax() == 2 and by_dot.argmax() == 1
 
 # %% [markdown]
 # They disagree. For the dot product *blue* is loud, since it stands far out in the direction of the
-# query. Nearness asks for the place.
+# query. Nearness asks for the place. Now move the query over the whole map, and colour each place
+# by the word that wins there. Guess before you look: must the query stand on *student* for
+# *student* to win by dot, and does it win there at all?
+
+# %%
+side = np.linspace(-3.5, 3.5, 351)
+queries = np.stack(np.meshgrid(side, side), -1)                         # (351, 351, 2)
+by_place = ((queries[:, :, None] - K)**2).sum(3).argmin(2)
+by_direction = (queries @ K.T).argmax(2)
+figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.8), layout="constrained", sharey=True)
+figure.suptitle("Which word wins if the query stands here?")
+for ax, winner in zip(axes, (by_place, by_direction)):
+    ax.imshow(winner, origin="lower", extent=(-3.5, 3.5, -3.5, 3.5), alpha=0.35,
+              cmap=ListedColormap(plotting.COLOURS[:3]), vmin=0, vmax=2)
+    for j, word in enumerate(words):
+        ax.plot(*K[j], "o", color=plotting.COLOURS[j])
+        ax.annotate(word, K[j], (0, 8), textcoords="offset points", ha="center")
+    ax.set_xlabel("first coordinate of the query")
+
+# %%
+axes[0].set(title="by nearness: the closest", ylabel="second coordinate")
+axes[1].set_title("by dot: only the direction counts")
+show(figure, "13_winners")
+for word, k in zip(words, K):
+    print(f"  a query on {word}: by nearness {words[((k - K)**2).sum(1).argmin()]} wins, "
+          f"by dot {words[(K @ k).argmax()]}")
+assert (K @ K[2]).argmax() == 1
+
+# %% [markdown]
+# By dot *student* does not win where it stands, for *blue* lies in the same direction, and farther.
+# It wins in a wedge below, where it does not stand. By nearness each word has its own surroundings.
 #
 # ## Backward
 #
@@ -243,9 +274,9 @@ print("their products, normalised, are the weights by distance")
 #
 # ## The class
 #
-# `SoftmaxAttention` does the mask, the softmax, the context, and all of their backward passes. A
-# score has two methods more, and since the keys k_j = h_j W are made once a sentence and not once a
-# word, two of its methods are extended:
+# `SoftmaxAttention` does the mask, the softmax, the context, and all of their backward passes. You
+# say how the parameters are made, and add the score and its backward pass. And since the keys
+# k_j = h_j W are made once a sentence and not once a word, two methods that are there are extended:
 #
 # | method | when | does |
 # |---|---|---|

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from matplotlib import pyplot as plt
+from matplotlib.ticker import PercentFormatter
 
 from numpy_attention import plotting
 
@@ -70,7 +71,8 @@ def draw_runs(figures, names, title):
                     marker=plotting.MARKERS[place], color=plotting.COLOURS[place], markersize=8,
                     alpha=0.7)
         ax.set_xticks(range(len(names)), names)
-        ax.set(title=measure, xlabel="score", xlim=(-0.5, len(names) - 0.5), ylabel="share")
+        ax.set(title=measure, xlabel="score", xlim=(-0.5, len(names) - 0.5), ylabel="share in %")
+        ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
         ax.grid(axis="y", alpha=0.3)
     figure.suptitle(title)
     return figure

@@ -122,14 +122,6 @@ def test_its_norms_and_cosines_are_those_of_the_analysis(measures, rng):
         assert seen["cosine"][pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
 
 
-def test_overlap_is_of_directions_whatever_the_signs(measures):
-    one = np.array([[1.0, 0, 0], [0, 2, 0]])
-    terms = {"key": one, "value": -one, "query": np.array([[0.0, 0, 3], [0, 0, 1]])}
-    assert measures["overlap_of"](terms, "key", "value") == pytest.approx(1)
-    assert measures["cosine_of"](terms, "key", "value") == pytest.approx(-1)
-    assert measures["overlap_of"](terms, "key", "query") == 0
-
-
 @pytest.mark.parametrize("kind", ["PredictApart", "ValueApart", "QueryApart", "NowAndBefore"])
 def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weights, kind):
     W_Y, W_h, w, W_r, W_x = weights
@@ -155,9 +147,12 @@ def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
     assert looks[0, :, 10:].max() == 0
 
 
-def test_a_state_is_as_large_as_the_parameters_allow(lesson):
+def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
+    with pictures_in(tmp_path):
+        from roles_parts import largest_state
+
     def create(hidden):
         return small_model(np.random.default_rng(0), "key-value-predict", hidden)
 
-    hidden = lesson["largest_state"](create, 2000, 3)
+    hidden = largest_state(create, 2000, 3)
     assert hidden % 3 == 0 and create(hidden).size <= 2000 < create(hidden + 3).size
