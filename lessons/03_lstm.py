@@ -809,6 +809,7 @@ for p, model in models.items():
 #    into dc then, and why is that a second reason for a forget gate?
 # 4. Someone writes `dc = dh * o * (1 - tanh_c**2)` in `step_backward`. Which gradients are wrong
 #    with one step if the loss does not read the last c? With four? Can it still learn to recall?
+#    (Exercise `lstm`: write it there, and check.)
 # 5. With b_f = 5 the task was not learnt at n = 64. Is it impossible, or slow? And how far does
 #    luck decide at all: repeat the table with the seeds 9 and 10.
 # 6. Count `<unk>` as a word, in both texts. What becomes of the held-out curve, and when does it

@@ -744,7 +744,8 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 2. In the paper v_a = 0 at the start. Which of dW_a, dU_a, dv_a and dq are zero in the first step?
 # 3. Leave out the tanh. Show that the query then no longer changes where the model looks.
 # 4. Find the mistake: somebody's `read_backward` returns `dmemory.values` alone. Which gradients
-#    does the check call wrong? What will h_j never learn?
+#    does the check call wrong? What will h_j never learn? (Exercise `additive`: write it there, and
+#    check.)
 # 5. A place has α = 0.001 before. How many times likelier than elsewhere must its word be, so that
 #    it holds half of the weight after? Which links can Bayes not mend?
 # 6. A target word with two gold links can be right for one of them only. What is the best pointing

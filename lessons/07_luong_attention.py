@@ -827,7 +827,8 @@ show(figure, "07_forward_only")
 #
 # 1. In the backward pass of each of the four scores return 0 for dh, as if the query were given (a
 #    framework's `detach`). Which term is lost? Which gradients does each score's check call wrong?
-#    And local-p's, if only the score's term, de M, is left out of its dh?
+#    And local-p's, if only the score's term, de M, is left out of its dh? (Exercises `dot`,
+#    `general`, `concat`, `location` and `local-p`: write it there, and check.)
 # 2. Double h and all annotations. What becomes of dot's weights? Can general prevent it?
 # 3. In local-p let v_p be 0. Where does p stand? A word outside of the window is the right one: who
 #    can pull p to it?

@@ -797,6 +797,7 @@ assert flattered < 0.95 * honest
 # 3. Copy with the seeds 1 to 5. Which of the four results move by more than ten points?
 # 4. Someone writes `de = alpha * dalpha` in `backward`. The report shows element [1, 0, 0] of de,
 #    and that 0 would be right. Why 0? What do W_s, W_q and v learn from a text of two words?
+#    (Exercise `causal`: write it there, and check.)
 # 5. Is it the *gradient* that does not reach back in the LSTM? Measure what arrives of the last
 #    letter's loss with `analysis.gradient_flow`, before training. Guess first.
 # 6. Train *combined* over twenty dots and test it over ten, nineteen and forty. Will it point?

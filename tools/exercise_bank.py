@@ -1,42 +1,68 @@
-"""Make the bank of mistakes that ships, numpy_attention/exercises/bank.json.
+"""Make the bank of mistakes that ships: bank.json and pairs.npz, in numpy_attention/exercises.
 
-    python tools/exercise_bank.py              write it
-    python tools/exercise_bank.py --check      exit status 1 where it is not what this would write
+    python tools/exercise_bank.py              write it, and what the pairs of slips give
+    python tools/exercise_bank.py --only gru   of these exercises alone; the others stay
+    python tools/exercise_bank.py --singles    the pairs stay as they are
+    python tools/exercise_bank.py --check      exit status 1 where it has to be made anew
+
+Each exercise is written when it is done: one that is ended goes on with --only. `--check` runs no
+mistake: it compares what the bank was made of (solution, mistakes, operators, and the numbers of
+what is right).
 """
 
 import argparse
 import json
 import sys
 
-from numpy_attention.exercises.bank import FILE, as_text, made
+import numpy as np
+
+from numpy_attention.exercises import bank, pairs
 from numpy_attention.exercises.catalogue import EXERCISES
+from numpy_attention.paths import written_whole
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--singles", action="store_true", help="the pairs stay as they are")
+    parser.add_argument("--only", nargs="+", default=(), metavar="EXERCISE", help="some of them")
     options = parser.parse_args(arguments)
-    banks = {}
-    for name, exercise in EXERCISES.items():
-        if exercise.planted:                        # of which no mistake is told
-            continue
-        banks[name] = made(exercise)
-        curated = sum(one.curated for one in banks[name])
-        print(f"{name:<16} {len(banks[name]):>4} mistakes, {curated} of them curated", flush=True)
-    text = as_text(banks)
-    if options.check:
-        return 0 if same(json.loads(text), json.loads(FILE.read_text(encoding="utf-8"))) else 1
-    FILE.write_text(text, encoding="utf-8")
-    print(f"{FILE.name}: {len(text):,} characters")
+    names = [name for name, one in EXERCISES.items() if not one.planted]    # of which is told
+    unknown = set(options.only) - set(names)
+    if unknown:
+        print(f"exercise_bank: no exercise is named {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    names = [name for name in names if not options.only or name in options.only]
+    return check(names) if options.check else write(names, not options.singles)
+
+
+def check(names):
+    stale = [name for name in names if not bank.is_as_made(EXERCISES[name])]
+    if stale:
+        print(f"to be made anew: tools/exercise_bank.py --only {' '.join(stale)}")
+    return 1 if stale else 0
+
+
+def write(names, with_pairs):
+    found = json.loads(bank.FILE.read_text(encoding="utf-8")) if bank.FILE.exists() else {}
+    tables = dict(pairs.kept())
+    for name in names:
+        exercise = EXERCISES[name]
+        mistakes = bank.made(exercise)
+        found[name] = bank.part_of(exercise, mistakes)
+        if with_pairs:
+            tables[name] = pairs.made(exercise)
+        with written_whole(bank.FILE) as file:
+            file.write(bank.as_text(found).encode())
+        with written_whole(pairs.FILE) as file:
+            np.savez_compressed(file, **tables)
+        curated = sum(one.curated for one in mistakes)
+        print(f"{name:<16} {len(mistakes):>4} mistakes, {curated} of them curated, "
+              f"{len(tables[name]):>5} pairs", flush=True)
+    for file in (bank.FILE, pairs.FILE):
+        print(f"{file.name}: {file.stat().st_size:,} bytes")
     return 0
-
-
-def same(made, kept):
-    """Whether two banks name the same mistakes; their numbers differ by rounding alone."""
-    words = [{name: [one[:2] for one in bank["mistakes"]] for name, bank in banks.items()}
-             for banks in (made, kept)]
-    return words[0] == words[1]
 
 
 if __name__ == "__main__":

@@ -195,5 +195,6 @@ def progress(options: Namespace) -> None:
         print(f"next: numpy-attention exercise {'check' if begun else 'start'} {ahead}")
     if options.output:
         from numpy_attention import plotting
-        picture = plotting.course_path(by_lesson(), passed)
+        begun_ones = [name for name in EXERCISES if mark(records.get(name)) == "…"]
+        picture = plotting.course_path(by_lesson(), passed, begun=begun_ones)
         print(f"saved {plotting.save(picture, options.output)}")

@@ -7,29 +7,29 @@ kept: they are found from those of one.
 """
 
 import ast
+import hashlib
 import json
 import re
-import signal
 from collections.abc import Iterator, Set
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from numpy_attention.exercises import operators, pairs, wider
 from numpy_attention.exercises.exercise import Exercise
 from numpy_attention.exercises.mistakes import MISTAKES
 from numpy_attention.exercises.operators import slips
 from numpy_attention.exercises.signature import NEAR, Numbers, agree, signature
 from numpy_attention.exercises.source import run
+from numpy_attention.exercises.timing import SECONDS, at_most
 
 FILE = Path(__file__).with_name("bank.json")
 DIGITS = 8
 MOST = 3            # mistakes that are told
 ELSEWHERE = re.compile(r", in what makes `([\w.]+)`$")
 INSTEAD = re.compile(r"^`(\w+)` in the place of another array")
-SECONDS = 1.0       # of processor time, for a mistake: an endless loop is none that could be told
 
 
 class Known(NamedTuple):
@@ -48,6 +48,7 @@ def told(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     words = [one.said for one in found if one.curated]
     words = words or [in_their_words(one.said, names) for one in found]
     words = words or two_at_once(exercise, numbers, names)
+    words = words or through_each_other(exercise, numbers, names)
     return list(dict.fromkeys(filter(None, words)))[:MOST]
 
 
@@ -75,6 +76,17 @@ def two_at_once(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[s
     curated = [sum(one.curated for one in pair) for pair in found]
     return [both for pair, number in zip(found, curated) if number == max(curated)
             if (both := both_in_words(pair, names))]
+
+
+def through_each_other(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
+    """Pairs of slips of which one goes through the other, in words; those with curated ones first
+    and alone.
+    """
+    found = [[Known(one.said, {}, one.curated) for one in pair]
+             for pair in pairs.found(exercise, numbers)]
+    most = max((sum(one.curated for one in pair) for pair in found), default=0)
+    return [both for one, other in found if one.curated + other.curated == most
+            if (both := both_in_words((one, other), names))]
 
 
 def in_two_places(*pair: Known) -> bool:
@@ -132,7 +144,8 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
                               "in the solution")
         yield said, True, solution.replace(right, wrong)
     for blank in exercise.blanks:
-        for slip in slips(solution, blank.rpartition(".")[2]):
+        name = blank.rpartition(".")[2]
+        for slip in (*slips(solution, name), *wider.wider(solution, name)):
             yield slip.said, False, slip.text
 
 
@@ -161,29 +174,44 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
     return numbers if np.isfinite(list(numbers.values())).all() else None
 
 
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """TimeoutError within it after so many seconds of processor time: an endless loop."""
-    def over(*_: object) -> None:
-        raise TimeoutError(f"it takes longer than {seconds:g} seconds")
-    before = signal.signal(signal.SIGVTALRM, over)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+def digest(exercise: Exercise) -> str:
+    """Of all that its part of the bank is made of, but of the cases: solution, mistakes, and how
+    slips are made.
+    """
+    found = hashlib.sha256(exercise.source.text().encode())
+    found.update(repr((exercise.blanks, MISTAKES.get(exercise.name), pairs.MOST_PAIRS)).encode())
+    for module in (operators, wider):
+        found.update(Path(str(module.__file__)).read_bytes())
+    slips = pairs.slips_of(exercise)
+    found.update(repr([slips[number].said for number in pairs.in_order(slips)]).encode())
+    return found.hexdigest()[:16]
 
 
-def as_text(banks: dict[str, list[Known]]) -> str:
-    """bank.json."""
-    found: dict[str, dict[str, list]] = {}
-    for name, mistakes in banks.items():
-        names = list(mistakes[0].numbers) if mistakes else []
-        found[name] = {"names": names, "mistakes": [
-            [one.said, one.curated, [float(f"{one.numbers[each]:.{DIGITS}g}") for each in names]]
-            for one in mistakes]}
-    rows = (f"{json.dumps(name)}: " + '{"names": ' + json.dumps(one["names"])
+def is_as_made(exercise: Exercise) -> bool:
+    """Whether the bank that ships was made of what is there: by its digest, and by the numbers of
+    the solution, which tell the cases. No mistake is run.
+    """
+    found = json.loads(FILE.read_text(encoding="utf-8")).get(exercise.name, {})
+    right = dict(zip(found.get("names", ()), found.get("right", ())))
+    return (found.get("digest") == digest(exercise)
+            and agree(signature(exercise, exercise.right), right))
+
+
+def part_of(exercise: Exercise, mistakes: list[Known]) -> dict[str, Any]:
+    """What bank.json has of an exercise."""
+    right = signature(exercise, exercise.right)
+    return {"digest": digest(exercise), "names": list(right), "right": rounded(right),
+            "mistakes": [[one.said, one.curated, rounded(one.numbers)] for one in mistakes]}
+
+
+def rounded(numbers: Numbers) -> list[float]:
+    return [float(f"{one:.{DIGITS}g}") for one in numbers.values()]
+
+
+def as_text(found: dict[str, dict[str, Any]]) -> str:
+    """bank.json, a mistake a line."""
+    rows = (f"{json.dumps(name)}: " + json.dumps(one | {"mistakes": ()}).removesuffix(
+        ', "mistakes": []}')
             + ', "mistakes": [\n' + ",\n".join(json.dumps(each, ensure_ascii=False)
                                                for each in one["mistakes"]) + "\n]}"
             for name, one in found.items())

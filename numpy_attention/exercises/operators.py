@@ -5,11 +5,14 @@
 
 import ast
 import copy
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import Any, NamedTuple, TypeVar, cast
 
 AXES = ("0", "1", "-1", "None")
+Tree = TypeVar("Tree", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -28,22 +31,59 @@ class Slip:
         return f"{self.what}, in {self.of}" if self.of else self.what
 
 
+class Change(NamedTuple):
+    """A slip before it is made. place: of the node that it changes, in its function (`placed`);
+    write: puts another node there, or None; what, of: as of a Slip.
+    """
+
+    place: int
+    what: str
+    of: str
+    write: Callable[[Any], ast.AST | None]
+
+
 def slips(text: str, name: str) -> Iterator[Slip]:
     """Every mistake in one place of the function of this name; those that are no Python are left
     out, those that stop are not.
     """
     tree = ast.parse(text)
+    seen = {ast.unparse(tree)}
+    for change in changes(placed(tree, name)):
+        made = ast.unparse(with_change(tree, change))
+        if made not in seen:
+            seen.add(made)
+            yield Slip(made, change.what, change.of)
+
+
+def placed(tree: ast.AST, name: str) -> ast.FunctionDef:
+    """The function of this name, its nodes numbered: what is left of it keeps its numbers."""
     function = next(node for node in ast.walk(tree)
                     if isinstance(node, ast.FunctionDef) and node.name == name)
-    seen = {ast.unparse(tree)}
+    for place, node in enumerate(ast.walk(function)):
+        if isinstance(node, (ast.stmt, ast.expr)):  # operators and such are shared
+            setattr(node, "place", place)
+    return function
+
+
+def changes(function: ast.FunctionDef) -> Iterator[Change]:
+    """Every change of one place of a function that is `placed`."""
     known = Known(function)
     for statement in statements(function):
         of = made_by(statement)
-        for what, write in [*of_statement(statement), *of_expressions(statement, known)]:
-            made = with_change(tree, statement, write)
-            if made not in seen:
-                seen.add(made)
-                yield Slip(made, what, of)
+        for what, write in of_statement(statement):
+            yield Change(place_of(statement), what, of, write)
+        for what, node, other in of_expressions(statement, known):
+            yield Change(place_of(node), what, of, partial(instead, other))
+
+
+def place_of(node: ast.AST) -> int:
+    """The number of a node; -1: it has none, for a slip has written it."""
+    return getattr(node, "place", -1)
+
+
+def instead(other: ast.AST, _: ast.AST) -> ast.AST:
+    """Puts a node there, whatever stood there."""
+    return copy.deepcopy(other)
 
 
 class Known:
@@ -98,31 +138,29 @@ def made_by(statement: ast.stmt) -> str:
     return f"what makes `{ast.unparse(target)}`" if target is not None else ""
 
 
-def with_change(tree: ast.Module, statement: ast.stmt,
-                write: Callable[[ast.stmt], ast.stmt | None]) -> str:
-    """The text of the tree in which one statement is another, or is gone."""
-    number = list(ast.walk(tree)).index(statement)
-    other = copy.deepcopy(tree)
-    found = list(ast.walk(other))[number]
-    assert isinstance(found, ast.stmt)
-    made = write(found)
+def with_change(tree: Tree, change: Change) -> Tree:
+    """A copy of a tree in which one node is another, or is gone. LookupError: it has no such node.
+    """
+    found: list[ast.AST] = []
 
     class Exchange(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
-            if node is found:
-                return made if made is not None else ast.Pass()
-            return self.generic_visit(node)
+            if found or place_of(node) != change.place:
+                return self.generic_visit(node)
+            found.append(node)
+            made = ast.copy_location(change.write(node) or ast.Pass(), node)
+            return ast.fix_missing_locations(made)
 
-    changed: ast.AST = Exchange().visit(other)
-    return ast.unparse(ast.fix_missing_locations(changed))
+    changed = Exchange().visit(pickle.loads(pickle.dumps(tree)))    # faster than a deep copy
+    if not found:
+        raise LookupError(f"no node has the place {change.place}")
+    return cast(Tree, changed)
 
 
 # ---- whole statements ---------------------------------------------------------------------------
 
-Change = tuple[str, Callable[[ast.stmt], ast.stmt | None]]
-
-
-def of_statement(node: ast.stmt) -> Iterator[Change]:
+def of_statement(node: ast.stmt) -> Iterator[tuple[str, Callable[[Any], ast.AST | None]]]:
+    """(what it is, what writes it) of each change of a whole statement."""
     if isinstance(node, ast.AugAssign):
         if isinstance(node.op, ast.Add):
             yield "assigned where it should be added", assigned
@@ -161,30 +199,16 @@ def with_value(pattern: str) -> Callable[[ast.stmt], ast.stmt]:
 # ---- expressions within one ---------------------------------------------------------------------
 
 
-def of_expressions(statement: ast.stmt, known: Known) -> Iterator[Change]:
-    """Of each expression in a statement; of a loop, of what it goes over."""
-    whole = statement.iter if isinstance(statement, ast.For) else statement
-    inside = list(ast.walk(whole))
+def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+    """(what it is, expression, what stands in its place), of each expression in a statement; of a
+    loop, in what it goes over.
+    """
+    inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
     orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
-    for number, node in enumerate(inside):
-        if not isinstance(node, ast.expr) or node in orders:
-            continue
-        for what, other in of_expression(node, known):
-            yield what, exchanged_at(number, other)
-
-
-def exchanged_at(number: int, other: ast.expr) -> Callable[[ast.stmt], ast.stmt]:
-    """Puts another expression in the place of the one of this number."""
-    def write(statement: ast.stmt) -> ast.stmt:
-        whole = statement.iter if isinstance(statement, ast.For) else statement
-        found = list(ast.walk(whole))[number]
-
-        class Exchange(ast.NodeTransformer):
-            def visit(self, node: ast.AST) -> ast.AST:
-                return copy.deepcopy(other) if node is found else self.generic_visit(node)
-
-        return cast(ast.stmt, Exchange().visit(statement))
-    return write
+    for node in inside:
+        if isinstance(node, ast.expr) and node not in orders:
+            for what, other in of_expression(node, known):
+                yield what, node, other
 
 
 def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]]:

@@ -9,10 +9,11 @@ from numpy_attention.plotting.base import COLOURS, as_written, expect_axes, new_
 
 
 def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
-                ax: Axes | None = None) -> Axes:
-    """A row for each lesson, from the top, and a dot for each of its exercises: full where done.
+                ax: Axes | None = None, *, begun: Collection[str] = ()) -> Axes:
+    """A row for each lesson, from the top, and a dot for each of its exercises: full where done,
+    half full where begun.
 
-    rows: lesson → names; done: those that are. ValueError: no rows.
+    rows: lesson → names; done, begun: those that are. ValueError: no rows.
     """
     expect_axes(ax, None)
     expect_kind("rows", rows, Mapping, "a dict of lessons and the names of their exercises")
@@ -23,14 +24,16 @@ def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
     for y, (lesson, names) in enumerate(rows.items()):
         ax.plot([0, max(len(names) - 1, 0)], [y, y], color="0.8", zorder=1)
         for x, name in enumerate(names):
-            full = name in done
-            ax.plot(x, y, "o", markersize=11, zorder=2, color=COLOURS[0],
-                    markerfacecolor=COLOURS[0] if full else "white")
+            fill = "full" if name in done else "left" if name in begun else "none"
+            ax.plot(x, y, "o", markersize=11, zorder=2, color=COLOURS[0], fillstyle="full",
+                    markerfacecolor="white")        # the line does not show through
+            ax.plot(x, y, "o", markersize=11, zorder=3, color=COLOURS[0], fillstyle=fill)
             ax.annotate(name, (x, y), (0, -14), textcoords="offset points", ha="center",
                         fontsize=8, **as_written())
     number = sum(map(len, rows.values()))
     passed = sum(name in done for names in rows.values() for name in names)
-    ax.set_title(f"{passed} of {number} passed")
+    half = sum(name in begun and name not in done for names in rows.values() for name in names)
+    ax.set_title(f"{passed} of {number} passed" + (f", {half} begun" if half else ""))
     ax.set_yticks(range(len(rows)), list(rows))
     ax.set_ylim(len(rows) - 0.3, -0.6)
     ax.set_xlim(-0.6, longest - 0.4)

@@ -71,6 +71,18 @@ def test_no_lesson_names_an_exercise_that_is_none():
     assert named == set(EXERCISES)
 
 
+def test_questions_that_are_exercises_name_those_of_their_lesson():
+    found = {}
+    for path in sorted(LESSONS.glob("[0-9]*.py")):
+        questions = path.read_text().partition("# ## Questions")[2].replace("\n#", " ")
+        for names in re.findall(r"\(Exercises? ([^:]+): write it there, and +check", questions):
+            found[path.stem] = re.findall("`([a-z-]+)`", names)
+    assert found == {"03_lstm": ["lstm"], "06_additive_attention": ["additive"],
+                     "07_luong_attention": ["dot", "general", "concat", "location", "local-p"],
+                     "11_attentive_language_model": ["causal"]}
+    assert all(EXERCISES[name].lesson == lesson for lesson in found for name in found[lesson])
+
+
 @every
 def test_its_hints_are_told_by_and_by(exercise):
     assert len(exercise.hints) == 3

@@ -125,6 +125,22 @@ def test_a_line_that_was_given_is_told_as_such(line, change, note):
     assert with_given(message, Given(one, ast.parse(text))).splitlines() == lines
 
 
+OF_STEP = '"""x (B, I), the state before h, c (B, H) → the state after, what backward needs."""'
+
+
+@pytest.mark.parametrize("right, wrong, note", [
+    (f"        {OF_STEP}\n", "", False),
+    ("    return 1 / (1", '    """σ"""\n    return 1 / (1', False),
+    ("    return 1 / (1", "    return 2 / (1", True),
+])
+def test_a_docstring_of_what_was_given_may_be_another(right, wrong, note):
+    exercise = EXERCISES["lstm"]
+    assert exercise.start.count(right) == 1
+    text = exercise.start.replace(right, wrong)
+    said = with_given("it is wrong", Given(exercise, ast.parse(text)))
+    assert ("not as before" in said) is note
+
+
 @pytest.mark.parametrize("change, said", [
     (("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
       "mean = (alpha * dalpha).sum(axis=None, keepdims=True)"),

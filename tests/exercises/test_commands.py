@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -66,6 +68,7 @@ def test_the_solution_asks_once(say, tmp_path):
     status, text = say("solution", "softmax")
     assert status == 0
     assert text == EXERCISES["softmax"].solution + "\n"
+    assert say("solution", "softmax") == (0, text)          # and shows it from then on
     assert progress(tmp_path)["softmax"]["seen"] is True
 
 
@@ -128,6 +131,36 @@ def test_a_file_of_progress_that_is_none(say, tmp_path, text):
 def test_the_path_as_a_picture(say, tmp_path):
     assert "saved path.png" in say("progress", "--output", "path.png")[1]
     assert (tmp_path / "path.png").stat().st_size > 10_000
+
+
+def test_watch_checks_again_after_a_save_that_fails(say, tmp_path):
+    say("start", "softmax")
+    write(tmp_path, "return cache * dalpha")
+    path = tmp_path / "exercises" / "softmax.py"
+    watching = subprocess.Popen([sys.executable, "-m", "numpy_attention", "exercise", "watch",
+                                 "softmax"], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        seen = until(watching, "a hint:")
+        assert "✗ gradients" in seen
+        path.write_text(path.read_text().replace("cache * dalpha", "cache *"))
+        seen = until(watching, "a hint:")
+        assert "✗ runs" in seen and "is no Python" in seen
+        path.write_text(EXERCISES["softmax"].solution)
+        assert "softmax: passed" in watching.communicate(timeout=120)[0]
+        assert watching.returncode == 0
+    finally:
+        watching.kill()
+    assert progress(tmp_path)["softmax"]["checks"] == 3
+
+
+def until(process, word):
+    """What a process prints, up to the line that begins with a word."""
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith(word):
+            break
+    return "".join(lines)
 
 
 def test_two_checks_at_once(say, tmp_path):
