@@ -214,8 +214,9 @@ def of_finding(finding, kinds, report):
                if report.wrong else "  right when it is changed in this line")
     if finding.of is not None:
         what = finding.of.name or finding.of.text
-        rest = "" if is_beside(finding, kinds) else "; what it is made of is right"
-        yield f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
+        doubted = finding.compared is not None or is_beside(finding, kinds)
+        rest = "" if doubted else "; what it is made of is right"
+        yield f"  {subject_of(finding)} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
         yield from shapes_of(finding)
         if True in finding.fits:
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
@@ -236,6 +237,14 @@ def of_finding(finding, kinds, report):
         yield "  all that is wrong follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
+
+
+def subject_of(finding):
+    """What was compared: the value of the statement, or the one that is made of it."""
+    if finding.compared is None:
+        return finding.name
+    made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
+    return f"{finding.compared.name} of line {finding.compared.line}{made}"
 
 
 def shapes_of(finding):
