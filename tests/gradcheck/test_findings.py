@@ -189,6 +189,13 @@ def test_what_was_compared_in_its_stead_is_told_of_a_value_without_an_x(name, to
     assert first.compared.line != first.place.line
 
 
+def test_a_gradient_that_is_added_at_other_ids_has_a_line():
+    mistake = FOURTH_NAMED["deep_output: gradient to the targets' words"]
+    first = report_of(mistake).findings[0]
+    assert first.place.text == "np.add.at(grad.E, targets, dy)"
+    assert first.place.line in mistake.lines()
+
+
 def test_what_cannot_be_proven_is_said_once_and_as_a_doubt():
     report = report_of(NAMED["gru: state overwritten in the forward"])
     assert not report.findings[0].is_proven
