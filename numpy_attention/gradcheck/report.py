@@ -134,6 +134,7 @@ def told(report, check):
     with quiet():
         search = Search(check, wrong, wrong_elements)
         report.findings = search.findings()
+        report.laws = search.unbalanced
         for one in report.findings:
             found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
             report.kinds.append([kind for kind in found if kind.name != "place"] or found)
