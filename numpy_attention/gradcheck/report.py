@@ -16,7 +16,9 @@ from numpy_attention.gradcheck.reruns import reruns
 from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 from numpy_attention.gradcheck.smallest import Smallest, smallest
 
+MOST_LINES = 14         # of a report that is not the full one
 MOST_SAID = 2           # kinds of mistake, of each finding
+WHOLE = 2               # findings, where there are more than the lines hold
 MOST_NAMES = 12         # of gradients, in one line
 OF_SIZE = "factor", "sign"      # that what a line reads may have as well
 
@@ -94,7 +96,7 @@ class Report:
 
     def __repr__(self):
         if self.wrong or self.laws or self.stops:
-            return "\n".join(lines_of(self))
+            return "\n".join(short(self))
         width = max(map(len, self.errors))
         lines = [f"{self.title}: {len(self.errors)} gradients, "
                  f"largest relative error {self.worst:.1e}"]
@@ -105,7 +107,7 @@ class Report:
     @property
     def full(self):
         """The same, with what would be right, and the wrong gradients element by element."""
-        lines = [repr(self)]
+        lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
                       if kind.instead]
@@ -175,8 +177,21 @@ def of_stop(text, check):
 # ---- the words -----------------------------------------------------------------------------------
 
 
-def lines_of(report):
-    """The report of a failure, in under 15 lines where it has one cause."""
+def short(report):
+    """The lines of a failure: with as much left out as it takes that they are under 15."""
+    for brevity in range(4):
+        lines = "\n".join(lines_of(report, brevity)).splitlines()
+        if len(lines) <= MOST_LINES:
+            break
+    return lines
+
+
+def lines_of(report, brevity=0):
+    """The lines of a failure.
+
+    brevity 1: one kind of mistake of each finding, and a line for each behind the second; 2:
+    without re-runs, and what else stands below the findings; 3: a line for the second, too.
+    """
     wrong = report.wrong
     if report.stops:
         yield report.stops
@@ -189,8 +204,13 @@ def lines_of(report):
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
     yield from map(str, report.laws)
-    for finding, kinds in zip(report.findings, report.kinds):
-        yield from of_finding(finding, kinds, report)
+    whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
+    for finding, kinds in zip(report.findings[:whole], report.kinds):
+        yield from of_finding(finding, kinds, report, 1 if brevity else MOST_SAID)
+    for finding in report.findings[whole:]:
+        yield f"then wrong: {told_of(finding.place)}; follows from it: {names(finding.follows)}"
+    if brevity > 1:
+        return
     if not report.is_explained:
         yield from report.reruns[:MOST_SAID]
     explained = {name for finding in report.findings for name in finding.follows}
@@ -206,7 +226,7 @@ def names(found):
     return ", ".join([*found[:MOST_NAMES], *more])
 
 
-def of_finding(finding, kinds, report):
+def of_finding(finding, kinds, report, most=MOST_SAID):
     place = finding.place
     yield f"first wrong: {told_of(place)}"
     yield f"    {line_of(place)}"
@@ -222,7 +242,7 @@ def of_finding(finding, kinds, report):
         if True in finding.fits:
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
                    f"made, first wrong at number {finding.first_wrong + 1}")
-    for kind in kinds[:MOST_SAID]:
+    for kind in kinds[:most]:
         said = SAID.get(kind.name) if kind.instead else ""
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
     if finding is report.findings[0] and is_beside(finding, kinds):

@@ -189,6 +189,20 @@ def test_what_was_compared_in_its_stead_is_told_of_a_value_without_an_x(name, to
     assert first.compared.line != first.place.line
 
 
+@pytest.mark.parametrize("name", ["heads: d without its root",
+                                  "feeding: both factors of the score with a minus"])
+def test_of_several_findings_as_much_is_told_as_goes_into_15_lines(name):
+    report = report_of(FOURTH_NAMED[name])
+    lines = str(report).splitlines()
+    assert len(report.findings) > 1 and len(lines) < 15
+    assert [line.split(":")[0] for line in lines].count("first wrong") == 2
+    for finding in report.findings:
+        assert any(f"line {finding.place.line} of planted" in line for line in lines)
+    assert len(report.findings) == sum(line.startswith(("first wrong", "then wrong"))
+                                       for line in lines)
+    assert report.full.count("first wrong") == len(report.findings)
+
+
 def test_a_gradient_that_is_added_at_other_ids_has_a_line():
     mistake = FOURTH_NAMED["deep_output: gradient to the targets' words"]
     first = report_of(mistake).findings[0]
