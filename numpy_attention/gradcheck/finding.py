@@ -23,6 +23,7 @@ class Finding:
     statement of what is made of it and was compared, where the forward has no X for it alone.
     copied: the place in the forward that makes it so where it gives a copy. recomputed: the place
     in the forward whose value makes it so. is_forward: the statement is of the forward.
+    arithmetic: how the element of `found` that is furthest off was made, in words, or "".
     """
 
     place: Place
@@ -42,6 +43,7 @@ class Finding:
     copied: Place | None = None
     recomputed: Place | None = None
     is_forward: bool = False
+    arithmetic: str = ""
 
     @property
     def earlier(self):

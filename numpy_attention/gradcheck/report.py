@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from numpy_attention.gradcheck.arithmetic import arithmetic, furthest
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
@@ -138,6 +139,7 @@ def told(report, check):
         report.findings = search.findings()
         report.laws = search.unbalanced
         for one in report.findings:
+            one.arithmetic = arithmetic(check, one)
             found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
             report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
@@ -249,7 +251,8 @@ def of_finding(finding, kinds, report, most=MOST_SAID):
         yield ("  no small change of this line that was tried makes it right: what it reads may "
                "be wrong, or something not be added")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
-        yield f"  {element_of(finding.found, finding.right)}"
+        how = f"; made as {finding.arithmetic}" if finding.arithmetic else ""
+        yield f"  {element_of(finding.found, finding.right)}{how}"
     elif finding.follows:
         yield from elements_of(report, finding.follows[0])
     if not report.wrong:
@@ -286,9 +289,7 @@ def is_beside(finding, kinds):
 
 def element_of(found, right):
     """The element that is furthest off."""
-    errors = np.abs(found - right)
-    at = tuple(int(i) for i in np.unravel_index(np.nan_to_num(errors, nan=np.inf).argmax(),
-                                                errors.shape))
+    at = furthest(found, right)
     where = f"element {list(at)} of {found.shape}: " if at else ""
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
 
