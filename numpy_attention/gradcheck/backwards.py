@@ -101,8 +101,12 @@ class Backward(Rewriter):
         return node
 
     def visit_Expr(self, node):
-        """np.matmul(a, b, out=dx) gives dx its value."""
+        """np.matmul(a, b, out=dx) gives dx its value; np.add.at(dx, ids, dy) changes it."""
         if isinstance(node.value, ast.Call):
+            first, *rest = node.value.args or [None]
+            if rest and path_of(node.value.func).endswith(".at"):
+                reads = frozenset().union(*map(reads_of, rest))
+                return [node, *self.after(first, node, "update", reads)]
             for one in node.value.keywords:
                 if one.arg == "out":
                     return [node, *self.after(one.value, node, "update", reads_of(node.value))]

@@ -194,7 +194,7 @@ class Check:
             report.add(name, analytic.get(name), numeric[name])
         if report.wrong:
             told(report, self)
-        report.laws = [one for one in broken_laws(self)
+        report.laws = [one for one in [*broken_laws(self), *report.laws]
                        if one.kind in ALONE or not report.is_explained]
         told_of_forward(report, self)
         if report.wrong or report.laws:

@@ -19,9 +19,11 @@ class Finding:
     place: the statement; others: those that have a part in the same value. of: the Place in the
     forward whose gradient it makes; None: a parameter's, by the name of which it goes. found,
     right: an execution that is wrong, and what it should be. fits: which executions are right.
-    follows: what becomes right with it. edit: of the statement, that makes it so.
+    follows: what becomes right with it. edit: of the statement, that makes it so. compared: the
+    statement of what is made of it and was compared, where the forward has no X for it alone.
     copied: the place in the forward that makes it so where it gives a copy. recomputed: the place
     in the forward whose value makes it so. is_forward: the statement is of the forward.
+    arithmetic: how the element of `found` that is furthest off was made, in words, or "".
     """
 
     place: Place
@@ -37,9 +39,11 @@ class Finding:
     group: Group | None = None
     instead: dict = field(default_factory=dict)
     edit: Edit | None = None
+    compared: Place | None = None
     copied: Place | None = None
     recomputed: Place | None = None
     is_forward: bool = False
+    arithmetic: str = ""
 
     @property
     def earlier(self):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from numpy_attention.gradcheck.arithmetic import arithmetic, furthest
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.finding import Finding, kinds_of
 from numpy_attention.gradcheck.kinds import SAID, Kind, of_arrays
@@ -16,7 +17,9 @@ from numpy_attention.gradcheck.reruns import reruns
 from numpy_attention.gradcheck.search import Search, of_stopped, of_unlawful
 from numpy_attention.gradcheck.smallest import Smallest, smallest
 
+MOST_LINES = 14         # of a report that is not the full one
 MOST_SAID = 2           # kinds of mistake, of each finding
+WHOLE = 2               # findings, where there are more than the lines hold
 MOST_NAMES = 12         # of gradients, in one line
 OF_SIZE = "factor", "sign"      # that what a line reads may have as well
 
@@ -94,7 +97,7 @@ class Report:
 
     def __repr__(self):
         if self.wrong or self.laws or self.stops:
-            return "\n".join(lines_of(self))
+            return "\n".join(short(self))
         width = max(map(len, self.errors))
         lines = [f"{self.title}: {len(self.errors)} gradients, "
                  f"largest relative error {self.worst:.1e}"]
@@ -105,7 +108,7 @@ class Report:
     @property
     def full(self):
         """The same, with what would be right, and the wrong gradients element by element."""
-        lines = [repr(self)]
+        lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
                       if kind.instead]
@@ -134,7 +137,9 @@ def told(report, check):
     with quiet():
         search = Search(check, wrong, wrong_elements)
         report.findings = search.findings()
+        report.laws = search.unbalanced
         for one in report.findings:
+            one.arithmetic = arithmetic(check, one)
             found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
             report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
@@ -174,8 +179,21 @@ def of_stop(text, check):
 # ---- the words -----------------------------------------------------------------------------------
 
 
-def lines_of(report):
-    """The report of a failure, in under 15 lines where it has one cause."""
+def short(report):
+    """The lines of a failure: with as much left out as it takes that they are under 15."""
+    for brevity in range(4):
+        lines = "\n".join(lines_of(report, brevity)).splitlines()
+        if len(lines) <= MOST_LINES:
+            break
+    return lines
+
+
+def lines_of(report, brevity=0):
+    """The lines of a failure.
+
+    brevity 1: one kind of mistake of each finding, and a line for each behind the second; 2:
+    without re-runs, and what else stands below the findings; 3: a line for the second, too.
+    """
     wrong = report.wrong
     if report.stops:
         yield report.stops
@@ -188,8 +206,13 @@ def lines_of(report):
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
     yield from map(str, report.laws)
-    for finding, kinds in zip(report.findings, report.kinds):
-        yield from of_finding(finding, kinds, report)
+    whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
+    for finding, kinds in zip(report.findings[:whole], report.kinds):
+        yield from of_finding(finding, kinds, report, 1 if brevity else MOST_SAID)
+    for finding in report.findings[whole:]:
+        yield f"then wrong: {told_of(finding.place)}; follows from it: {names(finding.follows)}"
+    if brevity > 1:
+        return
     if not report.is_explained:
         yield from report.reruns[:MOST_SAID]
     explained = {name for finding in report.findings for name in finding.follows}
@@ -205,7 +228,7 @@ def names(found):
     return ", ".join([*found[:MOST_NAMES], *more])
 
 
-def of_finding(finding, kinds, report):
+def of_finding(finding, kinds, report, most=MOST_SAID):
     place = finding.place
     yield f"first wrong: {told_of(place)}"
     yield f"    {line_of(place)}"
@@ -214,20 +237,22 @@ def of_finding(finding, kinds, report):
                if report.wrong else "  right when it is changed in this line")
     if finding.of is not None:
         what = finding.of.name or finding.of.text
-        rest = "" if is_beside(finding, kinds) else "; what it is made of is right"
-        yield f"  {finding.name} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
+        doubted = finding.compared is not None or is_beside(finding, kinds)
+        rest = "" if doubted else "; what it is made of is right"
+        yield f"  {subject_of(finding)} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
         yield from shapes_of(finding)
         if True in finding.fits:
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
                    f"made, first wrong at number {finding.first_wrong + 1}")
-    for kind in kinds[:MOST_SAID]:
+    for kind in kinds[:most]:
         said = SAID.get(kind.name) if kind.instead else ""
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
     if finding is report.findings[0] and is_beside(finding, kinds):
         yield ("  no small change of this line that was tried makes it right: what it reads may "
                "be wrong, or something not be added")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
-        yield f"  {element_of(finding.found, finding.right)}"
+        how = f"; made as {finding.arithmetic}" if finding.arithmetic else ""
+        yield f"  {element_of(finding.found, finding.right)}{how}"
     elif finding.follows:
         yield from elements_of(report, finding.follows[0])
     if not report.wrong:
@@ -236,6 +261,14 @@ def of_finding(finding, kinds, report):
         yield "  all that is wrong follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
+
+
+def subject_of(finding):
+    """What was compared: the value of the statement, or the one that is made of it."""
+    if finding.compared is None:
+        return finding.name
+    made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
+    return f"{finding.compared.name} of line {finding.compared.line}{made}"
 
 
 def shapes_of(finding):
@@ -256,9 +289,7 @@ def is_beside(finding, kinds):
 
 def element_of(found, right):
     """The element that is furthest off."""
-    errors = np.abs(found - right)
-    at = tuple(int(i) for i in np.unravel_index(np.nan_to_num(errors, nan=np.inf).argmax(),
-                                                errors.shape))
+    at = furthest(found, right)
     where = f"element {list(at)} of {found.shape}: " if at else ""
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
 

@@ -11,8 +11,10 @@ from numpy_attention.gradcheck.forward_edits import ForwardRepairs
 from numpy_attention.gradcheck.laws import OF_FORWARD, judged
 from numpy_attention.gradcheck.lines import Comparison
 from numpy_attention.gradcheck.parameters import of_parameter
+from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.repairs import Copying, Repairs, editable, quiet
 from numpy_attention.gradcheck.rewriting import Rewritten, called
+from numpy_attention.gradcheck.scores import unbalanced
 from numpy_attention.gradcheck.trials import Trials
 from numpy_attention.gradcheck.uses import Uses
 
@@ -24,6 +26,7 @@ class Search:
     """A check that failed, run again and again: `check` has loss() and gradients().
 
     wrong(gradients) → the names of those that are wrong; wrong_elements(name, array) → where it is.
+    unbalanced: what `findings` meets of scores' gradients that do not sum to 0, as Broken laws.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -38,6 +41,7 @@ class Search:
         self.rewritten = Rewritten(functions, Backward)
         self.repairs = Repairs(editable([one for one in functions if one not in forward]), forward,
                                lambda: check.gradients()[0], wrong, check.variables)
+        self.unbalanced: list[Broken] = []
         self.trials = Trials(self.derivatives, self.exchanged, wrong)
 
     def gradients(self):
@@ -73,6 +77,8 @@ class Search:
             wrong = self.wrong(gradients)
             if not wrong:
                 break
+            if not found:
+                self.unbalanced = unbalanced(self.derivatives, compared)
             one = self.proven(compared, wrong) if not found else None
             if one is None and gradients:
                 one = self.trials.recomputed(compared, wrong)

@@ -84,7 +84,8 @@ class Trials:
             if found is not None:
                 place = compared.accused(group)
                 others = [other for other in group.places if other != place]
-                return replace(found, place=place, others=others, name=group.values[0].name)
+                return replace(found, place=place, others=others, name=group.values[0].name,
+                               compared=one.begins)
         return None
 
     def turn(self, group, j):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from mistakes.fourth import FOURTH
 from mistakes.fresh import FRESH
 from mistakes.known import KNOWN
 from mistakes.planting import plant
@@ -12,6 +13,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck
 
 NAMED = {mistake.name: mistake for mistake in KNOWN}
 FRESH_NAMED = {mistake.name: mistake for mistake in FRESH}
+FOURTH_NAMED = {mistake.name: mistake for mistake in FOURTH}
 
 
 def report_of(mistake):
@@ -169,6 +171,43 @@ def test_of_a_sum_that_is_not_whole_no_line_is_said_to_give_nothing():
 def test_what_is_right_for_the_first_sentence_alone_is_no_recurrent_path():
     report = report_of(FRESH_NAMED["local: place in the longest sentence"])
     assert "the step that the backward begins with" not in str(report)
+
+
+@pytest.mark.parametrize("name, told", [
+    ("heads: d without its root", "dQ of line 64, made of dE, should be ∂L/∂(Q) of line 27"),
+    ("feeding: h on the short way to the output",
+     "dx of line 85, made of da, should be ∂L/∂(x) of line 36"),
+    ("pointer: copies and gate as two softmaxes",
+     "dq of line 57, made of dlast, should be ∂L/∂(q) of line 25"),
+    ("deep_output: scores without a gradient", "dnll of line 50 should be ∂L/∂(nll) of line 39"),
+])
+def test_what_was_compared_in_its_stead_is_told_of_a_value_without_an_x(name, told):
+    report = report_of(FOURTH_NAMED[name])
+    assert f"  {told}\n" in str(report)
+    first = report.findings[0]
+    assert first.found.shape == first.right.shape
+    assert first.compared.line != first.place.line
+
+
+@pytest.mark.parametrize("name", ["heads: d without its root",
+                                  "feeding: both factors of the score with a minus"])
+def test_of_several_findings_as_much_is_told_as_goes_into_15_lines(name):
+    report = report_of(FOURTH_NAMED[name])
+    lines = str(report).splitlines()
+    assert len(report.findings) > 1 and len(lines) < 15
+    assert [line.split(":")[0] for line in lines].count("first wrong") == 2
+    for finding in report.findings:
+        assert any(f"line {finding.place.line} of planted" in line for line in lines)
+    assert len(report.findings) == sum(line.startswith(("first wrong", "then wrong"))
+                                       for line in lines)
+    assert report.full.count("first wrong") == len(report.findings)
+
+
+def test_a_gradient_that_is_added_at_other_ids_has_a_line():
+    mistake = FOURTH_NAMED["deep_output: gradient to the targets' words"]
+    first = report_of(mistake).findings[0]
+    assert first.place.text == "np.add.at(grad.E, targets, dy)"
+    assert first.place.line in mistake.lines()
 
 
 def test_what_cannot_be_proven_is_said_once_and_as_a_doubt():

@@ -1,0 +1,72 @@
+"""The arithmetic of one element: right for the forms that are told, and nothing for the others."""
+
+import ast
+
+import numpy as np
+import pytest
+from mistakes.fourth import FOURTH
+from mistakes.planting import plant
+
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck.arithmetic import expression_of, made_of, told
+from numpy_attention.gradcheck.rewriting import Place
+
+NAMED = {mistake.name: mistake for mistake in FOURTH}
+
+
+@pytest.mark.parametrize("text, between, count", [
+    ("a * b", "*", 1),
+    ("a - b[0]", "-", 1),
+    ("a / b", "/", 1),
+    ("1 + b", "+", 1),
+    ("m @ n", "*", 3),
+    ("m @ n[0]", "*", 3),
+    ("np.einsum('bij,bjk->bik', m, n)", "*", 3),
+    ("np.einsum('bij,bjk->ik', m, n)", "*", 6),
+    ("m.sum(0)", "+", 2),
+    ("m.sum(axis=(0, 2))", "+", 6),
+    ("m.sum(axis=-1, keepdims=True)", "+", 3),
+])
+def test_the_terms_make_every_element(rng, text, between, count):
+    arrays = {"np": np, "a": rng.standard_normal((3, 4)), "b": rng.standard_normal((3, 4)),
+              "m": rng.standard_normal((2, 4, 3)), "n": rng.standard_normal((2, 3, 5))}
+    found = np.asarray(eval(text, arrays))
+    node = ast.parse(text, mode="eval").body
+    for at in np.ndindex(found.shape):
+        pairs, sign = made_of(node, at, found.shape, lambda one: np.asarray(
+            eval(compile(ast.Expression(one), "text", "eval"), arrays)))
+        assert len(pairs) == count and sign == between
+        total = sum(one if other is None else eval(f"one {sign} other") for one, other in pairs)
+        assert total == pytest.approx(found[at], rel=1e-12)
+
+
+def test_no_more_than_two_terms_are_written():
+    assert told([(0.5, -2.0)], "/") == "0.5 / -2"
+    assert told([(0.5, 2.0), (1.0, 3.0)], "*") == "0.5 * 2 + 1 * 3"
+    assert told([(0.5, 2.0)] * 3, "*") == "0.5 * 2 + 0.5 * 2 + … (3 products)"
+    assert told([(0.5, None)] * 3, "+") == "0.5 + 0.5 + … (3 terms)"
+
+
+@pytest.mark.parametrize("line, is_told", [("da = dx * 2", True), ("da = np.exp(dx) * 2", True),
+                                           ("da = count(dx) * 2", False), ("da += dx * 2", False),
+                                           ("if dx: da = dx * 2", False), ("da = (dx *", False)])
+def test_statements_that_may_be_computed_twice(tmp_path, line, is_told):
+    file = tmp_path / "one.py"
+    file.write_text(line + "    # ∂L/∂a\n")
+    place = Place("f", str(file), 1, "assign", "da", line)
+    assert (expression_of(place) is not None) == is_told
+
+
+@pytest.mark.parametrize("name, words", [
+    ("heads: softmax's sum forgotten",
+     "element [1, 0, 3, 1] of (2, 3, 4, 5): found 2.3444345, right 0.0076130837; "
+     "made as 0.9943 * 2.358"),
+    ("heads: d without its root",
+     "found -0.37177805, right -1.0515471; "
+     "made as -0.05501 * 2.912 + 0.05501 * -3.846 + … (5 products)")])
+def test_it_stands_in_the_report(name, words):
+    target, inputs, forward, backward = plant(NAMED[name]).case(np.random.default_rng(0))
+    with pytest.raises(GradientError) as caught:
+        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
+                  backward=backward)
+    assert words in str(caught.value)

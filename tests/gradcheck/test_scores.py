@@ -1,0 +1,96 @@
+"""Σ_k de_k = 0 of scores in front of a softmax: told where it is broken, and of nothing else."""
+
+import numpy as np
+import pytest
+from mistakes.fourth import FOURTH
+from mistakes.fresh import FRESH
+from mistakes.kept_out import KEPT_OUT
+from mistakes.planting import plant
+
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck.scores import is_softmax, largest_sum
+
+NAMED = {mistake.name: mistake for mistake in [*FOURTH, *FRESH, *KEPT_OUT]}
+
+
+def laws_of(target, inputs, forward, backward):
+    with pytest.raises(GradientError) as caught:
+        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
+                  backward=backward)
+    return [one for one in caught.value.report.laws if one.kind == "jacobian"]
+
+
+def softmax(e):
+    alpha = np.exp(e - e.max(1, keepdims=True))
+    return alpha / alpha.sum(1, keepdims=True)
+
+
+def attends(x, values):
+    e = x * 2                                               # (B, S)
+    alpha = softmax(e)
+    return alpha * values, (alpha, values)
+
+
+def attends_backward(dy, cache, grad):
+    alpha, values = cache
+    dalpha = dy * values
+    de = alpha**1.5 * (dalpha - 3 * (dalpha * alpha).sum(1, keepdims=True))
+    return 2 * de, dy * alpha
+
+
+def attends_and_returns(x, values):
+    e = x * 2
+    alpha = softmax(e)
+    return alpha * values, e, (alpha, values)
+
+
+def attends_and_returns_backward(dy, dscores, cache, grad):
+    alpha, values = cache
+    dalpha = dy * values
+    de = alpha**1.5 * (dalpha - 3 * (dalpha * alpha).sum(1, keepdims=True)) + dscores
+    return 2 * de, dy * alpha
+
+
+def test_the_scores_gradient_does_not_sum_to_nothing(rng):
+    inputs = rng.standard_normal((2, 3, 4))
+    laws = laws_of(None, inputs, attends, attends_backward)
+    line = attends_backward.__code__.co_firstlineno + 3
+    assert len(laws) == 1
+    assert laws[0].text.startswith("the law of the scores is broken: Σ de = 0 along axis 1, where "
+                                   "one number added to all of e changes nothing; after line "
+                                   f"{line} it is up to ")
+
+
+def test_of_scores_that_are_an_output_too_nothing_is_asked(rng):
+    inputs = rng.standard_normal((2, 3, 4))
+    assert not laws_of(None, inputs, attends_and_returns, attends_and_returns_backward)
+
+
+def test_it_is_told_beside_the_line():
+    target, inputs, *passes = plant(NAMED["heads: softmax's sum forgotten"]).case(
+        np.random.default_rng(0))
+    laws = laws_of(target, inputs, *passes)
+    assert [one.text.split(",")[0] for one in laws] == [
+        "the law of the scores is broken: Σ dE = 0 along axis 3"]
+
+
+@pytest.mark.parametrize("name", ["heads: d without its root", "heads: dP for dE in the keys",
+                                  "local: state's way to the output forgotten",
+                                  "feeding: both factors of the score with a minus"])
+def test_what_is_wrong_and_sums_to_nothing_breaks_no_law(name):
+    target, inputs, *passes = plant(NAMED[name]).case(np.random.default_rng(0))
+    assert not laws_of(target, inputs, *passes)
+
+
+def test_what_a_softmax_is():
+    e = np.array([[0.5, 2, -1], [0, 0, 3]])
+    assert is_softmax(softmax(e), e, 1) and not is_softmax(softmax(e), e, 0)
+    masked = softmax(np.where(np.array([[1, 1, 0], [1, 1, 1]]), e, -np.inf))
+    assert is_softmax(masked, e, 1)
+    assert not is_softmax(softmax(2 * e), e, 1)
+    assert not is_softmax(np.exp(e), e, 1)
+
+
+def test_rounding_is_no_sum():
+    assert largest_sum([np.array([[1, -1 + 1e-12]])], 1) == 0
+    assert largest_sum([np.array([[1, -1]]), np.array([[1, -0.5]])], 1) == 0.5
