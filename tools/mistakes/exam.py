@@ -2,7 +2,7 @@
 
     python tools/mistakes/exam.py                   all of them: a table, and counts
     python tools/mistakes/exam.py --known gru       those of a file by which a tool may be tuned
-    python tools/mistakes/exam.py --fourth          those of fourth.py, which no one has looked at
+    python tools/mistakes/exam.py --fourth          those of fourth.py
     python tools/mistakes/exam.py --markdown        the table as docs/mistakes.md has it
 
 A line is right where it is one that the mistake changed, or beside the gap where one was taken
@@ -38,7 +38,6 @@ from numpy_attention.gradcheck.faults import NotAParameter  # noqa: E402
 from numpy_attention.gradcheck.report import is_beside  # noqa: E402
 
 COUNTED = "number", "caught", "right", "doubted", "another", "beside", "wrong", "none", "kind"
-FIRST_SIGHT = "fourth, at its first sight"
 WIDTHS = 8, 8, 8, 9, 9, 8, 7, 6, 6
 # {file: the axis of time} of what reads its own past, as who writes it would tell the check
 CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
@@ -170,11 +169,11 @@ def main(arguments=None):
     for file in options.files:
         if file not in FILES:
             parser.error(f"no file {file!r}: expected {', '.join(FILES)}")
-    halves = {"known": KNOWN, "kept out": KEPT_OUT, "fresh": FRESH, FIRST_SIGHT: FOURTH}
+    halves = {"known": KNOWN, "kept out": KEPT_OUT, "fresh": FRESH, "fourth": FOURTH}
     if options.known:
         halves = {"known": KNOWN}
     if options.fourth:
-        halves = {FIRST_SIGHT: FOURTH}
+        halves = {"fourth": FOURTH}
     chosen = [(half, mistake) for half, mistakes in halves.items() for mistake in mistakes
               if not options.files or mistake.file in options.files]
     judged = []
