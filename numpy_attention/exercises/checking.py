@@ -24,6 +24,7 @@ from numpy_attention.exercises.source import BLANK
 from numpy_attention.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
 from numpy_attention.gradcheck import GradientError, NotAParameter, gradcheck
 from numpy_attention.gradcheck.arrays import copied
+from numpy_attention.gradcheck.budget import fewer_trials
 from numpy_attention.gradcheck.passes import told_of
 from numpy_attention.gradcheck.report import line_of
 from numpy_attention.gradcheck.rewriting import line_that_stops
@@ -35,6 +36,7 @@ from numpy_attention.paths import brief
 # what would take the task away
 FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
 LONGEST = 400       # characters of an error of the reader's own
+TRIED = 0.3         # of what the gradient check would try, so that an answer takes some two seconds
 
 
 @dataclass
@@ -271,7 +273,7 @@ def expect_gradients(case: Case, seed: int, hidden: bool) -> None:
         return
     expect_no_stop(case, seed)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), fewer_trials(TRIED):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", NotAParameter)
             gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),

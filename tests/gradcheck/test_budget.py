@@ -1,0 +1,20 @@
+"""How much a search may try."""
+
+from numpy_attention.gradcheck.budget import Budget, fewer_trials
+
+
+def test_a_budget_is_spent_by_number():
+    budget = Budget(3)
+    budget.take(2)
+    assert not budget.is_spent and budget.left == 1
+    budget.take()
+    assert budget.is_spent
+
+
+def test_a_part_of_it_within_and_the_whole_again_behind():
+    with fewer_trials(0.3):
+        assert Budget(10).left == 3
+        with fewer_trials(0.5):
+            assert Budget(10).left == 5
+        assert Budget(10).left == 3
+    assert Budget(10).left == 10
