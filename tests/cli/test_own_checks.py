@@ -168,7 +168,7 @@ def test_code_that_cannot_be_checked(line, message, tmp_path, capsys):
      "(10, 9): give later('W', x, dy) the factors of y = x W"),
     ('later("W", query, dp)', 'later("V", query, dp)', "something waits by the name 'V', and Mi"),
     ("return dp @", "dmemory.values = None; dmemory.waiting = None\n        return dp @",
-     "mine.py: AttributeError: 'NoneType' object has no attribute 'setdefault'\n"),
+     "mine.py: AttributeError: 'NoneType' object has no attribute 'get'\n"),
 ])
 def test_an_error_that_comes_later_than_its_line(old, new, message, tmp_path, capsys):
     text = changed(old, new)
