@@ -21,9 +21,9 @@ function choose(logP, random, { temperature = 1, topK = null, topP = null } = {}
   return ids[totals.findIndex((t) => t > drawn)];
 }
 
-// Numbers in [0, 1) that a seed decides, the same in every browser: xorshift with 32 bits (Marsaglia
-// 2003, section 3). Its state may not be 0; the first numbers of neighbouring seeds are alike, so some
-// are thrown away.
+// Numbers in [0, 1) that a seed decides, the same in every browser: xorshift with 32 bits
+// (Marsaglia 2003, section 3). Its state may not be 0; the first numbers of neighbouring seeds are
+// alike, so some are thrown away.
 function generator(seed) {
   let state = (seed + 1) * 0x9e3779b1 >>> 0 || 1;
   const next = () => {
