@@ -1,4 +1,5 @@
-"""What all tests share: a Generator of their own, seeded by nothing but this file; mpirun."""
+"""What all tests share: a Generator of their own, seeded by this file alone; ranks; a browser.
+"""
 
 import os
 import re
@@ -17,6 +18,10 @@ settings.register_profile("short", derandomize=True, max_examples=25, deadline=N
                           suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.load_profile("short")
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# nothing of its own may want the network, or a display
+ARGUMENTS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
+             "--disable-background-networking --disable-component-update").split()
 MPIRUN = shutil.which("mpirun", path=str(Path(sys.executable).parent)) or shutil.which("mpirun")
 
 
@@ -78,3 +83,16 @@ def run(start):
         lines = [line for line in re.sub(r"\x1b\[0m", "", out).splitlines() if line]
         return process.returncode, lines, err
     return ended
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real browser, headless, one for all tests: Playwright starts once in a process."""
+    playwright = pytest.importorskip("playwright.sync_api",
+                                     reason="tests of pages need playwright, of the extra test")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed: tests of pages run their scripts in it")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()

@@ -1,25 +1,6 @@
-"""A real browser, headless, one for all tests of the page; nothing is downloaded for it."""
-
-import shutil
+"""Tabs of a real browser, headless; nothing is downloaded for it."""
 
 import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-# nothing of its own may want the network, or a display
-ARGUMENTS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
-             "--disable-background-networking --disable-component-update").split()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api",
-                                     reason="the page's tests need playwright, of the extra test")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed: the page's tests run its scripts in it")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

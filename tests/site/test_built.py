@@ -19,9 +19,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BUILT = os.environ.get("NUMPY_ATTENTION_SITE")
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 LOOKED_AT = ("index.html", "lessons/00_attention_on_paper.html", "api/attention.html", "map.html",
              "mechanisms/attention/additive.html", "glossary.html", "results/index.html",
              "source/numpy_attention/attention/additive.py.html")
@@ -156,17 +153,6 @@ def address(site):
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="the browser needs the extra site")
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(f"there is no {CHROMIUM}: Debian's package chromium")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture
