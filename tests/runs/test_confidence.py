@@ -92,6 +92,20 @@ def test_a_translator_measures_with_intervals_where_it_is_given_a_generator():
         made.measure(PAIRS, 2, 1, rng=3)
 
 
+def test_a_translation_counts_its_words_and_its_end(monkeypatch):
+    made = Translator.create(PAIRS, settings=dict(hidden=6, embedding=5),
+                             training=TranslatorTraining(batch_size=3))
+    counts = []
+
+    def of_all(read, words, plain, weights, pairs, by_row, rng):
+        counts.extend(by_row)
+        return {"perplexity": 1.0}
+
+    monkeypatch.setattr("numpy_attention.runs.figures.of_all", of_all)
+    made.measure(PAIRS, 1, 1)
+    assert sorted(counts) == sorted(len(pair.target) + 1 for pair in PAIRS)
+
+
 @pytest.mark.parametrize("state", ["carried", "sentence"])
 def test_a_writer_does_too(state):
     text = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 6, whole=True)
