@@ -164,7 +164,9 @@ def tab(browser, address):
     page.on("console", lambda message: message.type == "error"
             and page.wrong.append(f"{page.url}: {message.text}"))
     page.on("pageerror", lambda error: page.wrong.append(f"{page.url}: {error}"))
-    page.on("requestfailed", lambda request: page.wrong.append(f"{page.url}: {request.url} failed"))
+    # what a page still asked for when the next one was opened is given up, and no failure
+    page.on("requestfailed", lambda request: "ERR_ABORTED" in (request.failure or "")
+            or page.wrong.append(f"{page.url}: {request.url} failed"))
     page.on("request", lambda request: request.url.startswith((address, "data:", "blob:"))
             or page.wrong.append(f"{page.url}: asks for {request.url}"))
     page.on("response", lambda response: response.status < 400
