@@ -1,10 +1,14 @@
 """The lessons as text, as cells, and as what their derivations define."""
 
+import ast
 import contextlib
 import re
 import sys
 from pathlib import Path
+from statistics import mean
 from typing import NamedTuple
+
+from numpy_attention.recipes import results
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 FILES = sorted(LESSONS.glob("[0-9][0-9]_*.py"))
@@ -70,3 +74,17 @@ def derivation(name, folder):
             if not cell.is_text:
                 cell.run(name, names)
     return names
+
+
+def written(name, variable):
+    """The value of `variable = …` in a lesson, read and not run."""
+    for node in ast.walk(ast.parse(TEXTS[name])):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == variable:
+            return ast.literal_eval(node.value)
+    raise KeyError(f"{name} sets no {variable}")
+
+
+def recorded(recipe, what="value", metric="perplexity"):
+    """The mean over the seeds of a recipe's figure on its test text, or of its "low" or "high"."""
+    lines = results.read_file(LESSONS.parent / "results" / f"{recipe}.jsonl")
+    return mean(line[what] for line in lines if (line["split"], line["metric"]) == ("test", metric))

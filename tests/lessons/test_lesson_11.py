@@ -1,8 +1,10 @@
 """Lesson 11: its reader against the library with other numbers, and what tells the bugs apart."""
 
+import re
+
 import numpy as np
 import pytest
-from lesson_files import derivation, pictures_in
+from lesson_files import LESSONS, TEXTS, derivation, pictures_in, recorded, written
 
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReader
@@ -10,12 +12,19 @@ from numpy_attention.attention.single import Single
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.gradcheck import GradientError
 
+NAME = "11_attentive_language_model.py"
+ANSWERS = LESSONS / "answers" / "11_attentive_language_model.md"
+RECORDS = {
+    "Bible": {"LSTM": "bible-lstm", "tanh layer": "bible-readout", "combined": "bible-combined"},
+    "Penn Treebank": {"LSTM": "sentences-lstm", "tanh layer": "sentences-no-context",
+                      "combined": "sentences-combined"},
+}
 SHAPES = [(5, 3), (5, 3), (3,), (5, 2), (5, 2), (2,)]
 
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory):
-    return derivation("11_attentive_language_model.py", tmp_path_factory.mktemp("lesson"))
+    return derivation(NAME, tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture
@@ -125,3 +134,28 @@ def test_what_counts_as_a_letter_right(tmp_path):
     model = Knowing()
     model.output = model
     assert letters_right(model, batch).tolist() == [1, 1, 0]
+
+
+# ---- what it takes from the records --------------------------------------------------------------
+
+
+def test_the_longer_trainings_are_those_recorded():
+    for text, recipes in RECORDS.items():
+        assert written(NAME, "LONGER")[text] == {
+            name: round(recorded(recipe), 2) for name, recipe in recipes.items()}
+    assert list(written(NAME, "LONGER")) == list(RECORDS)
+
+
+def test_the_last_question_but_one_has_the_recorded_perplexities():
+    one, two, three, ngram = [
+        round(recorded(f"daniluk-{name}"))
+        for name in ("attention", "key-value", "key-value-predict", "4gram")]
+    text = TEXTS[NAME].replace("\n#   ", "")
+    assert f"a perplexity of {one}, {two} and {three}, and a 4-gram" in text
+    assert f"three parts and no attention {ngram}." in text
+
+
+def test_its_answer_has_the_recorded_perplexities():
+    rows = re.findall(r"`(daniluk-[\w-]+)`\) \|.*\| ([\d.]+) \|", ANSWERS.read_text("utf-8"))
+    assert len(rows) == 4
+    assert rows == [(recipe, f"{recorded(recipe):.2f}") for recipe, _ in rows]

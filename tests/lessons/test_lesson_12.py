@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation, pictures_in, tagged
+from lesson_files import derivation, pictures_in, recorded, tagged, written
 
 from numpy_attention.analysis import role_gradients
 from numpy_attention.attention.combined import Combined
@@ -12,6 +12,15 @@ from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 
 NAME = "12_key_value_predict.py"
+RECORDS = {
+    "LSTM": "lstm",
+    "4-gram": "4gram",
+    "one part": "attention",
+    "two parts": "key-value",
+    "three parts": "key-value-predict",
+    "three parts, window 1": "key-value-predict-1",
+    "three parts, window 15": "key-value-predict-15",
+}
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +165,10 @@ def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
 
     hidden = largest_state(create, 2000, 3)
     assert hidden % 3 == 0 and create(hidden).size <= 2000 < create(hidden + 3).size
+
+
+def test_real_text_is_as_recorded():
+    assert written(NAME, "WIKITEXT") == {
+        name: tuple(round(recorded(f"wikitext-{recipe}", what), 1)
+                    for what in ("value", "low", "high"))
+        for name, recipe in RECORDS.items()}
