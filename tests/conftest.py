@@ -33,8 +33,9 @@ def rng():
 @pytest.fixture(autouse=True, scope="session")
 def signals_as_in_a_terminal():
     """Whatever started the tests, `nohup` or a shell in the background, ignored."""
-    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL,
-                signal.SIGHUP: signal.SIG_DFL}
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    if hasattr(signal, "SIGHUP"):           # Windows has none
+        handlers[signal.SIGHUP] = signal.SIG_DFL
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
     for number, handler in before.items():
