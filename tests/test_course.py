@@ -99,5 +99,5 @@ def test_nothing_is_written_where_a_copy_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_copy_where_nobody_may_enter(locked):
-    with pytest.raises(PermissionError, match=r"00_attention_on_paper\.py cannot be read: .*; ask "):
+    with pytest.raises(PermissionError, match=r"on_paper\.py cannot be read: .*; ask for the "):
         course.copy(locked / "mine")
