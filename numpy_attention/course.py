@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from numpy_attention.messages import shown
-from numpy_attention.paths import brief, make_folder, told
+from numpy_attention.paths import brief, exists, make_folder, told
 
 CHECKOUT = Path(__file__).resolve().parents[1] / "lessons"
 PROJECT = "numpy_attention"
@@ -83,7 +83,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     copies = [folder / f"{lesson.path.stem}{end}" for lesson in taken]
     source = lessons_folder()
     beside = [path.relative_to(source) for pattern in BESIDE for path in source.glob(pattern)]
-    there = [path.name for path in [*copies, *(folder / one for one in beside)] if path.exists()]
+    there = [path.name for path in [*copies, *(folder / one for one in beside)] if exists(path)]
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise FileExistsError(f"{brief(folder)} has {', '.join(there[:3])}{more} already: choose "

@@ -96,6 +96,14 @@ def exists(path: str | Path) -> bool:
         return mode_of(path) is not None
 
 
+def is_folder(path: str | Path) -> bool:
+    """Whether there is a folder of this name. OSError: that cannot be told, or it is a loop."""
+    path = as_path(path)
+    with told(path, "read"):
+        mode = mode_of(path)
+    return mode is not None and stat.S_ISDIR(mode)
+
+
 def make_folder(path: str | Path) -> Path:
     """→ the Path of a folder, made with those above it unless it is there. OSError: it cannot."""
     path = as_path(path)

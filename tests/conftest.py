@@ -1,6 +1,8 @@
-"""What all tests share: a Generator of their own, seeded by this file alone; ranks; a browser.
+"""What all tests share: a Generator of their own, seeded by this file alone; a folder that is
+locked; ranks; a browser.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -48,6 +50,22 @@ def close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def locked(tmp_path, monkeypatch):
+    """A folder that nobody may enter, root neither: of what is in it nothing is told."""
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    stat = os.stat
+
+    def refused(path, *arguments, **keywords):
+        if not isinstance(path, int) and folder in Path(os.fsdecode(path)).parents:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return stat(path, *arguments, **keywords)
+
+    monkeypatch.setattr(os, "stat", refused)
+    return folder
 
 
 @pytest.fixture

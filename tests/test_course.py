@@ -96,3 +96,8 @@ def test_nothing_is_written_where_a_copy_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=r'pip install "numpy_attention\[notebooks\]"'):
         course.copy(tmp_path / "new", notebooks=True)
     assert file.read_text() == "" and list(tmp_path.iterdir()) == [file]
+
+
+def test_a_copy_where_nobody_may_enter(locked):
+    with pytest.raises(PermissionError, match=r"on_paper\.py cannot be read: .*; ask for the "):
+        course.copy(locked / "mine")

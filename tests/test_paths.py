@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.paths import as_path, brief, existing_file, exists, LONGEST, make_folder, told
+from numpy_attention.paths import (LONGEST, as_path, brief, existing_file, exists, is_folder,
+                                   make_folder, told)
 
 
 @pytest.fixture
@@ -55,8 +56,17 @@ def test_folders(tmp_path, loop):
     for path in (tmp_path / "file" / "a", loop, "/proc/nothing/here"):
         with pytest.raises(OSError, match="cannot be made a folder"):
             make_folder(path)
-    with pytest.raises(OSError, match="cannot be read"):
-        exists(loop)
+    assert is_folder(tmp_path / "a") and not is_folder(tmp_path / "file")
+    assert not is_folder(tmp_path / "none") and not is_folder(tmp_path / "file" / "a")
+    for ask in (exists, is_folder):
+        with pytest.raises(OSError, match="cannot be read"):
+            ask(loop)
+
+
+@pytest.mark.parametrize("ask", [exists, is_folder, existing_file, make_folder])
+def test_what_is_in_a_folder_that_may_not_be_entered(ask, locked):
+    with pytest.raises(PermissionError, match="inside cannot be .*; ask for the right to it, or "):
+        ask(locked / "inside")
 
 
 def test_errors_of_the_system_keep_their_kind_and_name_the_path():

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
+from numpy_attention.messages import counted
 from numpy_attention.module import Array
 from numpy_attention.shapes import (expect, expect_dtype, expect_ids, expect_made, expect_mask,
                                     expect_real)
@@ -59,11 +60,14 @@ class MemoryGradient:
     def later(self, name, *factors):
         """Let one step's factors, each (B, size), wait under a name; a step may use it twice.
 
-        TypeError, ValueError: a factor that is no array of such a shape, or of another size than
-        what waits already.
+        TypeError, ValueError: a factor that is no array of such a shape, or another number or size
+        of them than what waits already.
         """
         waiting = self.waiting.get(name)
         sizes = [one.shape[-1] for one in waiting[0]] if waiting else [None] * len(factors)
+        if len(factors) != len(sizes):
+            raise ValueError(f"later({name!r}, …) is given {counted(len(factors), 'factor')}, and "
+                             f"{len(sizes)} of an earlier step wait: give as many in every step")
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
             expect(f"factor {number} of {name}", factor, (len(self.of), size), "(B, size)",
                    "later takes the factors of one step, a row for each sentence, all of one size")

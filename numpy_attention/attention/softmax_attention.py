@@ -8,7 +8,7 @@ from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradien
                                               expect_own, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
-from numpy_attention.messages import shown
+from numpy_attention.messages import counted, shown
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import expect, expect_dtype, expect_twin, flat, kind_of
 
@@ -102,14 +102,14 @@ class SoftmaxAttention(Module):
         """→ dvalues (B, S, D); adds to grad what waits by the name of a field.
 
         ValueError, TypeError: the gradient of another memory, nothing that waits, another's twin,
-        what waits by another name than a matrix's, or has another shape.
+        what waits by another name than a matrix's, is no pair, or has another shape.
         """
         expect_gradient(dmemory, memory)
         expect_twin(grad, self)
         for name in dmemory.waiting:
             if name != "values":
                 # y_t = x_t W; of location's W, the first S columns
-                x, dy = dmemory.stacked(name)
+                x, dy = _factors(dmemory, name)
                 dW = _matrix(grad, name)[:, :dy.shape[-1]]
                 product = flat(x).T @ flat(dy)
                 expect("xᵀ dy", product, dW.shape, f"for {name}",
@@ -124,6 +124,16 @@ def _pair(attention, scored):
         raise TypeError(f"{type(attention).__name__}.score gives {kind_of(scored)}, expected a "
                         "pair: the scores (B, S), and what score_backward reads")
     return scored
+
+
+def _factors(dmemory, name):
+    """The two arrays that wait by this name. ValueError: there are not two."""
+    factors = dmemory.stacked(name)
+    if len(factors) != 2:
+        raise ValueError(f"by the name {shown(name)} {counted(len(factors), 'factor')} of a step "
+                         f"wait, expected 2: give later({name!r}, x, dy) the factors of "
+                         f"y = x {name}")
+    return factors
 
 
 def _matrix(grad, name):

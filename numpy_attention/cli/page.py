@@ -16,7 +16,7 @@ from numpy_attention.module import Array
 from numpy_attention.page.export import exported, megabytes
 from numpy_attention.page.table import heatmap_table
 from numpy_attention.page.write import write_page
-from numpy_attention.paths import as_path
+from numpy_attention.paths import as_path, is_folder
 from numpy_attention.runs.saved import CHECKPOINT
 from numpy_attention.runs.trained import kind_of
 from numpy_attention.runs.translator import Translator
@@ -85,7 +85,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
     found = {}
     for name in paths:
         path = as_path(name)
-        arrays, about = checkpoint.load(path / CHECKPOINT if path.is_dir() else path)
+        arrays, about = checkpoint.load(path / CHECKPOINT if is_folder(path) else path)
         model = trained.model.copy()
         with checkpoint.understood(path, about):
             for vocabulary in trained.VOCABULARIES:

@@ -15,7 +15,7 @@ from numpy_attention.cli.entry import flag_of
 from numpy_attention.data.corpora import find_corpus
 from numpy_attention.data.selection import Selection
 from numpy_attention.messages import counted
-from numpy_attention.paths import brief, exists, make_folder
+from numpy_attention.paths import brief, exists, is_folder, make_folder
 from numpy_attention.runs.resume import check_same
 from numpy_attention.runs.saved import CHECKPOINT
 from numpy_attention.runs.together import load_together
@@ -108,7 +108,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 def prepared(folder: Path, trained: Any, threads: int | None) -> bool:
     """Whether the folder, made if need be, has a run to resume. Errors say why it cannot be used.
     """
-    if exists(folder) and not folder.is_dir():
+    if exists(folder) and not is_folder(folder):
         raise ValueError(f"{brief(folder)} is a file: name a folder with --run")
     check_free(folder / CHECKPOINT)
     resumes = check_same(folder, trained, threads)

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from numpy_attention.arguments import expect_kind, expect_text, listed
 from numpy_attention.messages import shown
-from numpy_attention.paths import as_path, exists, told
+from numpy_attention.paths import as_path, is_folder, told
 
 # Okabe & Ito (2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
@@ -56,10 +56,10 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     if suffix not in UNDATED:
         raise ValueError(f"cannot save as {shown(path.name)}: the name must end with .png, .pdf or "
                          ".svg")
-    if not exists(path.parent) or not path.parent.is_dir():
+    if not is_folder(path.parent):
         raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
                                 "make it first")
-    if path.is_dir():
+    if is_folder(path):
         raise IsADirectoryError(f"cannot save {path}: it is a folder")
     if isinstance(ax_or_figure, type):
         raise ValueError(f"save takes an Axes or a Figure, got the class {ax_or_figure.__name__}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from numpy_attention.arguments import expect_methods
-from numpy_attention.paths import as_path, exists
+from numpy_attention.paths import as_path, exists, is_folder
 from numpy_attention.models.registry import settings_of
 from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS
 from numpy_attention.own.code import SHOWN
@@ -42,7 +42,7 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     """
     expect_methods("trained", trained, "a Translator or a Writer", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
-    if exists(path.parent) and not path.parent.is_dir():
+    if exists(path.parent) and not is_folder(path.parent):
         raise NotADirectoryError(f"{folder} is no folder, expected that of a run: choose another")
     if not exists(path):
         return False

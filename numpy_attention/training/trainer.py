@@ -13,7 +13,7 @@ import numpy as np
 
 from numpy_attention.arguments import (expect_function, expect_generator, expect_kind,
                                        expect_methods, expect_name, expect_number)
-from numpy_attention.paths import as_path, exists
+from numpy_attention.paths import exists, is_folder
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
 from numpy_attention.names import AVERAGES
@@ -119,7 +119,7 @@ class Trainer:
                       expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None:
-            if as_path(self.path).is_dir():
+            if is_folder(self.path):
                 raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "
                                         "file, such as checkpoint.npz in it")
         expect_kind("about", self.about, dict, "a dict that JSON can hold")

@@ -58,6 +58,19 @@ def test_factors_of_another_size_than_what_waits_are_refused(memory):
     assert list(dmemory.waiting) == ["values"] and len(dmemory.waiting["values"]) == 1
 
 
+@pytest.mark.parametrize("number, message", [
+    (1, r"^later\('W', …\) is given 1 factor, and 2 of an earlier step wait: give as many in "),
+    (3, r"^later\('W', …\) is given 3 factors, and 2 of an earlier step wait"),
+])
+def test_another_number_of_factors_than_what_waits_is_refused(memory, number, message):
+    dmemory = memory.gradient()
+    factors = [np.ones((B, size)) for size in (S, D, A)]
+    dmemory.later("W", *factors[:2])
+    with pytest.raises(ValueError, match=message):
+        dmemory.later("W", *factors[:number])
+    assert len(dmemory.waiting["W"]) == 1
+
+
 def test_an_attention_inside_of_another_has_a_gradient_of_its_own(memory):
     dmemory = memory.gradient()
     dmemory.inner.later("values", np.ones((B, S)))

@@ -73,6 +73,16 @@ def test_what_waits_for_no_field_or_in_another_shape(name, x, dy, message, rng):
         attention.read_backward(memory, dmemory, attention.zeros_like())
 
 
+def test_what_waits_alone_for_a_matrix_is_refused(rng):
+    attention = places(rng)
+    memory = attention.read(np.zeros((B, S, D)), MASK)
+    dmemory = memory.gradient()
+    dmemory.later("W", np.ones((B, Q)))
+    with pytest.raises(ValueError, match=r"^by the name 'W' 1 factor of a step wait, expected 2: "
+                                         r"give later\('W', x, dy\) the factors of y = x W"):
+        attention.read_backward(memory, dmemory, attention.zeros_like())
+
+
 @dataclass(eq=False)
 class Wide(SoftmaxAttention):
     """A score that forgets how many positions there are."""

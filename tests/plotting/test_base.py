@@ -58,6 +58,11 @@ def test_save_refuses_a_folder_and_what_is_no_figure(tmp_path):
     assert os.listdir(tmp_path) == ["a.png"]
 
 
+def test_save_says_where_nobody_may_enter(locked):
+    with pytest.raises(PermissionError, match="a.png cannot be read: .*; ask for the right to it"):
+        plotting.save(plotting.learning_curves(HISTORY), locked / "a.png")
+
+
 def test_a_save_that_fails_half_way_keeps_the_old_file(tmp_path):
     path = tmp_path / "a.png"
     path.write_bytes(b"old")

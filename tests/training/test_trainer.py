@@ -366,6 +366,11 @@ def test_a_folder_is_no_checkpoint(tmp_path):
         trainer(path=tmp_path)
 
 
+def test_a_checkpoint_where_nobody_may_enter(locked):
+    with pytest.raises(PermissionError, match="run.npz cannot be read: Permission denied; ask for"):
+        trainer(path=locked / "run.npz")
+
+
 def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
     run = trainer(path=tmp_path / "run.npz", clip=np.float32(2), threads=np.int64(1))
     assert type(run.clip) is float and type(run.threads) is int
