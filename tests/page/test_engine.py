@@ -198,7 +198,7 @@ def test_scores_become_the_weights(tab, rng):
     found = asked(tab, translator_of("rnnsearch", {}, rng), STEP, [["w1", "?"], None, 5])
     e = np.exp(found["scores"][0])
     np.testing.assert_allclose(found["weights"][0], e / e.sum(), atol=CLOSE)
-    assert {"r", "z", "candidate", "query", "context", "s", "t", "Ey"} <= set(found["names"])
+    assert {"reset", "z", "candidate", "query", "context", "s", "t", "Ey"} <= set(found["names"])
     assert found["unknown"] == [False, True, False]
 
 

@@ -395,6 +395,38 @@ def test_every_kind_is_drawn_and_told_in_equations(tab, open_page, rng, build, k
         assert model.locator(".scores .chosen").count() == 1
 
 
+SAYS = [
+    (translator_of, "rnnsearch", {"reset": "before", "update": "new"},
+     ["n = tanh(x Wn + bn' + (r ∘ ht−1) Un)", "ht = z ∘ n + (1 − z) ∘ ht−1"], ["x ←"]),
+    (translator_of, "rnnsearch", {"reset": "after", "update": "old", "layers": 2},
+     ["n = tanh(x Wn + bn' + r ∘ (ht−1 Un + bn))", "ht = (1 − z) ∘ n + z ∘ ht−1", "x ← h1t"], []),
+    (translator_of, "encoder-decoder", {}, ["c = hS"], ["exp(", "ej"]),
+    (translator_of, "luong", {"layers": 1, "attention": "scaled-dot", "bidirectional": True},
+     ["ej = q · hj / √D", "h̃t = tanh(c C + ht W)", "αj = exp(ej) / Σk exp(ek)"], ["x ←"]),
+    (translator_of, "luong", {"layers": 1, "window": "local-p", "width": 2, "bias": True},
+     ["gj = exp(−(j − p)² / 2σ²),  σ = 1", "αj = aj gj", "|k − p| ≤ 2", "ht W + b)"],
+     ["αj = exp("]),
+    (translator_of, "transformer", {"layers": 2, "heads": 2, "pre_norm": True},
+     ["x ← v1t", "q = N(z)", "v = N(z' + FFN(N(z')))"], []),
+    (writer_of, "attentive-language-model", {"attention": "key-value", "window": 3},
+     ["t − 3 ≤ i, j < t", "yt = tanh(Wx p + Wr r + b)"], []),
+    (writer_of, "attentive-language-model", {"attention": "ngram", "activation": "linear"},
+     ["u = [h1t; h2t−1; h3t−2]", "yt = u W"], ["tanh(u", "exp("]),
+]
+
+
+@pytest.mark.parametrize("build, name, settings, said, never", SAYS)
+def test_equations_are_those_of_the_settings(tab, open_page, rng, build, name, settings, said,
+                                             never):
+    open_page(build(name, settings, rng))
+    expanded(tab)
+    lines = tab.locator(".equation").all_text_contents()
+    for part in said:
+        assert any(part in line for line in lines), (part, lines)
+    for part in [*never, "undefined", "null"]:
+        assert not any(part in line for line in lines), (part, lines)
+
+
 # ---- the address ---------------------------------------------------------------------------------
 
 

@@ -92,7 +92,8 @@ class LocationAttention extends SoftmaxAttention {
   }
 }
 
-// c = h_S, the last annotation, for every word: no attention, one fixed vector
+// c = h_S, the last annotation, for every word: no attention, one fixed vector. Nothing is scored:
+// the scores are NaN.
 class FixedVector extends Module {
   read(values) {
     return { values, keys: null, visible: null };
@@ -104,7 +105,7 @@ class FixedVector extends Module {
     weights[S - 1] = 1;
     if (given !== null) weights.set(givenTo(0, given));
     const context = weightedSum(weights, memory.values, memory.values[0].length);
-    return { context, weights: [weights], scores: [new Float32Array(S)], values: {} };
+    return { context, weights: [weights], scores: [new Float32Array(S).fill(NaN)], values: {} };
   }
 }
 

@@ -1,7 +1,7 @@
 // Recurrent cells: Elman's network, the LSTM, the GRU; stacks of them; two from both ends.
 //
 //   a = cell.project(x)                       x W + b, the input's part of the pre-activations
-//   { state, values } = cell.step(a, state)   one step; values: its gates by their letters
+//   { state, values } = cell.step(a, state)   one step; values: its gates by name, of the top layer
 //   { ys, last } = cell.forward(xs)           a whole sequence from the state 0
 //
 // A state is { h }, an LSTM's { h, c }, a stack's the list of its layers'.
@@ -90,7 +90,7 @@ class GRU extends Cell {
     const weighsNew = this.update === "new";
     const next = n.map((n_j, j) => (weighsNew ? z[j] * n_j + (1 - z[j]) * h[j]
                                               : (1 - z[j]) * n_j + z[j] * h[j]));
-    return { state: { h: next }, values: { r, z, candidate: n } };
+    return { state: { h: next }, values: { reset: r, z, candidate: n } };
   }
 
   // s U_n, where s = r ∘ h

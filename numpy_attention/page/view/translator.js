@@ -233,7 +233,8 @@ class TranslatorView {
       ...sayWith("weightOf", tokenText(this.memory.tokens[s]), tokenText(this.rows[t])), ": ",
       make("b", {}, number(weight, 3))];
     const scores = step.scores?.[head === "mean" ? 0 : head];
-    if (scores && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
+    const scored = scores && !Number.isNaN(scores[s]);
+    if (scored && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
     this.hand.show(told, weight, this.moved.has(t), this.moved.size > 0);
   }
 
