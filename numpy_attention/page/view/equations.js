@@ -35,20 +35,20 @@ const WINDOWS = {
 };
 
 const CELLS = {
-  RNN: () => [["h_t = tanh(x W + h_{t−1} U + b)", []]],
+  RNN: () => [["h_t = tanh(x W + h_{t−1} U + b)", ["h"]]],
   LSTM: () => [["i = σ(x W_i + h_{t−1} U_i + b_i)", ["i"]],
                ["f = σ(x W_f + h_{t−1} U_f + b_f)", ["f"]],
                ["g = tanh(x W_g + h_{t−1} U_g + b_g)", ["candidate"]],
                ["o = σ(x W_o + h_{t−1} U_o + b_o)", ["o"]],
                ["c_t = f ∘ c_{t−1} + i ∘ g", ["c"]],
-               ["h_t = o ∘ tanh(c_t)", []]],
+               ["h_t = o ∘ tanh(c_t)", ["h"]]],
   GRU: ({ reset, update }) => [
     ["r = σ(x W_r + h_{t−1} U_r + b_r)", ["reset"]],
     ["z = σ(x W_z + h_{t−1} U_z + b_z)", ["z"]],
     [reset === "after" ? "n = tanh(x W_n + b_n' + r ∘ (h_{t−1} U_n + b_n))"
                        : "n = tanh(x W_n + b_n' + (r ∘ h_{t−1}) U_n)", ["candidate"]],
     [update === "new" ? "h_t = z ∘ n + (1 − z) ∘ h_{t−1}"
-                      : "h_t = (1 − z) ∘ n + z ∘ h_{t−1}", []]],
+                      : "h_t = (1 − z) ∘ n + z ∘ h_{t−1}", ["h"]]],
 };
 
 function kindOf(part) {
@@ -90,7 +90,6 @@ const OF_FAMILIES = {
   luong: ({ network }) => [
     network.F === null ? ["x = E y_{t−1}", ["Ey"]] : ["x = [E y_{t−1}; h̃_{t−1}]", ["Ey", "fed"]],
     ...cellLines(network.decoder),
-    ["h_t", ["h"]],
     ...attentionLines(network.attention, network.query === "previous" ? "q = h_{t−1}" : "q = h_t"),
     [`h̃_t = tanh(c C + h_t W${network.b === null ? "" : " + b"})`, ["attentional"]],
     ["p(y_t) = softmax(W_s h̃_t + b_s)", []],
@@ -115,7 +114,6 @@ const OF_FAMILIES = {
   "language-model": ({ network }) => [
     ["x = E w_t", ["Ew"]],
     ...cellLines(network.cells),
-    ["h_t", ["h"]],
     ["p(w_{t+1}) = softmax(E' h_t + b)", []],
   ],
   "attentive-language-model": ({ network }) => [
@@ -132,11 +130,11 @@ function readerLines(reader) {
   if (!(reader instanceof KeyValueReader)) {
     const parts = (one) => [...Array(reader.order - 1).keys()].map(one).join("; ");
     const then = (i) => (i === 0 ? "t" : `{t−${i}}`);
-    return [[`h_t = [${parts((i) => `h^${i + 1}_t`)}]`, ["h"]],
+    return [[`h_t = [${parts((i) => `h^${i + 1}_t`)}]`, []],
             [`u = [${parts((i) => `h^${i + 1}_${then(i)}`)}]`, ["parts"]],
             [activated("u W"), ["y"]]];
   }
-  const roles = [["k = v = p = h_t", ["h"]],
+  const roles = [["k = v = p = h_t", []],
                  ["h_t = [k; v],  p = v", ["key", "value"]],
                  ["h_t = [k; v; p]", ["key", "value", "predict"]]][reader.roles - 1];
   const far = reader.window ?? reader.reach;
