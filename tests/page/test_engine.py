@@ -105,7 +105,8 @@ WRITERS = {
     "single": ("attentive-language-model", {"attention": "single"}),
     "combined": ("attentive-language-model", {"attention": "combined", "layers": 1}),
     "combined, window, linear": ("attentive-language-model", {
-        "attention": "combined", "window": 3, "activation": "linear", "cell": "rnn"}),
+        "attention": "combined", "window": 3, "carried": 6, "activation": "linear",
+        "cell": "rnn"}),
     "attention": ("attentive-language-model", {"attention": "attention", "tied": False,
                                                "carried": 7, "embedding": 5, "layers": 1}),
     "key-value": ("attentive-language-model", {"attention": "key-value", "window": 5}),
