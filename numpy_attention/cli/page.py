@@ -27,6 +27,8 @@ KINDS: Mapping[str, Any] = {"translator": Translator, "writer": Writer}
 CORPORA = {"translator": "parallel", "writer": "text"}
 # of examples, in words: long enough to say something, short enough for a screen
 SHORTEST, LONGEST = 3, 12
+# sure links of the sentence that a page opens with, where one of the examples has so many
+SURE = 3
 
 
 def page(options: Namespace) -> None:
@@ -115,7 +117,18 @@ def examples_of(selection: Selection, split: str | None, count: int) -> list[Any
     every = text if isinstance(text, list) else text.sentences
     fitting = [one for one in every if SHORTEST <= length_of(one) <= LONGEST] or every
     places = np.linspace(0, len(fitting) - 1, min(count, len(fitting)))
-    return [fitting[int(place)] for place in places]
+    return with_links_first([fitting[int(place)] for place in places])
+
+
+def with_links_first(examples: list[Any]) -> list[Any]:
+    """The first of at least SURE sure links stands before the others, whatever a model makes of it.
+
+    With fewer links there is little to compare the weights with.
+    """
+    for place, one in enumerate(examples):
+        if isinstance(one, Pair) and len(one.sure) >= SURE:
+            return [one, *examples[:place], *examples[place + 1:]]
+    return examples
 
 
 def length_of(example: Any) -> int:

@@ -11,9 +11,10 @@ from numpy_attention.paths import written_whole
 
 ROOM = Path(__file__).parent
 # the engine's files, each after those that it reads
-ENGINE = ("arrays", "module", "softmax", "cells", "attention", "local", "history", "layers",
-          "rnnsearch", "luong", "transformer", "language_model", "vocabulary", "text", "search",
-          "sampling", "model")
+ENGINE = ("arrays", "module", "softmax", "cell", "rnn", "lstm", "gru", "stacked", "bidirectional",
+          "attention", "dot", "additive", "location", "fixed", "multi_head", "local", "history",
+          "layers", "rnnsearch", "luong", "transformer", "language_model", "vocabulary", "text",
+          "search", "sampling", "model", "translator", "writer")
 # characters that could end a script, or a line of one
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 

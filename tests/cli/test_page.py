@@ -9,6 +9,7 @@ from cli_runs import COPY, SMALL, told
 
 from numpy_attention.cli import page
 from numpy_attention.cli.main import main
+from numpy_attention.data.pairs import Pair
 
 LM = ["train", "lm", "--text", "novel.txt", "--attention", "combined", *SMALL, "--batch-size", "4",
       "--steps", "5"]
@@ -151,3 +152,13 @@ def test_examples_are_spread_over_a_split():
 
     assert page.examples_of(Selection(), None, 4) == [[n] * 4 for n in "0369"]
     assert page.examples_of(Selection(), None, 0) == []
+
+
+def test_a_page_opens_with_links_to_compare_with():
+    def pair(name, links):
+        return Pair((name, "b", "c"), ("x", "y", "z"), {(k, k) for k in range(links)})
+
+    few, several, many = pair("few", 2), pair("several", 3), pair("many", 3)
+    assert page.with_links_first([few, several, many]) == [several, few, many]
+    assert page.with_links_first([few, ["a", "sentence"]]) == [few, ["a", "sentence"]]
+    assert page.with_links_first([]) == []

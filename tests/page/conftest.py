@@ -1,6 +1,12 @@
 """Tabs of a real browser, headless; nothing is downloaded for it."""
 
+import numpy as np
 import pytest
+from page_models import SPACES, WORDS, translator_of
+from page_tab import EXAMPLES
+
+from numpy_attention.page.export import exported
+from numpy_attention.page.write import write_page
 
 
 @pytest.fixture
@@ -15,3 +21,32 @@ def tab(browser):
     yield tab
     tab.close()
     assert not wrong, wrong
+
+
+@pytest.fixture
+def seeded():
+    """Random numbers with which the view's translators write several words."""
+    return np.random.default_rng(43)
+
+
+@pytest.fixture
+def open_page(tab, tmp_path):
+    """A function that opens the page of some trained models, at a fragment."""
+    def opened(*trained, fragment="", static="", **how):
+        how = {"examples": EXAMPLES if trained[0].KIND == "translator" else [WORDS[:4]]} | how
+        models = [exported(one, f"model {n}", SPACES, **how) for n, one in enumerate(trained, 1)]
+        path = tmp_path / "page.html"
+        write_page(path, models, "A page", static)
+        tab.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
+        tab.goto(f"file://{path}{fragment}")
+        return path
+    return opened
+
+
+@pytest.fixture
+def additive(seeded):
+    """A translator that changes its mind easily."""
+    trained = translator_of("rnnsearch", {"reset": "before", "update": "new"}, seeded)
+    for _, array in trained.model.named_parameters():
+        array *= 3
+    return trained

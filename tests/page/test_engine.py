@@ -105,7 +105,8 @@ WRITERS = {
     "single": ("attentive-language-model", {"attention": "single"}),
     "combined": ("attentive-language-model", {"attention": "combined", "layers": 1}),
     "combined, window, linear": ("attentive-language-model", {
-        "attention": "combined", "window": 3, "activation": "linear", "cell": "rnn"}),
+        "attention": "combined", "window": 3, "carried": 6, "activation": "linear",
+        "cell": "rnn"}),
     "attention": ("attentive-language-model", {"attention": "attention", "tied": False,
                                                "carried": 7, "embedding": 5, "layers": 1}),
     "key-value": ("attentive-language-model", {"attention": "key-value", "window": 5}),
@@ -198,7 +199,7 @@ def test_scores_become_the_weights(tab, rng):
     found = asked(tab, translator_of("rnnsearch", {}, rng), STEP, [["w1", "?"], None, 5])
     e = np.exp(found["scores"][0])
     np.testing.assert_allclose(found["weights"][0], e / e.sum(), atol=CLOSE)
-    assert {"r", "z", "candidate", "query", "context", "s", "t", "Ey"} <= set(found["names"])
+    assert {"reset", "z", "candidate", "query", "context", "s", "t", "Ey"} <= set(found["names"])
     assert found["unknown"] == [False, True, False]
 
 

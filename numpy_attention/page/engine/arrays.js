@@ -121,7 +121,7 @@ function bytesOf(base64) {
   return bytes;
 }
 
-// The number that 16 bits stand for (IEEE 754): a sign, 5 bits of exponent, 10 of fraction.
+// The finite number that 16 bits stand for (IEEE 754): a sign, 5 bits of exponent, 10 of fraction.
 function half(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;

@@ -38,11 +38,6 @@ class KeyValueReader extends Module {
     return Math.max(this.carried, this.window || WITHOUT_WINDOW);
   }
 
-  // how many states of the memory may be looked at
-  get sees() {
-    return this.window === null ? this.reach : Math.min(this.reach, this.window);
-  }
-
   // the part of a state that a role reads
   part(h, role) {
     const n = this.W_x.rows;

@@ -18,18 +18,13 @@ class LanguageModel extends Module {
       logP: this.output.logProbabilities(read.y),
       weights: read.weights,
       scores: read.scores,
-      values: { Ew, ...renamed(values), ...read.values },
+      values: { Ew, ...values, ...read.values },
     };
   }
 
   readOut(h) {
     return { y: h, memory: [], weights: null, scores: null, values: { h } };
   }
-}
-
-// A reader has an r too: the reset gate of a GRU takes its whole name.
-function renamed({ r, ...values }) {
-  return r === undefined ? values : { reset: r, ...values };
 }
 
 // y_t = reader(h_t, the states before h_t) takes the place of h_t at the softmax

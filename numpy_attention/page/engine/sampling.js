@@ -6,8 +6,7 @@
 // that together have topP; temperature 0: the most probable. random: a function that gives numbers
 // in [0, 1), such as `generator(seed)`. log p of −∞ is never drawn.
 function choose(logP, random, { temperature = 1, topK = null, topP = null } = {}) {
-  let best = 0;
-  for (let v = 1; v < logP.length; v++) if (logP[v] > logP[best]) best = v;
+  const best = mostProbable(logP);
   if (temperature === 0) return best;
   let ids = Array.from(logP.keys());
   if (topK !== null || topP !== null) {           // only a cut needs them in order

@@ -15,6 +15,13 @@ function forbid(logP, never) {
   return allowed;
 }
 
+// The first of the most probable.
+function mostProbable(logP) {
+  let best = 0;
+  for (let v = 1; v < logP.length; v++) if (logP[v] > logP[best]) best = v;
+  return best;
+}
+
 // log p / ((5 + length) / 6)^lengthPenalty (Wu et al. 2016, equation 14); the length with </s>
 function score(logProbability, length, lengthPenalty) {
   return logProbability / ((5 + length) / 6) ** lengthPenalty;
@@ -34,8 +41,7 @@ function greedySearch(model, memory, { maxLength = null, never = [], given = () 
   while (ids.length < limit && previous !== EOS) {
     const step = model.step(memory, state, previous, { weights: given(ids.length) });
     const logP = forbid(step.logP, never);
-    let best = 0;
-    for (let v = 1; v < logP.length; v++) if (logP[v] > logP[best]) best = v;
+    const best = mostProbable(logP);
     total += logP[best];
     previous = best;
     state = step.state;

@@ -84,9 +84,10 @@ function positionalEncoding(p, D) {
 }
 
 //   x_p = √D E w_p + PE(p)
-//   memory = encoder layers(x);  y = decoder layers(√D E y_{t−1} + PE(t), memory)
-//   p(y_t) = softmax(W_o y + b)
+//   memory = encoder layers(x);  v = decoder layers(√D E y_{t−1} + PE(t), memory)
+//   p(y_t) = softmax(W_o v + b)
 //
+// With pre_norm both are normalised once more after the last layer.
 // The weights are the last decoder layer's over the source, a head each; given ones are its, too.
 class Transformer extends Module {
   embed(embedding, id, p) {
@@ -110,21 +111,21 @@ class Transformer extends Module {
   // the word before, an id → log p of the next, what was looked at, the state after
   step({ sources }, state, previous, given = null) {
     const Ey = this.embed(this.target_embedding, previous, state.t);
-    let y = Ey;
+    let v = Ey;
     const written = [];
     let last;
     this.decoder.forEach((layer, l) => {
       const top = l === this.decoder.length - 1;
-      last = layer.step(y, state.written[l], sources[l], top ? given : null);
-      y = last.y;
+      last = layer.step(v, state.written[l], sources[l], top ? given : null);
+      v = last.y;
       written.push(last.written);
     });
-    if (this.decoder_norm !== null) y = this.decoder_norm.forward(y);
+    if (this.decoder_norm !== null) v = this.decoder_norm.forward(v);
     return {
       state: { written, t: state.t + 1 },
-      logP: this.output.logProbabilities(y),
+      logP: this.output.logProbabilities(v),
       ...last.look,
-      values: { Ey, query: last.query, context: last.look.context, y },
+      values: { Ey, query: last.query, context: last.look.context, v },
     };
   }
 }

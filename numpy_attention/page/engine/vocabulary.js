@@ -14,22 +14,9 @@ class Vocabulary {
     this.ids = new Map(tokens.map((token, k) => [token, SPECIAL_TOKENS.length + k]));
   }
 
-  get size() {
-    return SPECIAL_TOKENS.length + this.tokens.length;
-  }
-
-  has(word) {
-    return this.ids.has(word);
-  }
-
   // ids of words; what is not in the table gets <unk>
   encode(words) {
     return words.map((word) => this.ids.get(word) ?? UNK);
-  }
-
-  // for each id of `encode(words)`, which of the words it belongs to
-  places(words) {
-    return words.map((_, n) => n);
   }
 
   token(id) {

@@ -6,64 +6,73 @@
 const WEIGHTS = "…";
 
 const SCORES = {
-  AdditiveAttention: "e_j = v_a · tanh(W_a q + U_a h_j)",
-  DotAttention: "e_j = q · h_j",
-  GeneralAttention: "e_j = (q W_a) · h_j",
-  ScaledDotAttention: "e_j = q · h_j / √D",
-  LocationAttention: "e = q W_a",
-  MultiHeadAttention: "e_j = (q W_q + b_q) · (h_j W_k) / √d_k, for each head",
-  FixedVector: "α_S = 1: the last annotation, always",
-  Single: "e_i = v · tanh(W_s k_i)",
-  Combined: "e_i = v · tanh(W_s k_i + W_q q)",
+  AdditiveAttention: () => "e_j = v_a · tanh(W_a q + U_a h_j)",
+  DotAttention: () => "e_j = q · h_j",
+  GeneralAttention: () => "e_j = (q W_a) · h_j",
+  ScaledDotAttention: ({ W_a }) => (W_a === null ? "e_j = q · h_j / √D"
+                                                 : "e_j = (q W_a) · h_j / √D"),
+  LocationAttention: () => "e = q W_a",
+  MultiHeadAttention: () => "e_j = (q W_q + b_q) · (h_j W_k) / √d_k",
+  Single: () => "e_i = v · tanh(W_s k_i)",
+  Combined: () => "e_i = v · tanh(W_s k_i + W_q q)",
 };
 
-const SOFTMAX = "α_j = exp(e_j) / Σ_k exp(e_k)";
+const SOFTMAX = ["α_j = exp(e_j) / Σ_k exp(e_k)", WEIGHTS];
 
+const SUM = "c = Σ_j α_j h_j";
 const SEVERAL_HEADS = "c = [head_1; …; head_n] W_o + b_o,  head_i = Σ_j α_j (h_j W_v + b_v)";
 
+// What a window puts in place of the softmax: where it stands, and what is left of the weights.
 const WINDOWS = {
-  LocalMonotonic: [["p = t: only positions within the width of it are seen", ["p"]]],
-  LocalPredictive: [["p = S σ(v_p · tanh(W_p q))", ["p"]],
-                    ["α_s = softmax(e)_s exp(−(s − p)² / 2σ²)", ["gauss"]]],
+  LocalMonotonic: ({ width, backwards }) => [
+    [backwards ? "p = S − 2 − t, at last S − 1" : "p = min(t, S − 1)", ["p"]],
+    [`α_j = exp(e_j) / Σ_k exp(e_k),  |j − p|, |k − p| ≤ ${width}`, WEIGHTS]],
+  LocalPredictive: ({ width }) => [
+    ["p = S σ(v_p · tanh(W_p q))", ["p"]],
+    [`a_j = exp(e_j) / Σ_k exp(e_k),  |j − p|, |k − p| ≤ ${width}`, []],
+    [`g_j = exp(−(j − p)² / 2σ²),  σ = ${width / 2}`, ["gauss"]],
+    ["α_j = a_j g_j", WEIGHTS]],
 };
 
 const CELLS = {
-  RNN: () => [["h_t = tanh(x W + h_{t−1} U + b)", []]],
+  RNN: () => [["h_t = tanh(x W + h_{t−1} U + b)", ["h"]]],
   LSTM: () => [["i = σ(x W_i + h_{t−1} U_i + b_i)", ["i"]],
                ["f = σ(x W_f + h_{t−1} U_f + b_f)", ["f"]],
                ["g = tanh(x W_g + h_{t−1} U_g + b_g)", ["candidate"]],
                ["o = σ(x W_o + h_{t−1} U_o + b_o)", ["o"]],
                ["c_t = f ∘ c_{t−1} + i ∘ g", ["c"]],
-               ["h_t = o ∘ tanh(c_t)", []]],
+               ["h_t = o ∘ tanh(c_t)", ["h"]]],
   GRU: ({ reset, update }) => [
-    ["r = σ(x W_r + h_{t−1} U_r + b_r)", ["reset", "r"]],
+    ["r = σ(x W_r + h_{t−1} U_r + b_r)", ["reset"]],
     ["z = σ(x W_z + h_{t−1} U_z + b_z)", ["z"]],
-    [reset === "after" ? "n = tanh(x W_n + r ∘ (h_{t−1} U_n + b_n))"
-                       : "n = tanh(x W_n + (r ∘ h_{t−1}) U_n + b_n)", ["candidate"]],
+    [reset === "after" ? "n = tanh(x W_n + b_n' + r ∘ (h_{t−1} U_n + b_n))"
+                       : "n = tanh(x W_n + b_n' + (r ∘ h_{t−1}) U_n)", ["candidate"]],
     [update === "new" ? "h_t = z ∘ n + (1 − z) ∘ h_{t−1}"
-                      : "h_t = (1 − z) ∘ n + z ∘ h_{t−1}", []]],
+                      : "h_t = (1 − z) ∘ n + z ∘ h_{t−1}", ["h"]]],
 };
 
 function kindOf(part) {
   return part?.constructor.name;
 }
 
-// a stack's top layer stands for it
+// Of a stack the top layer, whose x is the state of the layer below.
 function cellLines(cell) {
-  const top = cell instanceof Stacked ? cell.cells.at(-1) : cell;
-  return CELLS[kindOf(top)]?.(top) ?? [];
+  const layers = cell instanceof Stacked ? cell.cells : [cell];
+  const top = layers.at(-1);
+  const below = layers.length - 1;
+  return [...below > 0 ? [[`x ← h^${below}_t`, []]] : [], ...CELLS[kindOf(top)]?.(top) ?? []];
 }
 
 // query: what asks, as an equation
 function attentionLines(attention, query) {
+  if (attention instanceof FixedVector) return [["c = h_S", ["context"]]];
   const window = WINDOWS[kindOf(attention)];
   const inner = window === undefined ? attention : attention.attention;
   return [
     [query, ["query"]],
-    [SCORES[kindOf(inner)] ?? "e_j = score(q, h_j)", []],
-    [SOFTMAX, WEIGHTS],
-    ...(window ?? []),
-    [kindOf(inner) === "MultiHeadAttention" ? SEVERAL_HEADS : "c = Σ_j α_j h_j", ["context"]],
+    [SCORES[kindOf(inner)]?.(inner) ?? "e_j = score(q, h_j)", []],
+    ...window?.(attention) ?? [SOFTMAX],
+    [inner instanceof MultiHeadAttention ? SEVERAL_HEADS : SUM, ["context"]],
   ];
 }
 
@@ -81,50 +90,61 @@ const OF_FAMILIES = {
   luong: ({ network }) => [
     network.F === null ? ["x = E y_{t−1}", ["Ey"]] : ["x = [E y_{t−1}; h̃_{t−1}]", ["Ey", "fed"]],
     ...cellLines(network.decoder),
-    ["h_t", ["h"]],
     ...attentionLines(network.attention, network.query === "previous" ? "q = h_{t−1}" : "q = h_t"),
-    ["h̃_t = tanh(c C + h_t W + b)", ["attentional"]],
-    ["p(y_t) = softmax(h̃_t W_s + b_s)", []],
+    [`h̃_t = tanh(c C + h_t W${network.b === null ? "" : " + b"})`, ["attentional"]],
+    ["p(y_t) = softmax(W_s h̃_t + b_s)", []],
   ],
-  transformer: () => [
-    ["x = √D E y_{t−1} + PE(t)", ["Ey"]],
-    ["q_t", ["query"]],
-    [SCORES.MultiHeadAttention, []],
-    [SOFTMAX, WEIGHTS],
-    [SEVERAL_HEADS, ["context"]],
-    ["y_t = FFN(q_t, c)", ["y"]],
-    ["p(y_t) = softmax(W_o y_t + b)", []],
-  ],
+  // N: layer normalisation
+  transformer: ({ network }) => {
+    const layer = network.decoder.at(-1);
+    const below = network.decoder.length - 1;
+    const pre = layer.around_source.pre_norm;
+    return [
+      ["x = √D E y_{t−1} + PE(t)", ["Ey"]],
+      ...below > 0 ? [[`x ← v^${below}_t`, []]] : [],
+      ...pre ? [["z = x + MultiHead(N(x_t), N(x_0 … x_t))", []], ["q = N(z)", ["query"]]]
+        : [["q = N(x + MultiHead(x_t, x_0 … x_t))", ["query"]]],
+      [SCORES.MultiHeadAttention(), []],
+      SOFTMAX,
+      [SEVERAL_HEADS, ["context"]],
+      [pre ? "z' = z + c,  v = N(z' + FFN(N(z')))" : "z = N(q + c),  v = N(z + FFN(z))", ["v"]],
+      ["p(y_t) = softmax(W_o v + b)", []],
+    ];
+  },
   "language-model": ({ network }) => [
     ["x = E w_t", ["Ew"]],
     ...cellLines(network.cells),
-    ["h_t", ["h"]],
-    ["p(w_{t+1}) = softmax(h_t E' + b)", []],
+    ["p(w_{t+1}) = softmax(E' h_t + b)", []],
   ],
   "attentive-language-model": ({ network }) => [
     ["x = E w_t", ["Ew"]],
     ...cellLines(network.cells),
     ...readerLines(network.reader),
-    ["p(w_{t+1}) = softmax(y_t E' + b)", []],
+    ["p(w_{t+1}) = softmax(E' y_t + b)", []],
   ],
 };
 OF_FAMILIES["encoder-decoder"] = OF_FAMILIES.rnnsearch;
 
 function readerLines(reader) {
+  const activated = (a) => (reader.activation === "tanh" ? `y_t = tanh(${a})` : `y_t = ${a}`);
   if (!(reader instanceof KeyValueReader)) {
-    return [["h_t = [h^1; …; h^N]", ["h"]], ["[h^1_t; h^2_{t−1}; …]", ["parts"]],
-            ["y_t = tanh([h^1_t; h^2_{t−1}; …] W)", ["y"]]];
+    const parts = (one) => [...Array(reader.order - 1).keys()].map(one).join("; ");
+    const then = (i) => (i === 0 ? "t" : `{t−${i}}`);
+    return [[`h_t = [${parts((i) => `h^${i + 1}_t`)}]`, []],
+            [`u = [${parts((i) => `h^${i + 1}_${then(i)}`)}]`, ["parts"]],
+            [activated("u W"), ["y"]]];
   }
-  const roles = [["k = v = p = h_t", ["h"]],
+  const roles = [["k = v = p = h_t", []],
                  ["h_t = [k; v],  p = v", ["key", "value"]],
                  ["h_t = [k; v; p]", ["key", "value", "predict"]]][reader.roles - 1];
+  const far = reader.window ?? reader.reach;
   return [
     roles,
-    [SCORES[kindOf(reader.attention)] ?? "e_i = score(q, k_i)", []],
-    [SOFTMAX, WEIGHTS],
-    ["r = Σ_i α_i v_i", ["sum"]],
-    [reader.activation === "tanh" ? "y_t = tanh(W_x p + W_r r + b)" : "y_t = W_x p + W_r r + b",
-     ["y"]],
+    ["q = k_t", []],
+    [SCORES[kindOf(reader.attention)]?.() ?? "e_i = score(q, k_i)", []],
+    [`α_i = exp(e_i) / Σ_j exp(e_j),  t − ${far} ≤ i, j < t`, WEIGHTS],
+    ["r = Σ_i α_i v_i", ["r"]],
+    [activated("W_x p + W_r r + b"), ["y"]],
   ];
 }
 
@@ -132,7 +152,7 @@ function readerLines(reader) {
 function equationsOf(model, step) {
   const lines = OF_FAMILIES[model.family]?.(model);
   if (lines !== undefined) return lines;
-  const names = Object.keys(valuesOf(step));
+  const names = Object.keys(step.values);
   return [...names.map((name) => [name, [name]]), ["e → α", WEIGHTS]];
 }
 
@@ -140,15 +160,8 @@ function equationsOf(model, step) {
 const LETTERS_OF = {
   Ey: "E y", Ew: "E w", query: "q", context: "c", fed: "h̃_{t−1}", attentional: "h̃_t", key: "k",
   value: "v", predict: "p", h: "h_t", s: "s_t", y: "y_t", c: "c_t", gauss: "g",
-  reset: "r", sum: "r",
+  reset: "r", parts: "u",
 };
-
-// The values of a step by their names; of a writer, r is what its reader sums up.
-function valuesOf({ values }) {
-  if (values.Ew === undefined) return values;
-  const { r, ...others } = values;
-  return { ...others, sum: r };
-}
 
 // an LSTM's candidate is g, a GRU's n
 function letterOf(name, values) {

@@ -37,7 +37,7 @@ function writtenWith(model, memory, ids, moved, from) {
     const heads = moved.get(t);
     const weights = heads ? givenWeights(model, memory, state, previous, heads) : null;
     const step = model.step(memory, state, previous, { weights });
-    previous = t < from ? ids[t] : largest(forbid(step.logP, []), 1)[0];
+    previous = t < from ? ids[t] : mostProbable(forbid(step.logP, []));
     total += step.logP[previous];
     state = step.state;
     written.push(previous);

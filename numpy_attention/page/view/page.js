@@ -39,11 +39,13 @@ class Page {
       new (data.kind === "translator" ? TranslatorView : WriterView)(data, m, options, on)));
     const of = (kind) => this.views.filter((_, m) => this.models[m].kind === kind)
       .map((view) => view.element);
+    this.controls = new Controls(options, this.views, {
+      set: (name, value) => this.set(name, value), shown: (value) => this.setShown(value) });
     this.place.replaceChildren(
       this.top(),
-      ...translators.length ? [this.translatorControls(translators),
+      ...translators.length ? [this.controls.translator(translators),
                                make("div", { class: "models" }, ...of("translator"))] : [],
-      ...writers.length ? [this.writerControls(writers),
+      ...writers.length ? [this.controls.writer(writers),
                            make("div", { class: "models" }, ...of("writer"))] : []);
     // where there is room for it
     if (this.models.length === 1 && matchMedia("(min-width: 60rem)").matches) {
@@ -64,8 +66,7 @@ class Page {
   }
 
   setShown(value) {
-    this.shown.value = value;
-    this.draws.hidden = value !== "drawn";
+    this.controls.show(value);
     for (const view of this.views) view.picked = null;
     this.set("shown", value);
   }
@@ -75,8 +76,6 @@ class Page {
     for (const view of this.views) view.show({ ...this.options });
     this.took = performance.now() - start;
   }
-
-  // ---- controls -------------------------------------------------------------------------------
 
   top() {
     const copied = button(say("link"), () => {
@@ -95,95 +94,6 @@ class Page {
       document.getElementById("language").focus();
     }, { id: "language", lang: LANGUAGES[1 - language] });
     return make("nav", { class: "top" }, copied, other);
-  }
-
-  // Sentences of the corpora of these models, each once.
-  examples(models, of, change) {
-    const texts = [...new Set(models.flatMap((data) => data.examples.map(of)))].filter(Boolean);
-    if (texts.length === 0) return null;
-    const choices = [["", say("choose")], ...texts.map((text) => [text, visible(text)])];
-    return labelled(say("examples"), select(choices, "", change));
-  }
-
-  translatorControls(models) {
-    const { options } = this;
-    const typed = () => this.set("source", input.value);
-    const input = make("input", { type: "text", id: "source", dir: "auto", autocomplete: "off",
-                                  spellcheck: "false", input: typed });
-    input.value = options.source;
-    const chosen = (text) => {
-      if (text === "") return;
-      input.value = text;
-      this.set("source", text);
-    };
-    const beam = make("input", { type: "number", min: 1, max: 12, input: () => {
-      const value = numberWithin(1, 12, 1)(beam.value);
-      if (value !== null) this.set("beam", value);
-    } });
-    beam.value = options.beam;
-    this.draws = make("div", { class: "controls" }, ...this.drawControls());
-    this.draws.hidden = options.shown !== "drawn";
-    const choices = ["best", "corpus", "drawn"].map((one) => [one, say(one)]);
-    this.shown = select(choices, options.shown, (value) => this.setShown(value));
-    return make("form", { class: "ask", submit: (event) => event.preventDefault() },
-                labelled(say("source"), input),
-                make("div", { class: "controls" },
-                     this.examples(models, (one) => one.source?.join(" "), chosen),
-                     labelled(say("shown"), this.shown), labelled(say("beam"), beam),
-                     this.heads(models), this.checkpoints(models),
-                     checkbox(say("after"), options.after, (value) => this.set("after", value))),
-                this.draws);
-  }
-
-  writerControls(models) {
-    const { options } = this;
-    const area = make("textarea", { id: "text", rows: 2, dir: "auto", spellcheck: "false",
-                                    input: () => this.set("text", area.value) });
-    area.value = options.text;
-    const chosen = (text) => {
-      if (text === "") return;
-      area.value = text;
-      this.set("text", text);
-    };
-    return make("form", { class: "ask", submit: (event) => event.preventDefault() },
-                labelled(say("text"), area),
-                make("div", { class: "controls" },
-                     this.examples(models, (one) => one.words?.join(" "), chosen),
-                     slider(say("length"), options.length, [1, 60, 1],
-                            (x) => this.set("length", x)),
-                     ...this.drawControls(), this.checkpoints(models)));
-  }
-
-  drawControls() {
-    return [
-      slider(say("temperature"), this.options.temperature, [0, 2, 0.1],
-             (x) => this.set("temperature", x), (x) => x.toFixed(1)),
-      button(say("again"), () => this.set("seed", (this.options.seed + 1) % 1_000_000)),
-    ];
-  }
-
-  // Only where a model has several.
-  heads(models) {
-    const views = this.views.filter((view) => models.includes(view.data));
-    const count = Math.max(...views.map((view) => view.model().heads));
-    if (count === 1) return null;
-    const each = [...Array(count).keys()].map((k) => [String(k), say("headNumber", k + 1)]);
-    const choices = [["mean", say("mean")], ["every", say("every")], ...each];
-    const read = OPTIONS.head[1];
-    return labelled(say("head"), select(choices, String(this.options.head),
-                                        (value) => this.set("head", read(value))));
-  }
-
-  // A slider over the training, where a page has more than its end.
-  checkpoints(models) {
-    const one = models.find((data) => data.checkpoints.length > 0);
-    if (one === undefined) return null;
-    const labels = one.checkpoints.map(({ label }) => label);
-    const last = labels.length;
-    const told = (k) => (k === last ? say("lastCheckpoint") : visible(labels[k]));
-    const now = Math.min(last, this.options.checkpoint ?? last);
-    return slider(say("checkpoint"), now, [0, last, 1],
-                  (k) => this.set("checkpoint", k === last ? null : k), told);
   }
 
   // ---- the address ----------------------------------------------------------------------------

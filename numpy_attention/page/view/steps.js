@@ -58,7 +58,7 @@ class Steps {
   }
 
   vectors(names) {
-    const values = valuesOf(this.asked.step);
+    const { values } = this.asked.step;
     return names.filter((name) => values[name] !== undefined && values[name] !== null)
       .map((name) => this.vector(name, values[name]));
   }

@@ -11,7 +11,7 @@ class TranslatorView {
     this.data = data;
     this.place = place;
     this.on = on;
-    this.models = new Map();
+    this.checkpoints = new Checkpoints(data);
     this.moved = new Map();
     this.picked = null;
     this.options = { ...options, source: null };
@@ -30,8 +30,7 @@ class TranslatorView {
     this.posterior = new Heatmap({ select });
     this.output = make("p", { class: "translation", "aria-live": "polite", dir: "auto" });
     this.without = make("p", { class: "quiet without", dir: "auto", hidden: "" });
-    this.reference = make("p", { class: "quiet reference", dir: "auto" });
-    this.figures = make("p", { class: "quiet figures" });
+    this.reference = new Reference({ corpus: () => this.on.corpus() });
     this.problem = make("p", { class: "problem", role: "status" });
     this.pictures = make("div", { class: "pictures" });
     this.hand = new Hand({ change: (weight) => this.change(...this.cell, weight),
@@ -46,15 +45,13 @@ class TranslatorView {
                           keep),
                      make("div", { class: "within" }, this.steps.element, this.tree.element));
     this.element = make("section", { class: "model", "aria-label": visible(this.data.title) },
-                        modelHead(this.data), this.output, this.without, this.reference,
-                        this.figures, this.problem, this.live);
+                        modelHead(this.data), this.output, this.without,
+                        this.reference.element, this.problem, this.live);
     this.cell = [0, 0];
   }
 
   model() {
-    const place = checkpointOf(this.data, this.options.checkpoint);
-    if (!this.models.has(place)) this.models.set(place, load(this.data, place));
-    return this.models.get(place);
+    return this.checkpoints.at(this.options.checkpoint);
   }
 
   // ---- from options to words ------------------------------------------------------------------
@@ -82,7 +79,8 @@ class TranslatorView {
     this.live.hidden = words.length === 0;
     if (words.length === 0) {
       this.output.replaceChildren(make("span", { class: "quiet" }, say("empty")));
-      for (const one of [this.without, this.reference, this.figures]) one.hidden = true;
+      this.without.hidden = true;
+      this.reference.element.hidden = true;
       return;
     }
     this.memory = model.read(words);
@@ -137,7 +135,7 @@ class TranslatorView {
 
   draw() {
     this.drawWords();
-    this.drawGold();
+    this.reference.show(this.model(), this.memory, this.example, this.options.shown);
     this.drawMaps();
     this.drawCell();
     this.drawSteps();
@@ -155,25 +153,6 @@ class TranslatorView {
     this.without.hidden = this.unmoved === null;
     this.without.replaceChildren(...this.unmoved === null ? [] : [
       make("b", {}, say("without")), ": ", ...line(this.unmoved.words)]);
-  }
-
-  drawGold() {
-    const { example } = this;
-    this.reference.hidden = !example && this.options.shown !== "corpus";
-    this.figures.hidden = true;
-    if (!example) {
-      this.reference.textContent = say("noCorpus");
-      return;
-    }
-    this.reference.replaceChildren(make("b", {}, say("reference")), ": ", ...line(example.target));
-    if (example.sure.length === 0) return;
-    if (this.options.shown !== "corpus") {
-      this.reference.append(" ", button(say("showGold"), () => this.on.corpus()));
-    }
-    const { steps } = this.model().force(this.memory, example.target);
-    const { error, linked, on, beside } = pointing(steps.map((step) => weightsOf(step)), example);
-    this.figures.textContent = say("pointing", number(error), linked, on, beside);
-    this.figures.hidden = false;
   }
 
   // gold links stand at the corpus's own words
@@ -233,7 +212,8 @@ class TranslatorView {
       ...sayWith("weightOf", tokenText(this.memory.tokens[s]), tokenText(this.rows[t])), ": ",
       make("b", {}, number(weight, 3))];
     const scores = step.scores?.[head === "mean" ? 0 : head];
-    if (scores && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
+    const scored = scores && !Number.isNaN(scores[s]);
+    if (scored && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
     this.hand.show(told, weight, this.moved.has(t), this.moved.size > 0);
   }
 
@@ -313,21 +293,4 @@ class TranslatorView {
     this.write();
     this.on.changed();
   }
-}
-
-// The title of a model and what it is.
-function modelHead(data) {
-  const { attention } = data.settings;
-  const count = data.parameters.toLocaleString(LANGUAGES[language]);
-  const about = [data.family, attention, say("parameters", count)]
-    .filter((one) => typeof one === "string");
-  // a page of one model has its title already
-  const known = document.querySelector("h1").textContent === data.title;
-  return make("header", {}, known ? null : make("h2", {}, visible(data.title)),
-              make("p", { class: "quiet" }, about.join(" · ")));
-}
-
-// The place of the checkpoint chosen among a model's own; null: the end.
-function checkpointOf(data, chosen) {
-  return chosen === null || chosen >= data.checkpoints.length ? null : chosen;
 }

@@ -3,7 +3,6 @@
 "use strict";
 
 const LONGEST_TEXT = 80;        // words that are read of what is typed
-const SEVERAL = 3;
 const ROWS = 60;                // of the last words, which are drawn
 
 class WriterView {
@@ -12,7 +11,7 @@ class WriterView {
     this.data = data;
     this.place = place;
     this.on = on;
-    this.models = new Map();
+    this.checkpoints = new Checkpoints(data);
     this.moved = new Map();
     this.restore = options.moved;
     this.options = { ...options, text: null };
@@ -48,9 +47,7 @@ class WriterView {
   }
 
   model() {
-    const place = checkpointOf(this.data, this.options.checkpoint);
-    if (!this.models.has(place)) this.models.set(place, load(this.data, place));
-    return this.models.get(place);
+    return this.checkpoints.at(this.options.checkpoint);
   }
 
   show(options) {
@@ -92,37 +89,19 @@ class WriterView {
     this.ids = ids;
     this.tokens = tokens;
     this.stepOf = steps;
+    this.past = new Past(steps);
     this.first = Math.max(0, steps.length - ROWS);
     this.unmoved = this.moved.size > 0 ? written(new Map()).tokens : null;
     const said = tokens.slice(this.typed).map(visible).join(" ");
     this.said.textContent = `${say("written")}: ${said}`;
   }
 
-  // What step t looked at, over all tokens: NaN where nothing could be seen.
-  lookedAt(t) {
-    const row = new Float32Array(this.tokens.length - 1).fill(NaN);
-    const weights = this.stepOf[t].weights?.[0];
-    // a text that began anew has a shorter past
-    if (weights) row.set(weights, t + 1 - weights.length);
-    return row;
-  }
-
   picture() {
-    const weights = this.stepOf.map((_, t) => this.lookedAt(t).slice(this.first)).slice(this.first);
+    const every = this.stepOf.map((_, t) => this.past.lookedAt(t).slice(this.first));
     return { rows: this.tokens.slice(this.first + 1), columns: this.tokens.slice(this.first, -1),
-             weights, top: this.top, pinned: (t) => this.moved.has(t + this.first),
+             weights: every.slice(this.first), top: this.top,
+             pinned: (t) => this.moved.has(t + this.first),
              caption: say("history") };
-  }
-
-  // The largest weight of a step that could look at several words: a long past has small weights.
-  largestWeight() {
-    let most = 0;
-    this.stepOf.forEach((_, t) => {
-      if (this.moved.has(t)) return;
-      const seen = this.lookedAt(t).filter((w) => !Number.isNaN(w));
-      if (seen.length > SEVERAL) most = Math.max(most, ...seen);
-    });
-    return most || 1;
   }
 
   draw() {
@@ -135,7 +114,7 @@ class WriterView {
       const about = { class: kind, tabindex: -1, role: n === 0 ? null : "button", "data-n": n };
       return [make("span", about, tokenText(token)), join];
     }));
-    this.top = this.largestWeight();
+    this.top = this.past.largestWeight(this.moved);
     this.without.hidden = this.unmoved === null;
     this.without.replaceChildren(...this.unmoved === null ? [] : [
       make("b", {}, say("without")), ": ", ...line(this.unmoved.slice(this.typed))]);
@@ -143,36 +122,17 @@ class WriterView {
       this.map.cell = [...this.cell];
       this.map.draw(this.picture());
       this.bar.replaceChildren(colourBar(this.top));
-      this.span.textContent = say("span", number(this.meanSpan(), 1));
+      this.span.textContent = say("span", number(this.past.meanSpan(), 1));
     } else {
       this.span.textContent = "";
     }
     this.select(...this.cell);
   }
 
-  // Σ_i α_ti (t − i), the mean of the steps that could look at something
-  meanSpan() {
-    let total = 0;
-    let count = 0;
-    this.stepOf.forEach((_, t) => {
-      let weight = 0;
-      let back = 0;
-      this.lookedAt(t).forEach((w, i) => {
-        if (Number.isNaN(w)) return;
-        weight += w;
-        back += w * (t - i);
-      });
-      if (weight < 0.5) return;
-      total += back / weight;
-      count += 1;
-    });
-    return count > 0 ? total / count : NaN;
-  }
-
   select(row, column) {
     this.cell = [row, column];
     const t = row + this.first;
-    const looked = this.lookedAt(t);
+    const looked = this.past.lookedAt(t);
     if (this.map.lines) this.map.move(row, column);
     for (const word of this.output.children) {
       const n = Number(word.dataset.n);

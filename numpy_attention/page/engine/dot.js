@@ -1,0 +1,33 @@
+// Scores that are dot products of query and value (Luong et al. 2015; Vaswani et al. 2017).
+
+"use strict";
+
+// e_j = q · h_j
+class DotAttention extends SoftmaxAttention {
+  score(query, memory) {
+    return dotScores(query, memory.values);
+  }
+}
+
+// e_j = (q W_a) · h_j
+class GeneralAttention extends SoftmaxAttention {
+  score(query, memory) {
+    return dotScores(product(query, this.W_a), memory.values);
+  }
+}
+
+// e_j = q · h_j / √D, of queries of another size (q W_a) · h_j / √D
+class ScaledDotAttention extends SoftmaxAttention {
+  score(query, memory) {
+    const projected = this.W_a === null ? query : product(query, this.W_a);
+    const root = Math.fround(Math.sqrt(projected.length));
+    return dotScores(projected.map((q) => q / root), memory.values);
+  }
+}
+
+// e_j = q · h_j of each vector
+function dotScores(q, vectors) {
+  return Float32Array.from(vectors, (h) => dot(h, q));
+}
+
+Object.assign(KINDS, { DotAttention, GeneralAttention, ScaledDotAttention });

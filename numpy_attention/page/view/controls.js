@@ -1,0 +1,107 @@
+// What a reader chooses with, above the models of each kind.
+
+"use strict";
+
+// options: as they are, which a page changes when on.set(name, value) or on.shown(value) says so
+class Controls {
+  constructor(options, views, on) {
+    this.options = options;
+    this.views = views;
+    this.on = on;
+  }
+
+  // Sentences of the corpora of these models, each once.
+  examples(models, of, change) {
+    const texts = [...new Set(models.flatMap((data) => data.examples.map(of)))].filter(Boolean);
+    if (texts.length === 0) return null;
+    const choices = [["", say("choose")], ...texts.map((text) => [text, visible(text)])];
+    return labelled(say("examples"), select(choices, "", change));
+  }
+
+  translator(models) {
+    const { options } = this;
+    const typed = () => this.on.set("source", input.value);
+    const input = make("input", { type: "text", id: "source", dir: "auto", autocomplete: "off",
+                                  spellcheck: "false", input: typed });
+    input.value = options.source;
+    const chosen = (text) => {
+      if (text === "") return;
+      input.value = text;
+      this.on.set("source", text);
+    };
+    const beam = make("input", { type: "number", min: 1, max: 12, input: () => {
+      const value = numberWithin(1, 12, 1)(beam.value);
+      if (value !== null) this.on.set("beam", value);
+    } });
+    beam.value = options.beam;
+    this.draws = make("div", { class: "controls" }, ...this.drawing());
+    this.draws.hidden = options.shown !== "drawn";
+    const choices = ["best", "corpus", "drawn"].map((one) => [one, say(one)]);
+    this.shown = select(choices, options.shown, (value) => this.on.shown(value));
+    return make("form", { class: "ask", submit: (event) => event.preventDefault() },
+                labelled(say("source"), input),
+                make("div", { class: "controls" },
+                     this.examples(models, (one) => one.source?.join(" "), chosen),
+                     labelled(say("shown"), this.shown), labelled(say("beam"), beam),
+                     this.heads(models), this.checkpoints(models),
+                     checkbox(say("after"), options.after, (value) => this.on.set("after", value))),
+                this.draws);
+  }
+
+  writer(models) {
+    const { options } = this;
+    const area = make("textarea", { id: "text", rows: 2, dir: "auto", spellcheck: "false",
+                                    input: () => this.on.set("text", area.value) });
+    area.value = options.text;
+    const chosen = (text) => {
+      if (text === "") return;
+      area.value = text;
+      this.on.set("text", text);
+    };
+    return make("form", { class: "ask", submit: (event) => event.preventDefault() },
+                labelled(say("text"), area),
+                make("div", { class: "controls" },
+                     this.examples(models, (one) => one.words?.join(" "), chosen),
+                     slider(say("length"), options.length, [1, 60, 1],
+                            (x) => this.on.set("length", x)),
+                     ...this.drawing(), this.checkpoints(models)));
+  }
+
+  drawing() {
+    return [
+      slider(say("temperature"), this.options.temperature, [0, 2, 0.1],
+             (x) => this.on.set("temperature", x), (x) => x.toFixed(1)),
+      button(say("again"), () => this.on.set("seed", (this.options.seed + 1) % 1_000_000)),
+    ];
+  }
+
+  // Only where a model has several.
+  heads(models) {
+    const views = this.views.filter((view) => models.includes(view.data));
+    const count = Math.max(...views.map((view) => view.model().heads));
+    if (count === 1) return null;
+    const each = [...Array(count).keys()].map((k) => [String(k), say("headNumber", k + 1)]);
+    const choices = [["mean", say("mean")], ["every", say("every")], ...each];
+    const read = OPTIONS.head[1];
+    return labelled(say("head"), select(choices, String(this.options.head),
+                                        (value) => this.on.set("head", read(value))));
+  }
+
+  // A slider over the training, where a page has more than its end.
+  checkpoints(models) {
+    const one = models.find((data) => data.checkpoints.length > 0);
+    if (one === undefined) return null;
+    const labels = one.checkpoints.map(({ label }) => label);
+    const last = labels.length;
+    const told = (k) => (k === last ? say("lastCheckpoint") : visible(labels[k]));
+    const now = Math.min(last, this.options.checkpoint ?? last);
+    return slider(say("checkpoint"), now, [0, last, 1],
+                  (k) => this.on.set("checkpoint", k === last ? null : k), told);
+  }
+
+  // whose words are shown
+  show(value) {
+    this.shown.value = value;
+    this.draws.hidden = value !== "drawn";
+  }
+}

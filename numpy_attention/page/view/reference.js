@@ -1,0 +1,31 @@
+// The corpus's own translation, and how well the weights point at its gold links.
+
+"use strict";
+
+// on.corpus(): the corpus's own words are asked for
+class Reference {
+  constructor(on) {
+    this.on = on;
+    this.words = make("p", { class: "quiet reference", dir: "auto" });
+    this.figures = make("p", { class: "quiet figures" });
+    this.element = make("div", {}, this.words, this.figures);
+  }
+
+  // example: the corpus's sentence, or null; shown: the option of that name
+  show(model, memory, example, shown) {
+    const asked = shown === "corpus";
+    this.element.hidden = !example && !asked;
+    this.figures.hidden = true;
+    if (!example) {
+      this.words.textContent = say("noCorpus");
+      return;
+    }
+    this.words.replaceChildren(make("b", {}, say("reference")), ": ", ...line(example.target));
+    if (example.sure.length === 0) return;
+    if (!asked) this.words.append(" ", button(say("showGold"), this.on.corpus));
+    const { steps } = model.force(memory, example.target);
+    const { error, linked, on, beside } = pointing(steps.map((step) => weightsOf(step)), example);
+    this.figures.textContent = say("pointing", number(error), linked, on, beside);
+    this.figures.hidden = false;
+  }
+}
