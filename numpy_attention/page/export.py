@@ -4,6 +4,7 @@
       "kind": "translator", "family": "rnnsearch", "title": …, "settings": {…}, "training": {…},
       "text": {"cut": "words", "lowercase": true},
       "vocabularies": {"source": [words], "target": [words]},         a writer's: {"words": [words]}
+      of subwords, each side: {"pieces": [pieces]}
       "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
       "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
       "checkpoints": [{"label": …, "arrays": {…}}],
@@ -25,7 +26,8 @@ import numpy as np
 from numpy_attention.arguments import expect_name
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.text_form import TextForm
-from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.data.subwords import Subwords
+from numpy_attention.data.vocabulary import SPECIAL_TOKENS, Vocabulary
 from numpy_attention.module import Array, Module, join
 from numpy_attention.names import PRECISIONS
 
@@ -76,16 +78,20 @@ def exported(
     }
 
 
-def vocabularies_of(trained: Any) -> dict[str, list[str]]:
-    """{side: its words in the order of their ids}. ValueError: subwords."""
-    found = {}
+def vocabularies_of(trained: Any) -> dict[str, Any]:
+    """{side: its words in the order of their ids, or {"pieces": them}}. ValueError: neither."""
+    found: dict[str, Any] = {}
     for name in trained.VOCABULARIES:
         vocabulary = getattr(trained, name)
-        if not isinstance(vocabulary, Vocabulary):
-            raise ValueError("a page cannot cut words into subwords yet: train a run of whole "
-                             "words for it, without --subwords")
-        side = name.removesuffix("vocabulary").rstrip("_")
-        found[side or "words"] = vocabulary.tokens
+        side = name.removesuffix("vocabulary").rstrip("_") or "words"
+        if isinstance(vocabulary, Vocabulary):
+            found[side] = vocabulary.tokens
+        elif isinstance(vocabulary, Subwords):
+            ids = range(len(SPECIAL_TOKENS), len(vocabulary))
+            found[side] = {"pieces": [vocabulary.token(id) for id in ids]}
+        else:
+            raise ValueError(f"the {side} vocabulary is a {type(vocabulary).__name__}, and a page "
+                             "reads a Vocabulary or Subwords")
     return found
 
 

@@ -13,8 +13,8 @@ ROOM = Path(__file__).parent
 # the engine's files, each after those that it reads
 ENGINE = ("arrays", "module", "softmax", "cell", "rnn", "lstm", "gru", "stacked", "bidirectional",
           "attention", "dot", "additive", "location", "fixed", "multi_head", "local", "history",
-          "layers", "rnnsearch", "luong", "transformer", "language_model", "vocabulary", "text",
-          "search", "sampling", "model", "translator", "writer")
+          "layers", "rnnsearch", "luong", "transformer", "language_model", "vocabulary", "subwords",
+          "text", "search", "sampling", "model", "translator", "writer")
 # characters that could end a script, or a line of one
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 

@@ -125,8 +125,16 @@ def test_a_model_too_large_is_told_what_would_do():
         expect_small(arrays, "byte", 9, 1_000_000)
 
 
-def test_subwords_are_told(rng):
+def test_subwords_are_kept_in_the_order_in_which_they_were_learnt(rng):
+    translator = translator_of("luong", {"layers": 1}, rng, subwords=18)
+    pieces = exported(translator, "it", SPACES)["vocabularies"]["target"]["pieces"]
+    assert len(pieces) == 14
+    assert [translator.target_vocabulary.token(4 + k) for k in range(14)] == pieces
+    assert pieces[0] == "▁w"
+
+
+def test_a_vocabulary_of_another_kind_is_told(rng):
     translator = translator_of("luong", {"layers": 1}, rng)
     translator.source_vocabulary = object()
-    with pytest.raises(ValueError, match="without --subwords"):
+    with pytest.raises(ValueError, match="the source vocabulary is a object, and a page reads a "):
         exported(translator, "it", SPACES)

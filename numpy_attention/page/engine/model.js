@@ -29,12 +29,15 @@
 //
 //   memory = model.read(words)           words: a list of source tokens
 //       memory.tokens          S of them: the source's, then "</s>"; weights stand in their order
+//       memory.places          (S,): the word that a token, maybe a piece, belongs to
 //       memory.unknown         S booleans: <unk> is read in its place
 //   state  = model.start(memory)
 //   step   = model.step(memory, state, previousId, { weights })
 //       previousId: BOS before the first word; weights: (S,), or a list of heads of (S,), that take
 //       the place of α
-//   model.greedy(memory, { maxLength, never, given })     → hypothesis { ids, logP, steps, words }
+//   model.greedy(memory, { maxLength, never, given })
+//       → hypothesis { ids, logP, steps, words, tokens, places }: tokens, one for each id, and the
+//         word that each belongs to; </s> is one more word
 //       given(t): weights to take the place of α in step t, or null
 //   model.beam(memory, size, { lengthPenalty, maxLength, never })
 //       → { hypotheses, tree }, the tree as `beamSearch` tells

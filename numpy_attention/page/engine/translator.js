@@ -5,8 +5,8 @@
 class Translator extends Model {
   constructor(data, network) {
     super(data, network);
-    this.sourceVocabulary = new Vocabulary(data.vocabularies.source);
-    this.targetVocabulary = new Vocabulary(data.vocabularies.target);
+    this.sourceVocabulary = vocabularyOf(data.vocabularies.source);
+    this.targetVocabulary = vocabularyOf(data.vocabularies.target);
     this.reversed = data.training.reverse_source;
   }
 
@@ -27,7 +27,8 @@ class Translator extends Model {
     const inOrder = this.reversed ? [...ids].reverse() : ids;
     return {
       words,
-      tokens: [...words, SPECIAL_TOKENS[EOS]],
+      tokens: [...this.sourceVocabulary.shown(words), SPECIAL_TOKENS[EOS]],
+      places: [...this.sourceVocabulary.places(words), words.length],
       unknown: [...ids.map((id) => id === UNK), false],
       ids: [...inOrder, EOS],
       ...this.network.encode([...inOrder, EOS]),
@@ -96,7 +97,9 @@ class Translator extends Model {
       previous = id;
       return step;
     });
-    return { ids, logP: total, steps, words };
+    return { ids, logP: total, steps, words,
+             tokens: [...this.targetVocabulary.shown(words), SPECIAL_TOKENS[EOS]],
+             places: [...this.targetVocabulary.places(words), words.length] };
   }
 
   posterior(memory, state, previous, id) {
@@ -116,6 +119,9 @@ class Translator extends Model {
   }
 
   withWords(hypothesis) {
-    return { ...hypothesis, words: this.targetVocabulary.decode(hypothesis.ids) };
+    const { words, places } = this.targetVocabulary.read(hypothesis.ids);
+    return { ...hypothesis, words,
+             tokens: hypothesis.ids.map((id) => this.targetVocabulary.token(id)),
+             places: hypothesis.ids.at(-1) === EOS ? [...places, words.length] : places };
   }
 }

@@ -24,10 +24,29 @@ class Vocabulary {
     return id < special ? SPECIAL_TOKENS[id] : this.tokens[id - special];
   }
 
-  // the words of ids up to the first </s>; <pad> and <s> are dropped
-  decode(ids) {
-    const end = ids.indexOf(EOS);
-    return (end < 0 ? ids : ids.slice(0, end)).filter((id) => id !== PAD && id !== BOS)
-      .map((id) => this.token(id));
+  // which of the words each id belongs to
+  places(words) {
+    return [...words.keys()];
   }
+
+  // words as a reader sees what is read of them, one for each id
+  shown(words) {
+    return words;
+  }
+
+  // ids up to the first </s>, without <pad> and <s> → { words, places }
+  read(ids) {
+    const words = written(ids).map((id) => this.token(id));
+    return { words, places: this.places(words) };
+  }
+}
+
+function written(ids) {
+  const end = ids.indexOf(EOS);
+  return (end < 0 ? ids : ids.slice(0, end)).filter((id) => id !== PAD && id !== BOS);
+}
+
+// saved: a list of words, or { pieces } of words
+function vocabularyOf(saved) {
+  return Array.isArray(saved) ? new Vocabulary(saved) : new Subwords(saved);
 }

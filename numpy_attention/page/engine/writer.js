@@ -5,7 +5,7 @@
 class Writer extends Model {
   constructor(data, network) {
     super(data, network);
-    this.vocabulary = new Vocabulary(data.vocabularies.words);
+    this.vocabulary = vocabularyOf(data.vocabularies.words);
     this.resets = data.training.state === "sentence";
     this.ofCharacters = data.training.unit === "characters";
   }

@@ -9,9 +9,25 @@ function exampleOf(data, words) {
   return data.examples.find(same) ?? null;
 }
 
-// links [s, t] → a set that can be asked
-function linkSet(links) {
-  return new Set(links.map(([s, t]) => `${s} ${t}`));
+// Links [s, t] of words → a set that can be asked; of the pieces of words, if their places are
+// given: columns (S,), rows (T,).
+function linkSet(links, columns = null, rows = null) {
+  const all = new Set(links.map(([s, t]) => `${s} ${t}`));
+  if (columns === null) return all;
+  return new Set(rows.flatMap((j, t) => columns.flatMap((i, s) => (
+    all.has(`${i} ${j}`) ? [`${s} ${t}`] : []))));
+}
+
+// Weights of pieces as weights of words: sums over the pieces of a source word, means over those of
+// a target word. columns (S,), rows (T,): the word that each belongs to
+function inWords(weights, columns, rows) {
+  const words = [...Array(Math.max(...rows) + 1)].map(() => (
+    new Float32Array(Math.max(...columns) + 1)));
+  weights.forEach((row, t) => {
+    const count = rows.filter((j) => j === rows[t]).length;
+    row.forEach((w, s) => { words[rows[t]][columns[s]] += w / count; });
+  });
+  return words;
 }
 
 // rows: weights (S,) of each word of the example's target

@@ -23,8 +23,9 @@ class Reference {
     this.words.replaceChildren(make("b", {}, say("reference")), ": ", ...line(example.target));
     if (example.sure.length === 0) return;
     if (!asked) this.words.append(" ", button(say("showGold"), this.on.corpus));
-    const { steps } = model.force(memory, example.target);
-    const { error, linked, on, beside } = pointing(steps.map((step) => weightsOf(step)), example);
+    const { steps, places } = model.force(memory, example.target);
+    const rows = inWords(steps.map((step) => weightsOf(step)), memory.places, places);
+    const { error, linked, on, beside } = pointing(rows, example);
     this.figures.textContent = say("pointing", number(error), linked, on, beside);
     this.figures.hidden = false;
   }

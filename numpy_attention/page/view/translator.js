@@ -123,9 +123,7 @@ class TranslatorView {
       this.now = writtenWith(model, this.memory, ids, this.moved, from);
       this.unmoved = writtenWith(model, this.memory, ids, new Map(), from);
     }
-    this.rows = this.now.ids.map((id, t) => (
-      id === UNK && this.now.words[t] !== undefined ? this.now.words[t]
-                                                    : model.targetVocabulary.token(id)));
+    this.rows = this.now.tokens;
     this.cell = [Math.min(this.cell[0], this.rows.length - 1),
                  Math.min(this.cell[1], this.memory.tokens.length - 1)];
     this.draw();
@@ -159,7 +157,9 @@ class TranslatorView {
   links() {
     const { example } = this;
     if (!example || example.target.join("\n") !== this.now.words.join("\n")) return {};
-    return { sure: linkSet(example.sure), possible: linkSet(example.possible) };
+    const places = [this.memory.places, this.now.places];
+    return { sure: linkSet(example.sure, ...places),
+             possible: linkSet(example.possible, ...places) };
   }
 
   // the head that a hand moves and a file keeps
