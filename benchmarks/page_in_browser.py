@@ -7,7 +7,9 @@ A page of each precision is opened in headless Chromium, which must be installed
 the extra test, drives it), and asked for sentences of the test text, of the valid text where
 there is no test. Printed for a translator, greedy and with a beam of 5: the page's size,
 translations equal to Python's in float32, BLEU, the mean time a sentence; for a language model,
-which reads the sentences: the largest difference of log p, perplexity, the mean time a word.
+which reads the sentences: the largest difference of log p, perplexity, the mean time a word. Of
+both, of a page with three of the sentences typed letter by letter: the time from a letter to all
+that is drawn anew, laid out, the median and the largest but a tenth.
 """
 
 import argparse
@@ -52,6 +54,27 @@ READ = """(sentences) => {
     return words.map((_, t) => steps[t].logP[ids[t + 1]]);
   });
   return [logs, performance.now() - began];
+}"""
+TYPED = 3           # sentences
+# a page put off its drawing while somebody types is waited for
+TYPE = """async (sentences) => {
+  const took = [];
+  const { show } = Page.prototype;
+  Page.prototype.show = function () {
+    const began = performance.now();
+    show.call(this);
+    document.body.getBoundingClientRect();
+    took.push(performance.now() - began);
+  };
+  const field = document.querySelector("#source, #text");
+  for (const text of sentences) {
+    for (let letters = 1; letters <= text.length; letters++) {
+      field.value = text.slice(0, letters);
+      field.dispatchEvent(new Event("input"));
+      await new Promise((done) => setTimeout(done, 150));
+    }
+  }
+  return took;
 }"""
 
 
@@ -109,6 +132,13 @@ def writer_s(writer, sentences, tab):
            f"{np.exp(-found.mean()):.2f}, {milliseconds / len(own):.2f} ms a word")
 
 
+def keystrokes(tab, texts):
+    """A line about the time from a letter to what is drawn."""
+    took = tab.evaluate(TYPE, texts)
+    return (f"{np.median(took):.0f} ms a keystroke, nine of ten within "
+            f"{np.quantile(took, 0.9):.0f} ms ({len(took)} letters)")
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -136,7 +166,8 @@ def main(arguments=None):
             size = write_page(path, [exported(trained, "a page", selection.form(), precision)],
                               "a page")
             tab = opened(path)
-            for line in lines(trained, examples, tab):
+            texts = [" ".join(one.source if translates else one) for one in examples[:TYPED]]
+            for line in [*lines(trained, examples, tab), keystrokes(tab, texts)]:
                 print(f"  {precision:<8} {megabytes(size):>8}  {line}", flush=True)
             tab.close()
 

@@ -41,6 +41,11 @@ def test_the_largest_difference_of_log_p_is_told(rng):
     assert f"perplexity {np.exp(2):.2f}, 2.00 ms a word" in line and perplexity > 1
 
 
+def test_the_time_of_a_keystroke_is_a_median():
+    line = page_in_browser.keystrokes(Tab([[1.0, 2.0, 3.0, 4.0, 90.0]]), ["a b c"])
+    assert line == "3 ms a keystroke, nine of ten within 56 ms (5 letters)"
+
+
 def test_a_browser_that_is_not_there_is_told(monkeypatch):
     pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra test")
     monkeypatch.setattr(page_in_browser.shutil, "which", lambda name: None)
