@@ -137,15 +137,15 @@ def floor(size, threads, built):
 
     factors = {}
     for *b, n, k, m in {*forward, *weights}:
-        factors["y", *b, n, k, m] = ones(*b, n, k), ones(*b, k, m)      # y = x W
-        factors["dx", *b, n, k, m] = ones(*b, n, m), ones(*b, m, k)     # dx = dy Wᵀ
-        factors["dW", *b, n, k, m] = ones(*b, k, n), ones(*b, n, m)     # dW = xᵀ dy
+        factors[("y", *b, n, k, m)] = ones(*b, n, k), ones(*b, k, m)      # y = x W
+        factors[("dx", *b, n, k, m)] = ones(*b, n, m), ones(*b, m, k)     # dx = dy Wᵀ
+        factors[("dW", *b, n, k, m)] = ones(*b, k, n), ones(*b, n, m)     # dW = xᵀ dy
     built()
 
     def products(_):
         for what, shapes in (("y", forward), ("dx", forward), ("dW", weights)):
             for shape in shapes:
-                np.matmul(*factors[what, *shape])
+                np.matmul(*factors[(what, *shape)])
 
     pool = Threads(threads).__enter__()
 
