@@ -118,17 +118,3 @@ def test_its_kept_keys_are_the_librarys(lesson, rng):
         kept = library.keys_and_values(x[None, :t + 1])
         y, _, _ = library.look(x[None, t:t + 1], kept, np.ones((1, 1, t + 1), bool))
         np.testing.assert_allclose(found[t], y[0, 0], atol=1e-12)
-
-
-def test_a_lost_key_is_seen(lesson, rng):
-    head = lesson["new_heads"](rng, 8, 2).heads[0]
-    x = rng.standard_normal((5, 8))
-    off = np.abs(lesson["word_by_word"](head, x, forget=1) - lesson["word_by_word"](head, x))
-    assert off[0].max() == 0 and off[1:].max(1).min() > 1e-3
-
-
-def test_the_last_gradient_falls_with_depth_where_the_norm_stands_before(lesson):
-    ends = {name: [lesson["measured"](kind, L, seed=9)[1] for L in (2, 16)]
-            for name, kind in lesson["KINDS"].items()}
-    assert ends["pre-norm"][0] > 2.5 * ends["pre-norm"][1]
-    assert ends["post-norm"][0] < 2 * ends["post-norm"][1]
