@@ -531,12 +531,11 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 # does it belong in a recurrent network? On the connections that lead upwards, and on no other
 # (Zaremba et al. 2014, section 3.2):
 #
-#     layer 1 reads        D(x_t),  its own h_{t−1} and c_{t−1} whole
-#     layer 2 reads        D(h_t of layer 1),  its own whole
-#     the softmax reads    D(h_t of layer 2)
+#     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
+#     a softmax above it reads       D(h_t), and so does a second layer
 #
-# What a word leaves behind then meets D once for each layer and once at the top, however long ago
-# it was read. On c, what must last for 32 steps would meet D 32 times. (Question 7 tries it.)
+# With one layer, what a word leaves behind then meets D twice, however long ago it was read. On c,
+# what must last for 32 steps would meet D 32 times. (Question 7 tries it.)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
@@ -651,5 +650,5 @@ for p in (0.5, 0.0):
 #    live?
 # 8. Lesson 04's cell will have h_t = (1 − z) ∘ n + z ∘ h_{t−1}. Where is its carousel, and which
 #    bias plays b_f's part?
-# 9. Close the way (2): U = 0. What is ∂L/∂c_0 after T steps, in terms of ∂L/∂c_T? Show it to the
-#    last digit.
+# 9. Close the way (2), U = 0, and let the loss read c_T alone. What is ∂L/∂c_0, in terms of
+#    ∂L/∂c_T? Show it to the last digit.

@@ -72,9 +72,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | heads(x, m) | (T, D) | lesson 08: words of x ask, words of m (S, D) are asked |
 # | FF(x) = max(0, x W_1 + b_1) W_2 + b_2 | (T, D) | feed-forward; W_1 (D, F), W_2 (F, D) |
 # | M | (S, D) | the last encoder layer's z for S source words; each decoder layer asks it |
-# | E, PE(p) | (V, D), (D,) | a row for each of V words; what tells a word that its place is p |
-#
-# (E is a table here; inside a head, as in lesson 08, it will be the scores.)
+# | E | (V, D) | a row for each of V words (inside a head, as in lesson 08, E is the scores) |
+# | PE(p) | (D,) | what tells a word that its place is p |
 
 # %%
 boxes = {
@@ -149,7 +148,6 @@ along = (dx_hat * x_hat).mean()
 dx = (dx_hat - alike - x_hat * along) / s
 numeric = numeric_gradient(lambda: x_hat_of(x)[0], x)
 assert np.allclose(dx, numeric, atol=1e-9)
-print(f"mean(dx̂) = {alike:.2f}, mean(dx̂ ∘ x̂) = {along:.2f}")
 print("dx =", dx, "  as measured:", numeric)
 print(f"along the ones it has {dx.sum():.4f}, along x̂ {dx @ x_hat:.4f}")
 
@@ -389,6 +387,8 @@ expect_same_encoder(layer, x)
 print("one layer: the output, dx and the gradients of all its parameters are the library's")
 
 # %% [markdown]
+# `numpy-attention step 9` goes through it, one line after the other, and shows every array.
+#
 # ### What the way past is for
 #
 # Cut it out: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
@@ -430,8 +430,8 @@ for name, kind in (("with", PlainEncoderLayer), ("without", Blocked)):
 # %% [markdown]
 # Without it, four layers make one word of twenty. What a word finds is an average, and averages of
 # the same words are much alike. Words that are alike ask alike, so no later layer can part them
-# again. The way past keeps each word beside what it was told. With it, too, differences fade: 0.02
-# or less is left after six layers. But without it 10⁻³¹ is left, which is rounding.
+# again. The way past keeps each word beside what it was told. With it, too, differences fade, to
+# 0.02 or less after six layers. But without it 10⁻³¹ is left, which is rounding.
 #
 # ## Where does a word stand?
 #
@@ -446,9 +446,8 @@ print("shuffled words give the same outputs, shuffled: the layer cannot tell", o
 
 # %% [markdown]
 # So the place must be written into the words: x = √D E[word] + PE(p), as in the diagram. (E is the
-# output's table too, so its numbers are about 1 / √D; √D makes the word as large as its place.)
-# For PE the paper takes sines and cosines, one pair for each frequency ω_i, from 1 down to nearly
-# 1 / 10000:
+# output's table too, so its numbers are about 1 / √D; √D makes a word about as large as its place.)
+# The paper takes sines and cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
 #
 #     ω_i = 10000^(−2i / D)      PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
 #
@@ -633,8 +632,7 @@ head = decoder.attention.heads[0]
 words = rng.standard_normal((10, D))
 at_once, _ = look(head, words, words, np.tri(10, dtype=bool))
 assert np.allclose(word_by_word(head, words), at_once)
-print("kept keys: ten words, one after the other, find what they find all at once")
-print(f"rows through W_k: {len(words)} with kept keys, {np.arange(1, 11).sum()} anew")
+print(f"word by word is all at once; rows through W_k: 10, {np.arange(1, 11).sum()} if made anew")
 
 # %% [markdown]
 # ## Before or after?
@@ -693,7 +691,7 @@ SEED = 0
 
 
 def curve(pre_norm, schedule):
-    """→ perplexity on held-out sentences every 50 steps."""
+    """→ the Translator, its perplexity on held-out sentences every 50 steps."""
     translator, lines = trained(few, test, SEED, epochs=4, rate=0.003, schedule=schedule,
                                 batch_size=16, size=32, layers=6, heads=4, pre_norm=pre_norm,
                                 smoothing=0.0)
@@ -745,21 +743,25 @@ floor = np.exp(-q @ np.log(q))
 for epoch in epochs:
     print(f"  epoch {epoch['epoch']}: perplexity {epoch['train_perplexity']:6.2f} in training, "
           f"smoothed, {epoch['valid_perplexity']:6.2f} on held-out sentences", flush=True)
-written = translator.translate([pair.source for pair in test], beam=1)
-exact = metrics.exact_match([one.target for one in written], [pair.target for pair in test])
-print(f"The smoothed one cannot fall below {floor:.2f}. Exactly right: {exact:.0%} of the held-out "
-      "sentences.")
+print(f"The smoothed one cannot fall below {floor:.2f}.")
+
+# %% tags=["training"]
+written = [one.target for one in translator.translate([pair.source for pair in test], beam=1)]
+exact = metrics.exact_match(written, [pair.target for pair in test])
+print(f"exactly right: {exact:.0%} of the held-out sentences; the first that is, the first not:")
+for wanted in (True, False):
+    pair, said = next((pair, said) for pair, said in zip(test, written)
+                      if (list(said) == list(pair.target)) is wanted)
+    print("  ", *pair.source, "→", *said)
 # For comparison, the same task and pairs; exactly right of the held-out sentences:
 #   a GRU with lesson 07's dot    99.5% after 5 epochs (seed 1)
 #   this Transformer              80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
 
 # %% [markdown]
-# Perplexity is higher in training than on sentences that the model has never seen? Its targets are
-# smoothed, theirs are not: you look at the floor.
-#
-# And 87% is no triumph: lesson 07 had 99.5% on this task with a recurrent network. On 8,000 pairs
-# of short sentences the Transformer is not ahead. What it has for certain is that in training no
-# word waits for another.
+# Perplexity is higher in training than on sentences that the model has never seen? There targets
+# are smoothed: you look at the floor. And 87% is no triumph: lesson 07 had 99.5% on this task with
+# a recurrent network. On 8,000 pairs of short sentences the Transformer is not ahead. What it has
+# for certain is that in training no word waits for another.
 #
 # ## What each head looks at
 #
@@ -780,10 +782,9 @@ assert max(right[:4]) < min(right[4:])
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
              and phenomena(pair)["negation"] and len(pair.target) < 10)
-heads_of_it = [head for layer_of_it in weights[READS] for head in layer_of_it[shown]]
-figure = heads_picture(heads_of_it, right, test[shown])
-figure.suptitle("The target reads the source: layer 1 looks elsewhere, too; layer 2 points")
-show(figure, "09_heads")
+its_heads = [head for layer_of_it in weights[READS] for head in layer_of_it[shown]]
+title = "The target reads the source: layer 1 looks elsewhere, too; layer 2 points"
+show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
 # Next to the output, in layer 2, all four heads mostly fetch the word that is being translated.

@@ -122,15 +122,16 @@ def curves_picture(curves, counts, title):
     return ax
 
 
-def heads_picture(weights, right, pair):
+def heads_picture(weights, right, pair, title):
     """The weights (T, S) of two layers of four heads for a Pair, right of so many; → Figure."""
     source = [*pair.source, "</s>"]
     target = [*pair.target, "</s>"]
     figure, axes = plt.subplots(2, 4, figsize=(17, 9), layout="constrained")
     for number, ax in enumerate(axes.flat):
-        title = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
+        told = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
         rows = weights[number][:len(target), :len(source)]
-        plotting.attention_heatmap(rows, source, target, pair.sure, ax=ax, title=title)
+        plotting.attention_heatmap(rows, source, target, pair.sure, ax=ax, title=told)
+    figure.suptitle(title)
     return figure
 
 
