@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
+from lesson_files import LESSONS, derivation
 
 from numpy_attention.gradcheck import GradientError, randomize
 from numpy_attention.layers.layer_norm import LayerNorm
@@ -118,3 +118,15 @@ def test_its_kept_keys_are_the_librarys(lesson, rng):
         kept = library.keys_and_values(x[None, :t + 1])
         y, _, _ = library.look(x[None, t:t + 1], kept, np.ones((1, 1, t + 1), bool))
         np.testing.assert_allclose(found[t], y[0, 0], atol=1e-12)
+
+
+def test_largest_weights_are_counted_for_the_words_that_count(monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from transformer_parts import largest_on
+    weights = np.array([[[[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]],
+                         [[0.1, 0.9], [0.9, 0.1], [0.3, 0.7]]]])        # one sentence, two heads
+    kind = np.array([[[True, False], [True, False], [False, True]]])
+    np.testing.assert_allclose(largest_on(kind, weights, np.array([[True, True, True]])),
+                               [1 / 3, 2 / 3])
+    np.testing.assert_allclose(largest_on(kind, weights, np.array([[True, True, False]])),
+                               [1 / 2, 1 / 2])
