@@ -1,4 +1,4 @@
-"""What lesson 03 needs beside what it derives: networks for recall, a table, a text in words."""
+"""What lesson 03 needs beside what it derives: networks for recall, pictures, a text in words."""
 
 from itertools import chain
 
@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from recurrent_parts import QUESTION, recall_model
 
+from numpy_attention import plotting
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.corpora import load_text
 from numpy_attention.data.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
@@ -27,6 +28,21 @@ def recall_network(n, forget_bias, seed=8):
     return model, rng
 
 
+def way_back(cell, xs, dlast):
+    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps before it)."""
+    state = None
+    caches = []
+    for x in xs:
+        _, state, cache = cell.forward(x[None], state)
+        caches.append(cache)
+    dstates = [dlast]
+    dy = np.zeros((1, *xs[0].shape[:-1], len(cell.U)))
+    for cache in caches[::-1]:
+        _, dbefore = cell.backward(dy, dstates[-1], cache, cell.zeros_like())
+        dstates.append(dbefore)
+    return dstates
+
+
 def table_picture(shares, below, rows, columns, xlabel, title):
     """Numbers from 0 to 1 as a coloured table (rows, columns), a text below each; → Axes."""
     _, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
@@ -38,6 +54,19 @@ def table_picture(shares, below, rows, columns, xlabel, title):
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(length=0)
     ax.set(xlabel=xlabel, title=title)
+    return ax
+
+
+def memory_picture(values, flags, curves, title):
+    """What a unit reads, as bars, and what it keeps, {name: c_0, c_1, …}, as lines; → Axes."""
+    _, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    steps = 1 + np.arange(len(values))
+    ax.bar(steps, np.tanh(values), color="0.85", label="tanh(value), flag 0")
+    ax.bar(steps[flags == 1], np.tanh(values[flags == 1]), color="black", label="flag 1")
+    for place, (name, c) in enumerate(curves.items()):
+        ax.plot(c, label=name, **{**plotting.base.curve_style(place), "markersize": 4})
+    ax.set(xlabel="step t", ylabel="value", title=title)
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return ax
 
 
@@ -88,3 +117,14 @@ def in_words(vocabulary, ids):
     """Ids as one line of text, `/` for the end of a verse."""
     names = [*SPECIAL_TOKENS, *vocabulary.tokens]
     return " ".join("/" if number == EOS else names[number] for number in ids)
+
+
+def recite(model, vocabulary, given, length):
+    """The first words of a text, as ids, and the likeliest ones after them, one line of text."""
+    state = None
+    said = list(given)
+    for place in range(length):
+        logits, _, state = model.next(np.array(said[place:place + 1]), state)
+        if place + 1 >= len(given):
+            said.append(int(logits[0].argmax()))
+    return in_words(vocabulary, said)

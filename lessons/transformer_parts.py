@@ -1,7 +1,9 @@
-"""What lesson 09 needs beside what it teaches: comparisons with the library, training, a look."""
+"""What lesson 09 needs beside what it teaches: comparisons, pictures, training, a look."""
 
 import numpy as np
+from matplotlib import pyplot as plt
 
+from numpy_attention import plotting
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.data.vocabulary import EOS
@@ -87,6 +89,52 @@ def _expect_equal(ours, theirs, our_grad, their_grad):
         assert np.allclose(mine, one, rtol=1e-10, atol=1e-12), f"result {number} differs"
 
 
+# ---- pictures ------------------------------------------------------------------------------------
+
+
+def positions_picture(PE):
+    """Positions PE (T, D) and products of two of them; → Figure."""
+    T = len(PE)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
+    image = axes[0].imshow(PE.T, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
+    figure.colorbar(image, ax=axes[0]).set_label("PE(p)")
+    axes[0].set(xlabel="position p", ylabel="dimension", title="Fast clocks above, slow ones below")
+    for number, p in enumerate((T // 4, 3 * T // 4)):
+        axes[1].plot(np.arange(T) - p, PE @ PE[p], ["-", "--"][number], label=f"p = {p}",
+                     color=plotting.COLOURS[number], linewidth=3 - number)
+    axes[1].set(xlabel="distance k (places)", ylabel="PE(p) · PE(p + k)",
+                title="A product of places knows their distance, not p")
+    axes[1].legend()
+    return figure
+
+
+def curves_picture(curves, counts, title):
+    """Perplexity {name: every 50 steps}, two names a colour, beside that of counts; → Axes."""
+    _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    for number, (name, points) in enumerate(curves.items()):
+        ax.semilogy(50 + 50 * np.arange(len(points)), points, ["-", "--"][number % 2], marker="o",
+                    label=name, color=plotting.COLOURS[number // 2])
+    ax.axhline(counts, color="0.5", linestyle=":", label="word counts alone")
+    ax.minorticks_off()
+    ax.set_yticks([20, 50, 100, 200], ["20", "50", "100", "200"])
+    ax.set(xlabel="step", ylabel="perplexity on held-out sentences", title=title)
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
+def heads_picture(weights, right, pair, title):
+    """The weights (T, S) of two layers of four heads for a Pair, right of so many; → Figure."""
+    source = [*pair.source, "</s>"]
+    target = [*pair.target, "</s>"]
+    figure, axes = plt.subplots(2, 4, figsize=(17, 9), layout="constrained")
+    for number, ax in enumerate(axes.flat):
+        told = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
+        rows = weights[number][:len(target), :len(source)]
+        plotting.attention_heatmap(rows, source, target, pair.sure, ax=ax, title=told)
+    figure.suptitle(title)
+    return figure
+
+
 # ---- training ------------------------------------------------------------------------------------
 
 
@@ -146,6 +194,16 @@ def weights_of_heads(translator, pairs):
               "the full stop": stop & ~beside & ~linked, "the end": end & ~beside & ~linked}]
     words = batch.source_mask.T, batch.target_mask.T, linked.any(2)
     return dict(zip(names, weights)), dict(zip(names, kinds)), dict(zip(names, words))
+
+
+def largest_on(kind, weights, words):
+    """Of the words (B, T) that count, the share whose largest weight lies on a place of this kind.
+
+    kind (B, T, S), weights (B, heads, T, S) → (heads,)
+    """
+    largest = weights == weights.max(3, keepdims=True)
+    hits = (largest & kind[:, None]).any(3)                     # (B, heads, T)
+    return hits.transpose(1, 0, 2)[:, words].mean(1)
 
 
 def _neighbours(B, T, name, marked):

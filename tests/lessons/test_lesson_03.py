@@ -42,7 +42,8 @@ def test_its_step_with_a_pencil_is_the_librarys(lesson):
 
 def test_a_wrong_gradient_of_the_step_is_told(lesson):
     with pytest.raises(AssertionError, match="o"):
-        lesson["moved"]("o", lesson["do"] + 1e-3)
+        more = np.zeros(2)
+        lesson["compare"]("do", lesson["do"] + 1e-3, lambda: lesson["L"](o=more), more)
 
 
 def test_it_derives_what_the_librarys_cell_computes(lesson):
@@ -111,3 +112,27 @@ def test_networks_of_recall_differ_in_the_bias_alone(parts):
     elman, _ = parts.recall_network(4, None)
     U = elman.cells.cells[0].U
     np.testing.assert_allclose(U @ U.T, np.eye(32), atol=1e-5)
+
+
+def test_the_way_back_keeps_the_gradient_of_every_state(parts):
+    weights, (xs, _, _, dlast) = drawn()
+    cell = LSTM(*weights)
+    dstates = parts.way_back(cell, xs, dlast)
+    ys, _, cache = cell.forward(xs)
+    _, dfirst = cell.backward(np.zeros_like(ys), dlast, cache, cell.zeros_like())
+    assert len(dstates) == len(xs) + 1 and dstates[0] is dlast
+    for one, other in zip(dstates[-1], dfirst, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_a_recital_goes_on_with_the_likeliest_word(parts):
+    class Counts:
+        """Says the id after the one it reads; its state is what it has read."""
+
+        def next(self, ids, state):
+            read = [*(state or []), int(ids[0])]
+            return np.eye(20)[[ids[0] + 1]], None, read
+
+    vocabulary, _, _ = parts.bible_words(500, 450)
+    said = parts.recite(Counts(), vocabulary, [10, 6], 4)
+    assert said == parts.in_words(vocabulary, [10, 6, 7, 8, 9])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
+from lesson_files import LESSONS, derivation
 
 from numpy_attention.gradcheck import GradientError, randomize
 from numpy_attention.layers.layer_norm import LayerNorm
@@ -120,15 +120,13 @@ def test_its_kept_keys_are_the_librarys(lesson, rng):
         np.testing.assert_allclose(found[t], y[0, 0], atol=1e-12)
 
 
-def test_a_lost_key_is_seen(lesson, rng):
-    head = lesson["new_heads"](rng, 8, 2).heads[0]
-    x = rng.standard_normal((5, 8))
-    off = np.abs(lesson["word_by_word"](head, x, forget=1) - lesson["word_by_word"](head, x))
-    assert off[0].max() == 0 and off[1:].max(1).min() > 1e-3
-
-
-def test_the_last_gradient_falls_with_depth_where_the_norm_stands_before(lesson):
-    ends = {name: [lesson["measured"](kind, L, seed=9)[1] for L in (2, 16)]
-            for name, kind in lesson["KINDS"].items()}
-    assert ends["pre-norm"][0] > 2.5 * ends["pre-norm"][1]
-    assert ends["post-norm"][0] < 2 * ends["post-norm"][1]
+def test_largest_weights_are_counted_for_the_words_that_count(monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from transformer_parts import largest_on
+    weights = np.array([[[[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]],
+                         [[0.1, 0.9], [0.9, 0.1], [0.3, 0.7]]]])        # one sentence, two heads
+    kind = np.array([[[True, False], [True, False], [False, True]]])
+    np.testing.assert_allclose(largest_on(kind, weights, np.array([[True, True, True]])),
+                               [1 / 3, 2 / 3])
+    np.testing.assert_allclose(largest_on(kind, weights, np.array([[True, True, False]])),
+                               [1 / 2, 1 / 2])
