@@ -1,8 +1,7 @@
-"""Make the bank of mistakes that ships: bank.json and pairs.npz, in numpy_attention/exercises.
+"""Make the bank of mistakes that ships: numpy_attention/exercises/bank.json.
 
-    python tools/exercise_bank.py              write it, and what the pairs of slips give
+    python tools/exercise_bank.py              write it
     python tools/exercise_bank.py --only gru   of these exercises alone; the others stay
-    python tools/exercise_bank.py --singles    the pairs stay as they are
     python tools/exercise_bank.py --check      exit status 1 where it has to be made anew
 
 Each exercise is written when it is done: one that is ended goes on with --only. `--check` runs no
@@ -14,9 +13,7 @@ import argparse
 import json
 import sys
 
-import numpy as np
-
-from numpy_attention.exercises import bank, pairs
+from numpy_attention.exercises import bank
 from numpy_attention.exercises.catalogue import EXERCISES
 from numpy_attention.paths import written_whole
 
@@ -25,7 +22,6 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--singles", action="store_true", help="the pairs stay as they are")
     parser.add_argument("--only", nargs="+", default=(), metavar="EXERCISE", help="some of them")
     options = parser.parse_args(arguments)
     names = [name for name, one in EXERCISES.items() if not one.planted]    # of which is told
@@ -34,7 +30,7 @@ def main(arguments=None):
         print(f"exercise_bank: no exercise is named {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     names = [name for name in names if not options.only or name in options.only]
-    return check(names) if options.check else write(names, not options.singles)
+    return check(names) if options.check else write(names)
 
 
 def check(names):
@@ -44,24 +40,17 @@ def check(names):
     return 1 if stale else 0
 
 
-def write(names, with_pairs):
+def write(names):
     found = json.loads(bank.FILE.read_text(encoding="utf-8")) if bank.FILE.exists() else {}
-    tables = dict(pairs.kept())
     for name in names:
         exercise = EXERCISES[name]
         mistakes = bank.made(exercise)
         found[name] = bank.part_of(exercise, mistakes)
-        if with_pairs:
-            tables[name] = pairs.made(exercise)
         with written_whole(bank.FILE) as file:
             file.write(bank.as_text(found).encode())
-        with written_whole(pairs.FILE) as file:
-            np.savez_compressed(file, **tables)
         curated = sum(one.curated for one in mistakes)
-        print(f"{name:<16} {len(mistakes):>4} mistakes, {curated} of them curated, "
-              f"{len(tables[name]):>5} pairs", flush=True)
-    for file in (bank.FILE, pairs.FILE):
-        print(f"{file.name}: {file.stat().st_size:,} bytes")
+        print(f"{name:<16} {len(mistakes):>4} mistakes, {curated} of them curated", flush=True)
+    print(f"{bank.FILE.name}: {bank.FILE.stat().st_size:,} bytes")
     return 0
 
 

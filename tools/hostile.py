@@ -7,8 +7,9 @@
 
 An attempt may also crash, hang, end in another library's words, be accepted although it is wrong,
 or execute what the input says: these are findings, listed at the end with what repeats them.
-`--only I` tries attempt I alone. Exit status 1 on any finding. With --resume, what FILE says of the
-same code and seed is not tried again. hostility/accepted.py explains what looks like a finding.
+What a machine cannot do is not tried, and told. `--only I` tries attempt I alone. Exit status 1 on
+any finding. With --resume, what FILE says of the same code and seed is not tried again.
+hostility/accepted.py explains what looks like a finding.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 from hostility import accepted, engine
-from hostility.outcome import FINDINGS, REFUSED, RIGHT
+from hostility.outcome import FINDINGS, REFUSED, RIGHT, UNTRIED
 
 COLUMNS = (RIGHT, REFUSED, "explained", *FINDINGS)
 
@@ -44,11 +45,16 @@ def table(results):
 
 
 def report(results):
-    """Print findings and table; → the exit status."""
+    """Print findings, what was not tried, and the table; → the exit status."""
     findings = [result for result in results if verdict_of(result) in FINDINGS]
+    tried = [result for result in results if result.verdict != UNTRIED]
+    untried = Counter((result.kind, result.text) for result in results
+                      if result.verdict == UNTRIED)
     for result in findings:
         print(f"{result.verdict.upper():<10} {result.i:>6} {shown(result)}")
-    for line in table(results):
+    for (kind, why), number in untried.items():
+        print(f"{UNTRIED.upper():<10} {number:>6} {kind}: {why}")
+    for line in table(tried):
         print(line)
     return 1 if findings else 0
 

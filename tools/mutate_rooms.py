@@ -7,15 +7,18 @@ decode, measure and record, and sees whether a test fails.
     python tools/mutate_rooms.py --workers 2 --resume FILE  in two processes; FILE keeps outcomes
 
 What may be changed is said in line_mutants.py. Only tests that run the changed line are tried,
-those of its own file first, the quickest next, until they make up SECONDS. Exit status 1 when a
-mutant survives that harmless.py does not explain, or when what stands there names nothing any more.
+those of its own file first, the quickest next, until they make up SECONDS; a mutant that they let
+pass and harmless.py does not explain meets the others, too, before it is called a survivor. Exit
+status 1 when one survives, or when what stands in harmless.py names nothing any more.
 
 With --resume, a mutant caught is tried again only when its function has changed, one that survived
-when a test has. The table by room at the end is the one in docs/sharpness.md.
+when a test has, or what harmless.py says of it. The table by room at the end is the one in
+docs/sharpness.md.
 """
 
 import argparse
 import fnmatch
+import itertools
 import json
 import math
 import os
@@ -41,7 +44,7 @@ TESTS = ("tests/training", "tests/decoding", "tests/test_metrics.py", "tests/dat
 BESIDE = ROOT.parent / "shared"
 # these need most of the kernels
 FIRST = ("tests/training/test_trainer.py", "tests/decoding/test_beam.py")
-# of tests beside those of the file itself
+# of tests beside those of the file itself, that are tried first
 SECONDS = 2
 
 # ---- what is mutated ---------------------------------------------------------------------------
@@ -111,7 +114,9 @@ class Noticing:
             return json.loads(out.read_text(encoding="utf-8"))
 
     def tests(self, mutant):
-        """Its own tests that run it, the quickest first; then others, up to SECONDS."""
+        """→ tests that run it: those to be tried first, its own and others up to SECONDS, the
+        quickest first; and the rest of them.
+        """
         lines = self.lines.get(mutant.file, {})
         inside = Path(mutant.file).relative_to("numpy_attention")
         own = f"tests/{(inside.parent / f'test_{inside.stem}').as_posix()}"
@@ -126,15 +131,12 @@ class Noticing:
             """Of its own file, or of wrong arguments for what it is in."""
             return test.startswith(own) or test.partition("[")[2].startswith(owners)
 
-        chosen = []
-        spent = 0.0
-        for test in sorted(found, key=lambda test: (not is_own(test), self.seconds[test])):
-            if not is_own(test):
-                spent += self.seconds[test]
-                if spent > SECONDS:
-                    break
-            chosen.append(test)
-        return chosen
+        own_ones, others = (sorted((test for test in found if is_own(test) is whether),
+                                   key=lambda test: (self.seconds[test], test))
+                            for whether in (True, False))
+        spent = itertools.accumulate(self.seconds[test] for test in others)
+        number = sum(seconds <= SECONDS for seconds in spent)
+        return own_ones + others[:number], others[number:]
 
 
 # ---- the campaign ------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def tried(waiting, noticing, workers):
                 patient.stdout.readline()
                 while left:
                     mutant = left.pop()
-                    survives = _ask(patient, mutant, noticing)
+                    survives = _survives(patient, mutant, noticing)
                     with ready:
                         done.append((mutant, survives))
                         ready.notify()
@@ -191,11 +193,19 @@ def tried(waiting, noticing, workers):
             yield done.pop()
 
 
-def _ask(patient, mutant, noticing):
-    tests = noticing.tests(mutant)
+def _survives(patient, mutant, noticing):
+    """Whether no test notices it; of one that does no harm, none of those that are tried first."""
+    first, rest = noticing.tests(mutant)
+    seconds = noticing.seconds
+    return _passes(patient, mutant, first, seconds) and (
+        reason(mutant) is not None or _passes(patient, mutant, rest, seconds))
+
+
+def _passes(patient, mutant, tests, seconds):
+    """Whether these tests, which take so many seconds each, let a mutant pass."""
     if not tests:
         return True
-    expected = sum(noticing.seconds[test] for test in tests)
+    expected = sum(seconds[test] for test in tests)
     job = {"file": mutant.file, "source": mutant.source, "tests": tests,
            "seconds": math.ceil(5 + 3 * expected)}
     patient.stdin.write(json.dumps(job) + "\n")
@@ -207,14 +217,18 @@ def run(made, outcomes, noticing, workers=1):
     """Try what the outcomes do not know; → those that survive."""
     tests = digest(*(path.read_bytes() for path in test_files()))
 
+    def surviving(mutant):
+        """Of all that its survival hangs on; one that was explained has not met all tests."""
+        return digest(mutant.code, tests, str(reason(mutant)))
+
     def known(mutant):
         if outcomes.get(mutant.key, digest(mutant.code)) is False:
             return False
-        return outcomes.get(mutant.key, digest(mutant.code, tests))
+        return outcomes.get(mutant.key, surviving(mutant))
 
     waiting = [mutant for mutant in made if known(mutant) is None]
     for number, (mutant, survives) in enumerate(tried(waiting, noticing, workers), 1):
-        code = digest(mutant.code, tests) if survives else digest(mutant.code)
+        code = surviving(mutant) if survives else digest(mutant.code)
         outcomes.add(mutant.key, code, survives)
         if number % 100 == 0:
             print(f"{number} of {len(waiting)} tried", flush=True)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.exercises import operators, pairs, wider
+from numpy_attention.exercises import operators, wider
 from numpy_attention.exercises.exercise import Exercise
 from numpy_attention.exercises.mistakes import MISTAKES
 from numpy_attention.exercises.operators import slips
@@ -48,7 +48,6 @@ def told(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     words = [one.said for one in found if one.curated]
     words = words or [in_their_words(one.said, names) for one in found]
     words = words or two_at_once(exercise, numbers, names)
-    words = words or through_each_other(exercise, numbers, names)
     return list(dict.fromkeys(filter(None, words)))[:MOST]
 
 
@@ -76,17 +75,6 @@ def two_at_once(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[s
     curated = [sum(one.curated for one in pair) for pair in found]
     return [both for pair, number in zip(found, curated) if number == max(curated)
             if (both := both_in_words(pair, names))]
-
-
-def through_each_other(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
-    """Pairs of slips of which one goes through the other, in words; those with curated ones first
-    and alone.
-    """
-    found = [[Known(one.said, {}, one.curated) for one in pair]
-             for pair in pairs.found(exercise, numbers)]
-    most = max((sum(one.curated for one in pair) for pair in found), default=0)
-    return [both for one, other in found if one.curated + other.curated == most
-            if (both := both_in_words((one, other), names))]
 
 
 def in_two_places(*pair: Known) -> bool:
@@ -179,11 +167,9 @@ def digest(exercise: Exercise) -> str:
     slips are made.
     """
     found = hashlib.sha256(exercise.source.text().encode())
-    found.update(repr((exercise.blanks, MISTAKES.get(exercise.name), pairs.MOST_PAIRS)).encode())
+    found.update(repr((exercise.blanks, MISTAKES.get(exercise.name))).encode())
     for module in (operators, wider):
         found.update(Path(str(module.__file__)).read_bytes())
-    slips = pairs.slips_of(exercise)
-    found.update(repr([slips[number].said for number in pairs.in_order(slips)]).encode())
     return found.hexdigest()[:16]
 
 

@@ -9,10 +9,9 @@ import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 AXES = ("0", "1", "-1", "None")
-Tree = TypeVar("Tree", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,14 @@ def slips(text: str, name: str) -> Iterator[Slip]:
     tree = ast.parse(text)
     seen = {ast.unparse(tree)}
     for change in changes(placed(tree, name)):
-        made = ast.unparse(with_change(tree, change))
+        made = with_change(tree, change)
         if made not in seen:
             seen.add(made)
             yield Slip(made, change.what, change.of)
 
 
 def placed(tree: ast.AST, name: str) -> ast.FunctionDef:
-    """The function of this name, its nodes numbered: what is left of it keeps its numbers."""
+    """The function of this name, its nodes numbered."""
     function = next(node for node in ast.walk(tree)
                     if isinstance(node, ast.FunctionDef) and node.name == name)
     for place, node in enumerate(ast.walk(function)):
@@ -77,7 +76,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def place_of(node: ast.AST) -> int:
-    """The number of a node; -1: it has none, for a slip has written it."""
+    """The number of a node; -1: it has none, for it stands elsewhere."""
     return getattr(node, "place", -1)
 
 
@@ -138,23 +137,17 @@ def made_by(statement: ast.stmt) -> str:
     return f"what makes `{ast.unparse(target)}`" if target is not None else ""
 
 
-def with_change(tree: Tree, change: Change) -> Tree:
-    """A copy of a tree in which one node is another, or is gone. LookupError: it has no such node.
-    """
-    found: list[ast.AST] = []
-
+def with_change(tree: ast.Module, change: Change) -> str:
+    """The text of a tree in which one node is another, or is gone."""
     class Exchange(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
-            if found or place_of(node) != change.place:
+            if place_of(node) != change.place:
                 return self.generic_visit(node)
-            found.append(node)
             made = ast.copy_location(change.write(node) or ast.Pass(), node)
             return ast.fix_missing_locations(made)
 
-    changed = Exchange().visit(pickle.loads(pickle.dumps(tree)))    # faster than a deep copy
-    if not found:
-        raise LookupError(f"no node has the place {change.place}")
-    return cast(Tree, changed)
+    copied = pickle.loads(pickle.dumps(tree))       # faster than a deep copy
+    return ast.unparse(Exchange().visit(copied))
 
 
 # ---- whole statements ---------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 """Slips in one place that are no exchange of one expression by its like: what is scaled, a case, a
-loop, an order, another number. They are tried alone, not in pairs.
+loop, an order, another number.
 
     for slip in wider(text, "backward"): slip.text, slip.what, slip.of
 """
@@ -18,10 +18,10 @@ def wider(text: str, name: str) -> Iterator[Slip]:
     """Every such slip of the function of this name that no exchange of an expression has made."""
     tree = ast.parse(text)
     function = placed(tree, name)
-    seen = {ast.unparse(tree), *(ast.unparse(with_change(tree, one)) for one in changes(function))}
+    seen = {ast.unparse(tree), *(with_change(tree, one) for one in changes(function))}
     for change in [*scaled(function), *of_cases(function), *of_order(function),
                    *of_loops(function), *of_numbers(function)]:
-        made = ast.unparse(with_change(tree, change))
+        made = with_change(tree, change)
         if made not in seen:
             seen.add(made)
             yield Slip(made, change.what, change.of)
@@ -74,17 +74,14 @@ def of_cases(function: ast.FunctionDef) -> Iterator[Change]:
                     for what, other in of_expression(inside, known):
                         yield Change(place_of(inside), what, "a condition",
                                      partial(instead, other))
-            yield exchange(node.test, "the opposite condition", "", f"not ({unparsed(node.test)})")
+            test = ast.unparse(node.test)
+            yield exchange(node.test, "the opposite condition", "", f"not ({test})")
         if isinstance(node, ast.If):
             yield exchange(node.test, "a condition that is left out", "", "True")
             yield exchange(node.test, "a case that is left out", "", "False")
         if isinstance(node, (ast.Break, ast.Continue)):
             yield Change(place_of(node), f"{type(node).__name__.lower()} that is left out", "",
                          lambda _: None)
-
-
-def unparsed(node: ast.AST) -> str:
-    return ast.unparse(node)
 
 
 def of_loops(function: ast.FunctionDef) -> Iterator[Change]:

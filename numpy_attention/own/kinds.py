@@ -1,6 +1,6 @@
 """What a class of a reader's own is, told by its methods, and whether it can be built."""
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
 from typing import Any
 
@@ -80,6 +80,9 @@ def expect_part(one: type, kind: str) -> None:
     if own and "__dataclass_fields__" not in vars(one):
         raise ValueError(f"{one.__name__} is no dataclass, so {', '.join(own)} would be no "
                          "parameters: write @dataclass(eq=False) above the class")
+    if not is_dataclass(one):
+        raise ValueError(f"{one.__name__} is no dataclass: write @dataclass(eq=False) above the "
+                         "class, though it has no parameters")
     if one.__hash__ is None:
         raise ValueError(f"{one.__name__} would be compared by its arrays: write "
                          "@dataclass(eq=False) above the class")

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 from cli_runs import told
-from own_files import CELL, MINE, PAST, changed, in_score, written
+from own_files import CELL, MINE, PAST, PRODUCT, changed, in_score, written
 
+from numpy_attention.checks.own import ONE_SIZE
 from numpy_attention.cli import own_checks
 from numpy_attention.cli.main import main
 
@@ -108,6 +109,7 @@ def checked(capsys):
 @pytest.mark.parametrize("text, found", [
     (MINE, ["Mine", "Mine local-m", "Mine local-p"]),
     (PAST, ["Past"]),
+    (PRODUCT, ["Product"]),
     (CELL, [f"MinimalGatedUnit{what}" for what in ("", " outputs", " last state", " decoder")]),
 ])
 def test_a_class_of_each_kind(text, found, tmp_path, capsys):
@@ -185,6 +187,28 @@ def test_a_score_that_gives_no_pair(returned, what, tmp_path, capsys):
     text = changed("return dot_scores(p, memory), (query, p)", f"return {returned}")
     assert here(written(tmp_path, text), tmp_path) == 42
     assert f"error: Mine.score gives {what}, expected a pair: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text, line", [
+    (changed("query_size != key_size", "query_size < 1", PRODUCT), "e = np.matmul(queries."),
+    (changed("p = query @ self.W\n", "p = query\n"), "return dot_scores(p, memory), (query, p)"),
+])
+def test_a_score_that_takes_one_size_without_a_word(text, line, tmp_path, capsys):
+    assert here(written(tmp_path, text), tmp_path) == 41
+    told = capsys.readouterr().out.splitlines()
+    at = next(number for number, one in enumerate(told) if "forward stops in line" in one)
+    assert told[at + 1].strip().startswith(line)
+    assert told[at + 2] == f"  {ONE_SIZE}" and "let create raise a ValueError" in ONE_SIZE
+
+
+@pytest.mark.parametrize("text", [
+    in_score("raise KeyError('x')"), changed("queries @ self.W\n", "queries @ self.W.T\n", PAST),
+    changed("by_row = dscores.", "by_row = cache.", PRODUCT),
+])
+def test_a_score_that_stops_otherwise(text, tmp_path, capsys):
+    assert here(written(tmp_path, text), tmp_path) == 41
+    out = capsys.readouterr().out
+    assert "stops in line" in out and ONE_SIZE not in out
 
 
 def test_a_factor_of_another_shape_is_told_with_its_line(tmp_path, capsys):

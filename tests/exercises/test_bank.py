@@ -4,6 +4,7 @@ from numpy_attention.exercises.bank import kept, numbers_of, told
 from numpy_attention.exercises.catalogue import EXERCISES
 
 LINEAR = EXERCISES["linear"]
+SOFTMAX = EXERCISES["softmax"]
 SCALED = EXERCISES["scaled-dot"]
 DX = "return dy @ self.W.T"
 DB = "grad.b += dy.sum(axis=0)"
@@ -36,6 +37,15 @@ def test_of_two_curated_ones_their_sentences_alone_are_told():
 
 def test_a_number_that_no_mistake_gives_is_not_guessed():
     assert named((DB, "pass"), (DX, "return 1.37 * dy @ self.W.T")) == []
+
+
+def test_two_of_which_one_goes_through_the_other_are_not_guessed():
+    mean = "mean = (alpha * dalpha).sum(axis=1, keepdims=True)"
+    minus = "alpha * (dalpha - mean)"
+    one = (mean, mean.replace("sum", "mean"))
+    other = (minus, minus.replace("-", "+"))
+    assert named(one, exercise=SOFTMAX) and named(other, exercise=SOFTMAX)
+    assert named(one, other, exercise=SOFTMAX) == []
 
 
 def test_none_where_the_numbers_are_not_finite():

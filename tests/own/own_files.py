@@ -65,6 +65,33 @@ class Past(HistoryAttention):
         grad.W += np.tensordot(queries, dp, ((0, 1), (0, 1)))
         return dp @ self.W.T, np.matmul(by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))
 '''
+# the same without a matrix between
+PRODUCT = '''
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.attention.history import HistoryAttention
+
+
+@dataclass(eq=False)
+class Product(HistoryAttention):
+    @classmethod
+    def create(cls, rng, query_size, key_size):
+        if query_size != key_size:
+            raise ValueError(f"queries of size {query_size}, keys of size {key_size}")
+        return cls()
+
+    def score(self, queries, keys, visible):
+        e = np.matmul(queries.transpose(1, 0, 2), keys.transpose(0, 2, 1)).transpose(1, 0, 2)
+        return e, (queries, keys)
+
+    def score_backward(self, dscores, visible, cache, grad):
+        queries, keys = cache
+        by_row = dscores.transpose(1, 0, 2)
+        dkeys = np.matmul(by_row.transpose(0, 2, 1), queries.transpose(1, 0, 2))
+        return np.matmul(by_row, keys).transpose(1, 0, 2), dkeys
+'''
 CELL = (ADDED / "minimal_gated.py").read_text(encoding="utf-8")
 
 

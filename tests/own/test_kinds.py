@@ -1,7 +1,7 @@
 """What a class is, told by its methods; what it lacks; which of a file is meant."""
 
 import pytest
-from own_files import CELL, MINE, PAST, changed, written
+from own_files import CELL, MINE, PAST, PRODUCT, changed, written
 
 from numpy_attention.cells.gru import GRU
 from numpy_attention.layers.linear import Linear
@@ -65,6 +65,12 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
 def test_a_class_that_is_no_part(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         own_class(f"{written(tmp_path, text)}:A")
+
+
+def test_a_class_without_parameters_is_a_dataclass_too(tmp_path):
+    text = changed("@dataclass(eq=False)\n", "", PRODUCT)
+    with pytest.raises(ValueError, match="^Product is no dataclass: write @dataclass"):
+        own_class(str(written(tmp_path, text)))
 
 
 def test_another_kind_than_wanted(tmp_path):

@@ -9,7 +9,7 @@ import hostile
 import numpy as np
 import pytest
 from hostility import accepted, engine
-from hostility.outcome import REFUSED, RIGHT, Attempt, Outcome, judged
+from hostility.outcome import REFUSED, RIGHT, UNTRIED, Attempt, Outcome, judged
 
 from numpy_attention.shapes import at_least, flat
 
@@ -130,6 +130,15 @@ def test_judged():
         assert judged(caught.value).verdict == verdict
     assert judged(MemoryError("Unable to allocate 7 TiB")).verdict == REFUSED
     assert judged(MemoryError()).verdict == "traceback"
+
+
+def test_what_was_not_tried_is_told_and_not_counted(capsys):
+    def untried():
+        return Outcome(UNTRIED, "no disk")
+    assert hostile.main(["--number", "2"], {"calls": forced(right), "uses": forced(untried)}) == 0
+    told, _, calls = capsys.readouterr().out.splitlines()
+    assert told.split() == "NOT TRIED 2 uses: no disk".split()
+    assert calls.split()[:3] == ["calls", "2", "2"]
 
 
 def test_the_report(capsys, monkeypatch):

@@ -4,9 +4,9 @@ import os
 import signal
 
 import pytest
-from hostility import child, checkpoints, command_line, commands, files, signals
+from hostility import child, checkpoints, command_line, commands, files, signals, small_runs
 from hostility.engine import run
-from hostility.outcome import REFUSED, RIGHT, Outcome
+from hostility.outcome import REFUSED, RIGHT, UNTRIED, Outcome
 
 from numpy_attention.cli import catalogue
 from numpy_attention.shapes import flat
@@ -64,6 +64,20 @@ def test_a_child_tells_what_it_ends_in():
     assert verdict == "crash" and "SIGABRT" in text and "Fatal Python error: Aborted" in text
 
 
+def test_without_rights_nothing_is_tried_where_the_package_cannot_be_read(tmp_path, monkeypatch):
+    (tmp_path / "closed").mkdir(0o700)
+    monkeypatch.setattr(child, "PACKAGE", tmp_path / "closed" / "package")
+    found = child.outcome(child.of_nobody, lambda: Outcome(RIGHT, "tried"))
+    assert found == (UNTRIED, f"a user without rights may not read {child.PACKAGE}")
+
+
+def test_a_user_without_rights_may_read_the_texts():
+    """Else it would be refused for these, whatever else it may not do."""
+    folder = small_runs.texts()
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert all(path.stat().st_mode & 0o004 for path in folder.iterdir())
+
+
 def test_a_pickle_that_is_executed_is_told(tmp_path, rng, monkeypatch):
     def executing(rng, data, executed):
         return "a pickle", checkpoints.pickle.dumps(checkpoints.Payload(executed))
@@ -92,4 +106,4 @@ def test_a_few_of_each():
     """Without low memory, whose end depends on where the system has put what."""
     kinds = {"commands": commands, "files": files, "signals": signals}
     found = run({name: kind.attempt for name, kind in kinds.items()}, range(6), seed=7, seconds=120)
-    assert [one for one in found if one.verdict not in (RIGHT, REFUSED)] == []
+    assert [one for one in found if one.verdict not in (RIGHT, REFUSED, UNTRIED)] == []

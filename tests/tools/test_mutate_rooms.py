@@ -18,12 +18,12 @@ class AllTests:
     seconds = {"tests/training/test_shares.py": 1.0}
 
     def tests(self, mutant):
-        return list(self.seconds)
+        return list(self.seconds), []
 
 
 class NoTests(AllTests):
     def tests(self, mutant):
-        return []
+        return [], []
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,30 @@ def test_mutants_of_a_file_are_caught_by_its_tests(some, tmp_path):
     assert mutate_rooms.run(some, Outcomes(log), AllTests()) == []
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [line["survives"] for line in lines] == [False, False]
+
+
+@pytest.fixture
+def noticing(some, monkeypatch):
+    """A Noticing of one mutant: a quick test that lets it pass, and a slow one that does not."""
+    quick, slow = "tests/training/test_lock.py", f"./{next(iter(AllTests.seconds))}"
+    measured = {"seconds": {quick: 1.0, slow: 9.0},
+                "lines": {some[0].file: {str(some[0].line): [quick, slow]}}}
+    monkeypatch.setattr(mutate_rooms.Noticing, "_measured", staticmethod(lambda: measured))
+    found = mutate_rooms.Noticing(None)
+    assert found.tests(some[0]) == ([quick], [slow])
+    return found
+
+
+def test_no_mutant_is_called_a_survivor_that_a_slow_test_of_another_file_notices(some, noticing):
+    assert mutate_rooms.run(some[:1], Outcomes(), noticing) == []
+
+
+def test_of_one_that_does_no_harm_the_slow_tests_are_not_asked(some, noticing, monkeypatch):
+    outcomes = Outcomes()
+    with monkeypatch.context() as explained:
+        explained.setattr(mutate_rooms, "HARMLESS", {"never read": [some[0].key]})
+        assert mutate_rooms.run(some[:1], outcomes, noticing) == some[:1]
+    assert mutate_rooms.run(some[:1], outcomes, noticing) == []     # no longer explained: all are
 
 
 def test_what_is_known_is_not_tried_again(some, tmp_path):

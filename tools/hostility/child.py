@@ -8,9 +8,11 @@ import resource
 import signal
 import subprocess
 import tempfile
+from pathlib import Path
 
+import numpy as np
 from hostility.engine import ending
-from hostility.outcome import Outcome, judged, shortened
+from hostility.outcome import PACKAGE, UNTRIED, Outcome, judged, shortened
 
 NOBODY = 65534
 CLONE_NEWNS = 0x20000       # of unshare: mounts of one's own
@@ -19,7 +21,7 @@ CLONE_NEWNS = 0x20000       # of unshare: mounts of one's own
 def outcome(prepare, run):
     """The Outcome of run() in a child that prepare() has taken something from.
 
-    SystemExit of prepare: this machine cannot do so, and nothing is tried.
+    SystemExit of prepare: this machine cannot do so, and nothing is tried; it says why.
     """
     reading, writing = os.pipe()
     last_words = tempfile.TemporaryFile()
@@ -48,7 +50,10 @@ def outcome(prepare, run):
 
 
 def _tried(prepare, run):
-    prepare()
+    try:
+        prepare()
+    except SystemExit as cannot:
+        return Outcome(UNTRIED, str(cannot))
     try:
         return run()
     except Exception as error:
@@ -59,12 +64,18 @@ def _tried(prepare, run):
 
 
 def of_nobody():
-    """Be a user without rights: what is another's cannot be read, or written."""
+    """Be a user without rights: what is another's cannot be read, or written.
+
+    SystemExit: nor can the package or NumPy, as where a folder above them is closed to others.
+    """
     "".encode("cp437")          # zipfile asks for it, and Python's own folder may be another's too
     if os.getuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
+    for needed in (PACKAGE, Path(np.__file__).parent):
+        if not os.access(needed / "__init__.py", os.R_OK):
+            raise SystemExit(f"a user without rights may not read {needed}")
 
 
 def with_small_files(size):

@@ -11,14 +11,15 @@ PACKAGE = Path(numpy_attention.__file__).parent
 LONGEST = 300       # characters of a clear line
 
 RIGHT, REFUSED = "right", "refused"     # refused: in one clear line of the project's own
+UNTRIED = "not tried"   # this machine cannot do so
 # crash: of the process; hang; traceback: another library's words, or a traceback on the command
 # line; silence: what is wrong was accepted; code: code of the input was executed
 FINDINGS = ("crash", "hang", "traceback", "silence", "code")
 
 
 class Outcome(NamedTuple):
-    verdict: str        # RIGHT, REFUSED or one of FINDINGS
-    text: str           # the message, or what is wrong
+    verdict: str        # RIGHT, REFUSED, UNTRIED or one of FINDINGS
+    text: str           # the message, what is wrong, or why it was not tried
 
 
 class Attempt(NamedTuple):

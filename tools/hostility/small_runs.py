@@ -71,9 +71,12 @@ class Run:
 
 @functools.cache
 def texts():
-    """A folder with the text that they all learn from, for as long as the process lives."""
+    """A folder with the text that they all learn from, for as long as the process lives; users
+    without rights may read it, too.
+    """
     keep.append(tempfile.TemporaryDirectory(prefix="hostile-texts-"))
     folder = Path(keep[0].name)
+    folder.chmod(0o755)
     (folder / "source.txt").write_text(SOURCE, encoding="utf-8")
     (folder / "target.txt").write_text(TARGET, encoding="utf-8")
     return folder
