@@ -689,7 +689,7 @@ show(ax, "12_wikitext")
 #    parameters grow, and by which the LSTM's? How many numbers may one vector have so that its
 #    model is no larger than that of 8 + 8, and which of the two answers more after 800 steps?
 # 3. Four jobs can be cut in two in seven ways, and you have seen five. Which of the other two is
-#    better, *key | query, value, predict* or *query, predict | key, value*? Say why before you try.
+#    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
 # 4. Starved or only slow? Train one vector of 8, and the cut that gives predict a part of its own,
 #    four times as long. Which of the two words fits the vector of 8?
 # 5. The *overlap* of two jobs is the cosine of their matrices G = Dᵀ D (n, n), where D (T · B, n)
