@@ -534,7 +534,7 @@ batch = translator.batches(test).batch(range(len(test)))
 alone = [translator.batches([pair]).batch([0]).source for pair in test]     # each (S, 1)
 decode = translator.target_vocabulary.decode
 vocabulary = translator.target_vocabulary
-words = [vocabulary.token(id) for id in range(len(vocabulary))]
+tokens = [vocabulary.token(id) for id in range(len(vocabulary))]
 NEVER = [PAD, BOS, UNK]
 
 
@@ -547,7 +547,7 @@ def search(width, never=NEVER):
     return beam_search(model, batch.source, batch.source_mask, width, never=never)
 
 
-print(f"{len(test)} clauses to test with, {len(words) - len(NEVER):,} words that it can write")
+print(f"{len(test)} clauses to test with, {len(tokens) - len(NEVER):,} words that it can write")
 
 # %% tags=["training"]
 plain = [plain_beam(model, one, 5, NEVER) for one in alone]
@@ -663,7 +663,7 @@ shown = int(mended[0])
 steps = []
 won = plain_beam(model, alone[shown], 5, NEVER, steps)[0]
 lost = greedy_found[shown]
-show(draw_tree(steps, won, words, f"“{' '.join(test[shown].source)}”, width 5: the winner has "
+show(draw_tree(steps, won, tokens, f"“{' '.join(test[shown].source)}”, width 5: the winner has "
                f"log p {won.total:.2f}, what greedy writes {lost.log_probability:.2f}"), "10_beam")
 print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join(decode(lost.ids))}”")
 
@@ -690,7 +690,7 @@ cuts = {way: [cut(sure, **how), cut(doubt, **how)] for way, how in ways.items()}
 few, many = [int((q > 0).sum()) for q in cuts["nucleus 0.7"]]
 title = (f"Top-k keeps three words at both places; the nucleus {few} where the model is sure, and "
          f"{many} where it is in doubt")
-show(draw_cuts(cuts, words, ("sure", "in doubt"), title), "10_sampling")
+show(draw_cuts(cuts, tokens, ("sure", "in doubt"), title), "10_sampling")
 print(f"words left by the nucleus: {few} and {many}")
 assert few < 3 < many
 
