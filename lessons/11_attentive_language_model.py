@@ -244,13 +244,8 @@ print("one step: every gradient is what the central difference measures")
 # are there, all that ask and all that may be found.
 #
 # The questions t are the rows of one matrix, the places s its columns. "Only what came before" is a
-# triangle of ones, the **causal mask**: visible_ts = (s < t). For five words:
-
-# %%
-print(np.tri(5, k=-1, dtype=int))
-
-# %% [markdown]
-# The first row is empty: the first word has no past, so its weights and its c are 0.
+# triangle of ones, the **causal mask**: visible_ts = (s < t). The first row is empty: the first
+# word has no past, so its weights and its c are 0.
 #
 # Now each state has all four roles, in different questions: h_3 asks at step 3, and is found and
 # said at 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t. The value's
@@ -316,7 +311,8 @@ class PlainReader(Module):
 # %% [markdown]
 # ## Check
 #
-# First against the lines of one step, with a memory that grows.
+# First against the lines of one step, with a memory that grows. Then the gradients, as always
+# against central differences.
 
 # %%
 T = 6
@@ -355,9 +351,6 @@ print(alpha[:, 0])
 print("all at once gives what one by one gives")
 
 
-# %% [markdown]
-# Then the gradients, as always against central differences.
-
 # %%
 def check(reader):
     return gradcheck(reader, h, mask, rng=np.random.default_rng(2))
@@ -366,8 +359,7 @@ def check(reader):
 print(check(plain))
 
 # %% [markdown]
-# Last against the library's reader, which shares no code with ours: it computes x row by row in a
-# kernel, and once more on the way back.
+# Last against the library's reader, which shares no code with ours.
 
 # %%
 W_s, W_q, v, W_x, W_r, b = arrays
@@ -483,8 +475,8 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Now the task of the beginning. Eight letters, a to h; only the copy is predicted, so chance is one
 # in eight. An arrow ends the dots. There the model says the first letter; then it *reads* the right
 # first letter and says the second, and so on. So h_t can know its place in the copy: the LSTM need
-# only count what came after the arrow. All models get 20,000 parameters, so whoever has attention
-# has a smaller state. They see the same 400 batches of 32 sequences.
+# only count what came after the arrow. All models get 20,000 parameters, so who attends has a
+# smaller state, and 400 batches of 32 sequences.
 #
 # Write down four guesses: the LSTM, the LSTM with a tanh layer (the control), single, combined.
 

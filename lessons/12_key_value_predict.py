@@ -226,10 +226,8 @@ compare("K[1]", dK[1], L, K[1])
 #
 # ## All words at once
 #
-# Attention does not feed back into the LSTM. So when the LSTM has read the text, all questions are
-# known, and a step becomes a row (as in lesson 11). Row t may see column i if 0 < t − i ≤ window.
-# The first row sees nothing; its r is 0. In the code `parts` gives *views*: what is added to dk is
-# added to dh.
+# As in lesson 11, a step becomes a row: row t may see column i if 0 < t − i ≤ window. The first row
+# sees nothing; its r is 0. In the code `parts` gives *views*: what is added to dk is added to dh.
 
 
 # %% tags=["plain"]
@@ -359,8 +357,8 @@ report = caught(check, Misfiled, 3)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
 #
 # h² is written one step before it is read, h³ two. With N = 2 nothing is left but one tanh layer
-# between state and words, and no past. That is our **control**: every model here has such a layer,
-# and what it alone is worth must not be counted as attention's.
+# between state and words, and no past. That is our **control**: what this layer alone is worth must
+# not be counted as attention's.
 
 
 # %% tags=["plain"]
@@ -430,9 +428,8 @@ for row in range(3):
 # numbers*. One part means a state of 8, two parts 16, three parts 24.
 #
 # But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
-# all four jobs, and the same LSTM as with two parts. Guess before you run: where does it end,
-# beside 8 numbers, and beside 8 + 8? (Who draws one of the five letters that stood second is right
-# in 20 % of the cases.)
+# all four jobs, and the same LSTM as with two parts. Guess before you run: where does it end? (Who
+# draws one of the five letters that stood second is right in 20 % of the cases.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -492,8 +489,8 @@ ax.set(ylabel="right answers in %, a dot a seed", ylim=(0, 104),
 show(ax, "12_roles_or_room")
 
 # %% [markdown]
-# The paper's idea works: in 800 steps cut states get far, and one vector of 8 does not. What is
-# asked for lies further back than the 4-gram and the control can see.
+# The paper's idea works: in 800 steps cut states get far, and one vector of 8 does not. (What is
+# asked for lies mostly further back than the 4-gram can see.)
 #
 # But look at the last column. *One* vector of 16, all jobs mixed, is better than 8 + 8, and better
 # than 8 + 8 + 8 even. So what helped was **room to learn in**: a state of parts is a longer state.
