@@ -475,8 +475,8 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Now the task of the beginning. Eight letters, a to h; only the copy is predicted, so chance is one
 # in eight. An arrow ends the dots. There the model says the first letter; then it *reads* the right
 # first letter and says the second, and so on. So h_t can know its place in the copy: the LSTM need
-# only count what came after the arrow. All models get 20,000 parameters, so who attends has a
-# smaller state, and 400 batches of 32 sequences.
+# only count what came after the arrow. All models get 20,000 parameters and the same 400 batches of
+# 32 sequences, so whoever attends has a smaller state.
 #
 # Write down four guesses: the LSTM, the LSTM with a tanh layer (the control), single, combined.
 
