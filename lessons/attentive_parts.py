@@ -3,11 +3,19 @@
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib import pyplot as plt
 
+from numpy_attention import analysis, plotting
 from numpy_attention.data.batching import DocumentBatches, TextBatch
 from numpy_attention.data.running_text import load
 from numpy_attention.data.vocabulary import PAD, Vocabulary
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
+from numpy_attention.models.budget import within_budget
+from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.schedules import LinearDecay
+from numpy_attention.training.trainer import Trainer
 
 LETTERS = np.arange(4, 12)      # ids; those below 4 are special
 DOT = 12
@@ -58,6 +66,13 @@ def signs(ids):
     return [SIGNS[one] for one in ids]
 
 
+def draw_copy(model, batch, ax, title, vmax):
+    """The weights of the first sequence, a row for each of ten letters that are to be said."""
+    weights, _ = model.weights(batch)                       # (T, B, S)
+    plotting.history_heatmap(weights[-10:, 0], signs(batch.inputs[:, 0]),
+                             signs(batch.targets[-10:, 0]), ax=ax, title=title, vmax=vmax)
+
+
 class Verses:
     """The English Bible, each verse a text of its own, in batches.
 
@@ -75,6 +90,66 @@ class Verses:
         words = np.concatenate([verse[1:] for verse in chosen])
         counts = np.bincount(words, minlength=vocabulary) + 0.5
         self.log_frequencies = np.log(counts / counts.sum())
+
+
+def create(attention, seed, vocabulary, budget, init):
+    """The largest model of so many parameters; attention: None, or a reader's name.
+
+    tied: one table of word vectors reads the words and writes them.
+    """
+    shared = {"layers": 1, "tied": True, "forget_bias": 1.0, "init": init}
+    sizes, _ = within_budget(budget, vocabulary, attention, **shared)
+    rng = np.random.default_rng(seed)
+    if attention is None:
+        return LanguageModel.create(rng, vocabulary, **sizes, **shared)
+    return AttentiveLanguageModel.create(rng, vocabulary, attention, **sizes, **shared)
+
+
+def train(model, batches, rate, seed):
+    """One epoch with Adam, whose rate falls in a straight line."""
+    trainer = Trainer(model, Adam(rate), batches, rng=np.random.default_rng(seed), clip=1.0,
+                      average="token", threads=1, progress=False,
+                      schedule=LinearDecay(len(batches), 0.05))
+    trainer.fit(1)
+
+
+def told(more):
+    """An Interval, with signs."""
+    return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
+
+
+def ablated(name, model, batches):
+    """Print what each change of the weights costs; → the Ablation."""
+    found = analysis.ablate(model, batches, np.random.default_rng(3))
+    print(f"  {name}: {found.loss:.3f} nats; {found.verdict()}")
+    for change in analysis.CHANGES:
+        print(f"    {change:<17} {told(found.cost(change).more)}")
+    return found
+
+
+def draw_costs(ablations, finer, title):
+    """What each change costs, a panel a text, {head: Ablation}; finer: of the axes; → Figure."""
+    figure, axes = plt.subplots(1, len(ablations), figsize=(12, 3.9), layout="constrained")
+    figure.suptitle(title)
+    for ax, scale, (head, found) in zip(axes, finer, ablations.items()):
+        costs = {change: found.cost(change).more for change in analysis.CHANGES}
+        plotting.costs({"combined": costs}, ax, head)
+        ax.set_xlim(-0.35 / scale, 7.7 / scale)
+    axes[-1].axvline(0.01, color="grey", linestyle=":")         # what is asked for
+    return figure
+
+
+def draw_influence(found):
+    """Which outputs move when a state does, {name of a reader: (T, T)}; → Figure."""
+    figure, axes = plt.subplots(1, len(found), figsize=(9.5, 3.6), layout="constrained")
+    figure.suptitle("Who depends on whom: three readers that all pass their gradient check")
+    for ax, (name, moved) in zip(axes, found.items()):
+        ax.imshow(moved, cmap="Blues", vmin=0, vmax=1.4)
+        ax.set(title=name, xlabel="state s is moved", ylabel="output t moves (blue)")
+        steps = range(len(moved))
+        ax.set_xticks(steps, [t + 1 for t in steps])
+        ax.set_yticks(steps, [t + 1 for t in steps])
+    return figure
 
 
 class Losses(NamedTuple):

@@ -1,4 +1,4 @@
-"""What lesson 10 needs beside what it teaches: bugs in one line, a tree drawn, draws in a batch."""
+"""What lesson 10 needs beside what it teaches: bugs in one line, a model, figures, many draws."""
 
 import inspect
 import linecache
@@ -6,10 +6,19 @@ import linecache
 import numpy as np
 from matplotlib import pyplot as plt
 
+from numpy_attention import plotting
+from numpy_attention.data.corpora import load_parallel
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.decoding.hypothesis import forbid
 from numpy_attention.decoding.sampling import choose
+from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.schedules import LinearDecay
+from numpy_attention.training.trainer import Trainer
 
+CORPUS = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
+SIZES = {"embedding": 64, "hidden": 64, "dropout": 0.1, "init": "modern", "reset": "after",
+         "update": "old", "readout": "current"}
 LONGEST = 24            # words of a translation that is drawn
 LOOKS = {               # of a node of the tree: face, edge, line of the edge to it
     "kept": ("#CFE5F5", "#0072B2", "-"),
@@ -31,6 +40,20 @@ def with_bug(function, right, wrong):
     names = dict(function.__globals__)
     exec(compile(text, file, "exec"), names)
     return names[function.__name__]
+
+
+def clause_translator(seed, epochs=3):
+    """Train RNNsearch on the clauses of CORPUS; → Translator, the test pairs it knows wholly."""
+    pairs = load_parallel(split="train", **CORPUS)
+    training = TranslatorTraining(epochs, min_count=6, seed=seed)
+    translator = Translator.create(pairs, "rnnsearch", SIZES, training, CORPUS)
+    batches = translator.batches(pairs)
+    trainer = Trainer(translator.model, Adam(6e-3), batches, rng=np.random.default_rng(seed),
+                      clip=1.0, threads=1, schedule=LinearDecay(epochs * len(batches), 0.02),
+                      progress=False)
+    trainer.fit(epochs)
+    test = load_parallel(split="test", **CORPUS)
+    return translator, [pair for pair in test if translator.knows(pair)]
 
 
 # ---- one search as a tree ------------------------------------------------------------------------
@@ -107,6 +130,26 @@ def _label(ax, column, line, text, look):
 
 
 # ---- draws ---------------------------------------------------------------------------------------
+
+
+def draw_cuts(cuts, words, places, title):
+    """The ten most probable words of each place, a column a way to cut; → Figure.
+
+    cuts: {way: [q (V,) of each place]}.
+    """
+    figure, axes = plt.subplots(len(places), len(cuts), figsize=(13, 3.5 * len(places)),
+                                sharex=True, squeeze=False, layout="constrained")
+    figure.suptitle(title)
+    for column, (way, of_places) in enumerate(cuts.items()):
+        for row, q in enumerate(of_places):
+            top = np.argsort(-next(iter(cuts.values()))[row])[:10]
+            ax = axes[row, column]
+            ax.barh(range(10), q[top], color=plotting.COLOURS[6])
+            ax.set(title=way, ylim=(9.6, -0.6), xlabel="probability of the draw")
+            ax.set_yticks(range(10), [""] * 10 if column else [words[id] for id in top])
+            if not column:
+                ax.set_ylabel(f"first word, {places[row]}")
+    return figure
 
 
 def draw_all(model, source, rng, never, **how):

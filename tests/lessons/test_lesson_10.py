@@ -178,3 +178,16 @@ def test_the_tree_shows_every_prefix_that_was_kept(lesson):
     assert told.count("</s>  −1.13") == 1 and "<s>" in told and ax.get_title() == "a tree"
     assert len(ax.lines) == sum(map(len, steps))
     assert sum(line.get_linewidth() == 4 for line in ax.lines) == len(won.terms)
+
+
+def test_the_figure_of_draws_has_the_most_probable_words_of_each_place_first(lesson):
+    sure, doubt = np.eye(12)[3], np.linspace(1, 12, 12) / 78
+    cuts = {"all": [sure, doubt], "one": [sure, np.eye(12)[11]]}
+    words = [f"w{id}" for id in range(12)]
+    figure = lesson["draw_cuts"](cuts, words, ("sure", "in doubt"), "How many")
+    axes = np.reshape(figure.axes, (2, 2))
+    assert figure.get_suptitle() == "How many"
+    assert [ax.get_title() for ax in axes[0]] == ["all", "one"]
+    assert [label.get_text() for label in axes[1, 0].get_yticklabels()][:2] == ["w11", "w10"]
+    assert [bar.get_width() for bar in axes[1, 1].patches][:2] == [1, 0]
+    assert axes[0, 0].get_yticklabels()[0].get_text() == "w3"

@@ -34,8 +34,8 @@ def measures(lesson, tmp_path_factory):
     names = dict(lesson)
     with pictures_in(tmp_path_factory.mktemp("lesson")):
         for cell in tagged(NAME):
-            if cell.tag == "training" and ("def look(" in cell.body or "def norms_of(" in cell.body
-                                           or "(KeyValueReader):" in cell.body):
+            if cell.tag == "training" and any(f"def {one}(" in cell.body
+                                              for one in ("create", "look", "cut")):
                 cell.run(NAME, names)
     return names
 
@@ -123,18 +123,24 @@ def small_model(rng, reader="attention", hidden=6):
 
 def test_its_norms_and_cosines_are_those_of_the_analysis(measures, rng):
     model = small_model(rng)
-    seen = measures["look"](model)
+    norms, cosines = measures["look"](model)
     known = role_gradients(model, measures["questions"], rng)
     for job in measures["JOBS"]:
-        assert seen["norm"][job] == pytest.approx(known.norms[job].mean, rel=1e-4)
+        assert norms[job] == pytest.approx(known.norms[job].mean, rel=1e-4)
     for pair in measures["PAIRS"]:
-        assert seen["cosine"][pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
+        assert cosines[pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["PredictApart", "ValueApart", "QueryApart", "NowAndBefore"])
-def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weights, kind):
+CUTS = {"query, key, value | predict": "predict", "query, value | key, predict": "key predict",
+        "key, value, predict | query": "query", "query, key, predict | value": "value"}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weights, name):
     W_Y, W_h, w, W_r, W_x = weights
-    reader = measures[kind](Combined(W_Y, W_h, w), W_x, W_r, None, 2)
+    kind = type(measures["cut"](name, 1).reader)
+    reader = kind(Combined(W_Y, W_h, w), W_x, W_r, None, 2)
+    assert " ".join(job for job, part in reader.read_by.items() if part) == CUTS[name]
     h = rng.standard_normal((5, 2, 6))
 
     def forward(h):
@@ -154,6 +160,31 @@ def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
             assert inputs[place] == batch.targets[t, row]
             assert found[number, row] == looks[number, row, place]
     assert looks[0, :, 10:].max() == 0
+
+
+def test_a_typical_sequence_has_weights_nearest_to_the_means(lesson, rng):
+    batch = lesson["Pairs"](rng, 1, size=3).batch(0)
+    on_answers = np.array([0.5, 0.1, 0.9]) + np.zeros((3, 1))
+    weights = np.tile(np.eye(15)[2], (3, 3, 1))
+    looks = {"a model": (weights, on_answers), "another": (weights, 1 - on_answers)}
+    figure = lesson["draw_looks"](looks, batch, "Look")
+    panel = figure.axes[0]
+    assert figure.get_suptitle() == "Look (seed 1, a typical sequence)"
+    assert panel.get_title() == "a model: 0.50 on the answers here, 0.50 over all sequences"
+    text = lesson["text_of"](batch.inputs[:, 0])
+    assert [one.get_text() for one in panel.get_xticklabels()] == text
+
+
+def test_the_accused_pair_is_drawn_in_colour_above_the_others(lesson):
+    pair = ("query", "predict")
+    seen = {name: [[(step, ({}, {pair: -0.2, ("key", "value"): 0.1})) for step in (0, 100)]]
+            for name in ("one", "two")}
+    figure = lesson["draw_cosines"](seen, pair, "Apart")
+    assert figure.get_suptitle() == "Apart" and len(figure.axes) == 2
+    for ax in figure.axes:
+        below, above = ax.lines[:2]
+        assert list(above.get_ydata()) == [-0.2, -0.2] and list(below.get_ydata()) == [0.1, 0.1]
+        assert above.get_color() != below.get_color() == "0.8"
 
 
 def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
