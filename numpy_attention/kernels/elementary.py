@@ -10,6 +10,7 @@ in float32 none overflows, in float64 exp does above 709, and is asked for x ≤
 """
 
 import math
+import warnings
 
 import numpy as np
 from numba import njit, types
@@ -17,8 +18,26 @@ from numba.extending import overload
 
 FLAGS = {"contract", "nsz", "arcp"}
 
-kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS)
-reduction = njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS | {"reassoc"})
+
+def compiled(fastmath):
+    """numba's njit that may take these liberties; what it makes is kept in a folder for the next
+    process, where there is one to write in: else a RuntimeWarning says so.
+    """
+    how = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+
+    def of(function):
+        try:
+            return njit(cache=True, **how)(function)
+        except RuntimeError:
+            warnings.warn(
+                "numba finds no folder to keep compiled kernels in, so every process compiles them "
+                "anew: set NUMBA_CACHE_DIR to a folder that you may write", RuntimeWarning)
+            return njit(**how)(function)
+    return of
+
+
+kernel = compiled(FLAGS)
+reduction = compiled(FLAGS | {"reassoc"})
 
 LOG2_E = np.float32(1.44269504)
 LN2_HIGH = np.float32(0.693359375)      # ln 2 in two parts: n · LN2_HIGH is exact for all n here
@@ -113,7 +132,7 @@ def _sigmoid(x):
     return lambda x: 0.5 + 0.5 * math.tanh(0.5 * x)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FLAGS | {"reassoc", "nnan"})
+@compiled(FLAGS | {"reassoc", "nnan"})
 def row_max(row):
     """max_j row_j. It may pass over a NaN, which shows in all that is made of the row itself."""
     top = row[0]

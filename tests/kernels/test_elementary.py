@@ -11,6 +11,24 @@ tanh_ = elementary.tanh
 sigmoid_ = elementary.sigmoid
 
 
+def test_without_a_folder_to_write_kernels_are_compiled_and_it_is_told(monkeypatch):
+    njit = elementary.njit
+
+    def nowhere(cache=False, **how):
+        def of(function):
+            if cache:
+                raise RuntimeError("cannot cache function 'double': no locator available")
+            return njit(**how)(function)
+        return of
+
+    def double(x):
+        return 2 * x
+
+    monkeypatch.setattr(elementary, "njit", nowhere)
+    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR to a folder that you may write"):
+        assert elementary.kernel(double)(4.5) == 9.0
+
+
 @kernel
 def all_exp(x, y):
     for i in range(x.shape[0]):
