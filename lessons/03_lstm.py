@@ -9,6 +9,7 @@
 #
 # So guess now. We take its equations as they stand in the textbook, start all biases at 0, and give
 # it the same task with the same training. Will it do better than lesson 02's network, or worse?
+# And at the end, when two networks recite the Bible, will you hear which one has it by heart?
 #
 # | from the package | what it is |
 # |---|---|
@@ -514,9 +515,9 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 # %% [markdown]
 # The textbook's LSTM with biases of 0 does *worse* than Elman's network: at n = 8, which Elman's
 # learns, it says only half of the keys right. What helps is the open gate: with b_f = 5 the LSTM
-# recalls over 32 symbols, where Elman's guesses. The order of the networks comes with three seeds;
-# where just a row stops does not (question 5). So gates alone are no cure; a carousel that turns
-# is. A forget gate should start open, as the authors of 2000 themselves advised.
+# recalls over 32 symbols, where Elman's guesses. (With other seeds a row may stop one place sooner
+# or later; b_f = 5 stays ahead: question 5.) So gates alone are no cure; a carousel that turns is.
+# A forget gate should start open, as the authors of 2000 themselves advised.
 #
 # The lower lines say how much of the gradient arrives at the state that has just read the key. No
 # network gets nine of ten right where less than a hundredth arrives. But the reverse is wrong: with
@@ -544,11 +545,10 @@ assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 # We train a model of words on 10,000 words of the Bible, 14 times over, once without and once with
 # dropout, and watch the perplexity of other parts of the Bible.
 #
-# One trap first. A word that the 10,000 have once or never becomes `<unk>`, unknown. It is the
-# easiest word of all to guess, and a text with more of it looks better understood. So `<unk>` is
-# read here, but not predicted. What is left still differs: a held-out word that is known is a
-# frequent word. Perplexity by mere counts says by how much: the held-out text is the easier one,
-# and so begins below the other.
+# One trap first. A word that the 10,000 have once or never becomes `<unk>`, unknown, the easiest
+# word of all to guess. So it is read here, but not predicted. What is left of the held-out text are
+# the more frequent words, which are easier, too, even for mere counts of words. That is why its
+# curve will begin below the other.
 
 # %% tags=["training"]
 EPOCHS = 14
