@@ -749,7 +749,8 @@ for n in (shown, wrong):
 #   this Transformer              80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
 
 # %% [markdown]
-# In the one that is wrong *rues*, streets, comes twice, and *montre*, watch, not at all.
+# In the one that was wrong when this text was written, *rues*, streets, comes twice, and *montre*,
+# watch, not at all. On another machine it may be another.
 #
 # Perplexity is higher in training than on sentences that the model has never seen? There targets
 # are smoothed: you look at the floor. And 87% is no triumph: lesson 07 had 99.5% on this task with
@@ -779,7 +780,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
 # Next to the output, in layer 2, all four heads mostly fetch the word that is being translated.
-# They look alike, except where some err, as at *ne*, *portez* and *pas* in the lower row; the
+# They look alike, except where some err, here at *ne*, *portez* and *pas* in the lower row; the
 # sentence was translated rightly all the same. The heads of layer 1 look at the right word less
 # than half of the time. (At what else? Question 10.) What a head looks at is not yet what it is
 # *for*. For that, take it away (question 7).
