@@ -587,7 +587,8 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 #
 # So the cosines accuse query and predict. A suspicion can be tested: cut a state of 16 in two, and
 # part the accused or leave them together. Two of these cuts part them, the third does not. If the
-# cosines are right, it must be the worst.
+# cosines are right, it must be the worst. (8 + 8 from above, the paper's cut, is *query, key |
+# value, predict* in these words.)
 
 
 # %% tags=["training"]
