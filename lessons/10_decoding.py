@@ -551,7 +551,7 @@ print(f"{len(test)} clauses to test with, {len(tokens) - len(NEVER):,} words tha
 
 # %% tags=["training"]
 plain = [plain_beam(model, one, 5, NEVER) for one in alone]
-theirs = beam_search(model, batch.source, batch.source_mask, 5, 0.0, never=NEVER)
+theirs = beam_search(model, batch.source, batch.source_mask, 5, length_penalty=0, never=NEVER)
 for ours, some in zip(plain, theirs):
     assert [list(one.ids[1:]) for one in ours] == [one.ids for one in some]
     assert np.allclose([one.total for one in ours], [one.log_probability for one in some],
@@ -603,7 +603,7 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 
 # %% tags=["training"]
 def best(found, a=0.0):
-    """Of each clause's hypotheses the one with the largest score."""
+    """Of each clause's hypotheses the one with the largest score: log p, for a = 0 (question 9)."""
     return [max(some, key=lambda one: one.score(a)) for some in found]
 
 
@@ -668,6 +668,9 @@ show(draw_tree(steps, won, tokens, f"“{' '.join(test[shown].source)}”, width
 print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join(decode(lost.ids))}”")
 
 # %% [markdown]
+# The beam keeps greedy's words for five steps. Then three have ended, two places are left, and
+# both go to others.
+#
 # ## What is drawn from
 #
 # Top-k and nucleus look alike until you see them at two places: the first words of two clauses. For
@@ -706,7 +709,7 @@ assert few < 3 < many
 # %% tags=["training"]
 print(f"  {'':<14} BLEU   mean log p   different")
 print(f"  {'greedy':<14} {greedy_bleu:.1f} {of_greedy.mean():12.2f} {'0%':>11}")
-print(f"  {'beam 5, a = 0':<14} {bleus['right']:.1f} {of_beam.mean():12.2f} {'0%':>11}", flush=True)
+print(f"  {'beam 5':<14} {bleus['right']:.1f} {of_beam.mean():12.2f} {'0%':>11}", flush=True)
 rng = np.random.default_rng(8)
 mean_of = {}
 for way, how in ways.items():
@@ -724,9 +727,8 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # chances of a bad word add up to one somewhere. The other three buy quality with variety.
 #
 # But look at the log p. The book has nearly that of a plain draw, and nothing that a search finds
-# comes near it: a model that doubts as much as it has reason to gives the book, on average, the log
-# p of its own draws. The most probable sentence is not a usual one. For one good translation,
-# search; for many, draw.
+# comes near it. For if a model doubts as much as it has reason to, the book is to it one more draw.
+# The most probable sentence is not a usual one. For one good translation, search; for many, draw.
 
 # %% [markdown]
 # ## Questions

@@ -534,12 +534,17 @@ assert on_it > 0.95
 #
 # ## Is it alive?
 #
-# A diagonal is a picture. A measurement is this: take the trained model, change nothing but its
-# weights, and see what that costs, in *nats*: the unit of −log p, with the natural logarithm. Five
-# changes: "no context", c = 0; "equal weights" over all that is visible; "another's memory", the
-# states of another text of the batch; "largest alone", all weight on the largest; and "sampled",
-# one state drawn with the weights as probabilities. If equal weights cost nothing, the softmax
-# chooses nothing. The package asks for 0.01 nats a word at least before it says *alive*.
+# A diagonal is a picture. A measurement is this: take the trained model, change nothing but what it
+# looks back at, and see what that costs, in *nats*: the unit of −log p, with the natural logarithm.
+#
+# - **no context**: c = 0;
+# - **equal weights** over all that is visible;
+# - **another's memory**: the states of another text of the batch;
+# - **largest alone**: all weight on the largest;
+# - **sampled**: one state drawn, with the weights as probabilities.
+#
+# Which of the five will cost *combined* nothing? If it were equal weights, the softmax would choose
+# nothing: the package asks that they cost 0.01 nats a word at least before it says *alive*.
 
 # %% tags=["training"]
 print("\nwhat it costs to change the weights, nats a letter (95 % interval):")
@@ -628,11 +633,14 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # ### With more training
 #
-# Does that stay so? The package has records (`results/README.md`, test perplexity): of the Bible
-# read on in chunks of 35 words, at ten times our size (the recipes `bible-lstm`, `bible-readout`
-# and `bible-combined`: 4 epochs, one seed), and of the paper's own protocol, the Penn Treebank
-# sentence by sentence (`sentences-lstm`, `sentences-no-context` and `sentences-combined`: 13
-# epochs, the mean of two seeds). Guess: who wins there?
+# Does that stay so? The package has records (`results/README.md`, test perplexity):
+#
+# - the Bible, read on in chunks of 35 words, at ten times our size: 4 epochs, one seed (the recipes
+#   `bible-lstm`, `bible-readout` and `bible-combined`);
+# - the paper's own protocol, the Penn Treebank sentence by sentence: 13 epochs, the mean of two
+#   seeds (`sentences-lstm`, `sentences-no-context` and `sentences-combined`).
+#
+# Guess: who wins there?
 
 # %% tags=["training"]
 LONGER = {

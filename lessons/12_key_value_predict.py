@@ -123,11 +123,12 @@ p_t = np.array([0.5, -0.2, 0.3])
 
 # %% [markdown]
 # How can a tanh see that two numbers are *equal*? W_Y reads *before*, W_h reads *now*, and their
-# sum s is 2 or −2 where they agree. tanh(s − 1) + tanh(−s − 1) is −0.23 there and −1.52 at s = 0:
-# a little detector of agreement, made of two units. Which state will get the largest weight?
+# sum s is 2 or −2 where they agree. tanh(s − 1) + tanh(−s − 1) is −0.23 there, −1.52 at s = 0 where
+# they are opposite, and −0.96 where nothing was before: a little detector of agreement, made of two
+# units (so here the score has two columns, not n). Which state will get the largest weight?
 
 # %%
-for s in (-2, 0, 2):
+for s in (-2, -1, 0, 1, 2):
     print(f"  s = {s:2}   tanh(s − 1) + tanh(−s − 1) = {np.tanh(s - 1) + np.tanh(-s - 1):.2f}")
 W_Y = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads before
 W_h = np.array([[0., 0], [1, -1], [-0.5, -0.5]])    # reads now
@@ -160,7 +161,8 @@ assert letters[alpha.argmax()] == "k"
 #
 # ## Backward
 #
-# Up the same lines, each compared at once. The loss is L = u · y.
+# You know these lines from lesson 11. New is on the right: each job has a part that gets its
+# gradient. The loss is L = u · y.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = r W_r + p W_x        dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
@@ -489,8 +491,9 @@ ax.set(ylabel="right answers in %, a dot a seed", ylim=(0, 104),
 show(ax, "12_roles_or_room")
 
 # %% [markdown]
-# The paper's idea works: in 800 steps cut states get far, and one vector of 8 does not. (What is
-# asked for lies mostly further back than the 4-gram can see.)
+# The paper's idea works: in 800 steps cut states get far, and one vector of 8 does not. (The first
+# two stay below 20 %: what is asked for lies mostly further back than the 4-gram can see, and their
+# LSTM has not learnt to carry even which five letters stood second.)
 #
 # But look at the last column. *One* vector of 16, all jobs mixed, is better than 8 + 8, and better
 # than 8 + 8 + 8 even. So what helped was **room to learn in**: a state of parts is a longer state.
@@ -516,6 +519,9 @@ shown = {name: looks[name] for name in looks if name != "key 8 | value 8 | predi
 show(draw_looks(shown, test, "Parts, or room: the weight goes to the answer"), "12_found")
 
 # %% [markdown]
+# Look at the vector of 8: each time the answer has weight, and so have letters that nobody asked
+# for. The others single it out.
+#
 # ## Do the jobs pull against each other?
 #
 # Now the gradients that meet in h. `terms_of` runs the library's backward on the 500 sequences and
@@ -581,7 +587,8 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 #
 # So the cosines accuse query and predict. A suspicion can be tested: cut a state of 16 in two, and
 # part the accused or leave them together. Two of these cuts part them, the third does not. If the
-# cosines are right, it must be the worst.
+# cosines are right, it must be the worst. (8 + 8 from above, the paper's cut, is *query, key |
+# value, predict* in these words.)
 
 
 # %% tags=["training"]
