@@ -427,7 +427,9 @@ for row in range(3):
 
 # %% [markdown]
 # Every model is an LSTM with a reader on top. First the paper's comparison: *every part has 8
-# numbers*. One part means a state of 8, two parts 16, three parts 24.
+# numbers*. One part means a state of 8, two parts 16, three parts 24. A bar in a name stands between
+# parts: in *query, key | value, predict* the first 8 numbers ask and are asked, the others are
+# said.
 #
 # But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
 # all four jobs, and the same LSTM as with two parts. Guess before you run: where does it end? (Who
@@ -439,8 +441,8 @@ MODELS = {
     "no past": ("projection", 24),
     "4-gram": ("ngram", 24),
     "one vector of 8": ("attention", 8),
-    "key 8 | value, predict 8": ("key-value", 16),
-    "key 8 | value 8 | predict 8": ("key-value-predict", 24),
+    "query, key | value, predict": ("key-value", 16),
+    "query, key | value | predict": ("key-value-predict", 24),
     "one vector of 16": ("attention", 16),
 }
 
@@ -472,9 +474,9 @@ for name, sizes in MODELS.items():
 
 # %% tags=["training"]
 small = right["one vector of 8"]
-assert (right["key 8 | value, predict 8"] > small).all()
-assert (right["key 8 | value 8 | predict 8"] > small).all()
-assert right["one vector of 16"].min() >= right["key 8 | value, predict 8"].max()
+assert (right["query, key | value, predict"] > small).all()
+assert (right["query, key | value | predict"] > small).all()
+assert right["one vector of 16"].min() >= right["query, key | value, predict"].max()
 print("In every seed separate parts of 8 beat one vector of 8; one of 16 beats them in turn.")
 
 # %% tags=["training"]
@@ -495,9 +497,9 @@ show(ax, "12_roles_or_room")
 # two stay below 20 %: what is asked for lies mostly further back than the 4-gram can see, and their
 # LSTM has not learnt to carry even which five letters stood second.)
 #
-# But look at the last column. *One* vector of 16, all jobs mixed, is better than 8 + 8, and better
-# than 8 + 8 + 8 even. So what helped was **room to learn in**: a state of parts is a longer state.
-# If there is room, nothing is lost by mixing, for each matrix can read the directions that it needs
+# But look at the last column. *One* vector of 16, all jobs mixed, is better than two parts of 8, and
+# better than three even. So what helped was **room to learn in**: a state of parts is a longer
+# state. If there is room, nothing is lost by mixing, for each matrix can read the directions that it needs
 # (question 1 proves it). Is it room to *hold* the answers, or to *learn* soon? Question 4 has a
 # surprise.
 #
@@ -515,7 +517,7 @@ for name in list(MODELS)[2:]:
     found = [weights_on_answers(model, test) for model in models[name]]
     looks[name] = found[0]
     print(f"  {name:<28} " + ", ".join(f"{weights.mean():.2f}" for _, weights in found))
-shown = {name: looks[name] for name in looks if name != "key 8 | value 8 | predict 8"}
+shown = {name: looks[name] for name in looks if name != "query, key | value | predict"}
 show(draw_looks(shown, test, "Parts, or room: the weight goes to the answer"), "12_found")
 
 # %% [markdown]
@@ -587,8 +589,8 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 #
 # So the cosines accuse query and predict. A suspicion can be tested: cut a state of 16 in two, and
 # part the accused or leave them together. Two of these cuts part them, the third does not. If the
-# cosines are right, it must be the worst. (8 + 8 from above, the paper's cut, is *query, key |
-# value, predict* in these words.)
+# cosines are right, it must be the worst. (The paper's cut, *query, key | value, predict*, stands in
+# the table above.)
 
 
 # %% tags=["training"]
@@ -691,7 +693,8 @@ show(ax, "12_wikitext")
 #    same y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
 # 2. From one vector of 8 to three parts of 8, by which factor does the reader's number of
 #    parameters grow, and by which the LSTM's? How many numbers may one vector have so that its
-#    model is no larger than that of 8 + 8, and which of the two answers more after 800 steps?
+#    model is no larger than that of two parts of 8, and which of the two answers more after 800
+#    steps?
 # 3. Four jobs can be cut in two in seven ways, and you have seen five. Which of the other two is
 #    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
 # 4. Starved or only slow? Train one vector of 8, and the cut that gives predict a part of its own,
