@@ -31,6 +31,7 @@ from numpy_attention.data.vocabulary import BOS, EOS
 from numpy_attention.runs.translator import Translator, TranslatorTraining, vocabularies_of
 
 CORPUS = {"name": "bible-en-es", "max_length": 15}
+MIN_COUNT = 3       # of a word of the vocabulary
 BATCH = 64
 TIE = 1e-3          # nats
 PARTED = 1 / 200    # of all translations
@@ -119,7 +120,7 @@ def trained(name, options, run):
     """A translator after some steps, whose run and the sentences to translate are in a folder."""
     rng = np.random.default_rng(0)
     pairs = load_parallel(split="train", **CORPUS)
-    how = TranslatorTraining(epochs=1, batch_size=BATCH, learning_rate=3e-3)
+    how = TranslatorTraining(epochs=1, batch_size=BATCH, learning_rate=3e-3, min_count=MIN_COUNT)
     few = [pairs[i] for i in rng.choice(len(pairs), options.steps * BATCH, replace=False)]
     settings = SETTINGS[name]
     if options.quick:

@@ -69,14 +69,14 @@ def start(cache, options):
 
 def table(found):
     """found: {"cold", "warm": a dict a round} → lines."""
-    lines = [" " * 6 + "".join(f"{part:>24}" for part in PARTS) + "    goal, in all"]
+    lines = [" " * 6 + "".join(f"{part:>27}" for part in PARTS) + "    goal, in all"]
     for kind, rounds in found.items():
         cells = []
         for part in PARTS:
             times = [one[part] for one in rounds]
             cells.append(f"{median(times):.3f} ({min(times):.3f}–{max(times):.3f}) s")
         met = "met" if median([one["in all"] for one in rounds]) < GOALS[kind] else "missed"
-        lines.append(f"{kind:<6}" + "".join(f"{cell:>24}" for cell in cells)
+        lines.append(f"{kind:<6}" + "".join(f"{cell:>27}" for cell in cells)
                      + f"    below {GOALS[kind]:g} s: {met}")
     return lines
 
