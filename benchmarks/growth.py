@@ -93,7 +93,7 @@ def draw(lines):
     """A column a curve: the time of a step above, the ratio beneath."""
     names = [name for name in CURVES if any(line["curve"] == name for line in lines)]
     figure = new_figure(4.2 * len(names), 7)
-    panels = figure.subplots(2, len(names), sharex="col", squeeze=False)
+    panels = figure.subplots(2, len(names), sharex="col", sharey="row", squeeze=False)
     for (above, beneath), name in zip(panels.T, names):
         for threads in THREADS:
             some = sorted((line for line in lines
@@ -109,7 +109,7 @@ def draw(lines):
     panels[0, 0].set_ylabel("a training step, ms (log scale)")
     panels[1, 0].set_ylabel("ours / PyTorch's")
     panels[0, 0].legend(fontsize=8)
-    panels[1, 0].legend(fontsize=8)
+    panels[1, 0].legend(fontsize=8, loc="lower left")
     return figure
 
 
@@ -125,8 +125,9 @@ def plot(ax, values, quartiles, n, threads, name):
 def label(above, beneath, curve):
     above.set_title(f"({curve.model}): {curve.label}", fontsize=10)
     above.set(xscale="log", yscale="log")
-    beneath.set(xlabel=f"{curve.label} (log scale)", ylim=(0, None))
+    above.yaxis.set_major_formatter("{x:,g}")
     beneath.axhline(1, color="0.5", linewidth=1)
+    beneath.set(xlabel=f"{curve.label} (log scale)", ylim=(0, None))
     beneath.set_xticks(curve.values, [f"{value:,}" for value in curve.values], fontsize=8)
     beneath.minorticks_off()
     for ax in (above, beneath):
