@@ -7,8 +7,9 @@ A model is first trained for so many --steps on bible-en-es, so that its transla
 of their own; RNNsearch and Luong's dot attention have the sizes of (c) and (d) in sides.py. Then so
 many --sentences of the test text, the same for both models, are translated by Translator.translate
 here, and in PyTorch by the loops of pytorch/torch_decoding.py: from words to words, 64 sentences of
-similar length at a time. The sides take turns (turns.py); a ratio is ours / PyTorch's of one round,
-told as the median and the quartiles of all rounds.
+similar length at a time; ours come with the attention weights of each word. The sides take turns
+(turns.py); a ratio is ours / PyTorch's of one round, told as the median and the quartiles of all
+rounds.
 
 Both must give the same translations, but where two words are equally probable to rounding. So many
 are equal, so many are ties: their log p, by our model, differ by less than 0.001, under a beam over
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from sides import MODELS
-from turns import TUNED, Side, measure, ratio
+from turns import TUNED, Side, machine, measure, ratio
 
 from numpy_attention.data.batching import padded
 from numpy_attention.data.corpora import load_parallel
@@ -209,6 +210,7 @@ def main(arguments=None):
             parser.error(f"unknown model {name!r}: expected {', '.join(SETTINGS)}")
     if options.quick:
         options.sentences, options.steps, options.rounds = 40, 20, 2
+    print(machine())
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             translator = trained(name, options, Path(folder))

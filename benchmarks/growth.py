@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from sides import MODELS
-from turns import TUNED, Side, measure, ratio
+from turns import TUNED, Side, machine, measure, ratio
 
 from numpy_attention.plotting.base import curve_style, new_figure, save
 
@@ -154,6 +154,7 @@ def main(arguments=None):
     if options.measured:
         lines = [json.loads(line) for line in options.measured.read_text().splitlines()]
     else:
+        print(machine())
         lines = measured(names, options)
     figure = draw([line for line in lines if line["curve"] in names])
     print(f"drawn to {save(figure, options.output)}")

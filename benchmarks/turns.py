@@ -10,9 +10,12 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+
+from numpy_attention.runs.libraries import blas, processor
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = Path(__file__).resolve().with_name("worker.py")
@@ -24,6 +27,7 @@ TUNED = {
 }
 # where libraries read how many threads they may have: OpenMP and BLAS, JAX
 COUNTS = ("OMP_NUM_THREADS", "NPROC")
+LIBRARIES = ("numpy", "numba", "torch", "jax")
 
 
 @dataclass(frozen=True)
@@ -96,3 +100,14 @@ def measure_memory(side, model, threads):
 def ratio(ours, other):
     """Lower quartile, median and upper quartile of the rounds' ratios ours / other."""
     return np.quantile(ours / other, (0.25, 0.5, 0.75))
+
+
+def machine():
+    """A line on what the times depend on."""
+    versions = []
+    for name in LIBRARIES:
+        try:
+            versions.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            pass
+    return f"{os.cpu_count()} processors, {processor()}; {blas()}; {', '.join(versions)}"

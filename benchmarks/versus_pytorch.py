@@ -29,18 +29,14 @@ import json
 import os
 import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from sides import MODELS
-from turns import ROOT, TUNED, Side, measure, measure_memory, ratio
-
-from numpy_attention.runs.libraries import blas, processor
+from turns import ROOT, TUNED, Side, machine, measure, measure_memory, ratio
 
 GROUPS = {"b": ["b20", "b35"]}
-LIBRARIES = ("numpy", "numba", "torch", "jax")
 # a peer's function, and the models that it has
 PEERS = {
     "compiled": ("sides.compiled", tuple(MODELS)),
@@ -76,17 +72,6 @@ def absent(peer):
     if peer == "compiled" and shutil.which(os.environ.get("CXX", "g++")) is None:
         return "torch.compile needs a C++ compiler: g++, or the one that CXX names"
     return None
-
-
-def machine():
-    """A line on what the times depend on."""
-    versions = []
-    for name in LIBRARIES:
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            pass
-    return f"{os.cpu_count()} processors, {processor()}; {blas()}; {', '.join(versions)}"
 
 
 def compare(sides, model, options):

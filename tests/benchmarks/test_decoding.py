@@ -31,7 +31,7 @@ def test_both_sides_translate_alike(capsys, tmp_path):
     file = tmp_path / "lines.jsonl"
     decoding.main(["--models", "rnnsearch", "--sentences", "30", "--steps", "10", "--rounds", "2",
                    "--threads", "1", "--beams", "1,2", "--json", str(file)])
-    out = capsys.readouterr().out.splitlines()
+    _, *out = capsys.readouterr().out.splitlines()
     assert "30 sentences, 1 threads" in out[0]
     assert out[1].startswith("rnnsearch, greedy: ours ") and "translations: 30 equal" in out[1]
     assert out[2].startswith("rnnsearch, beam 2: ours ")

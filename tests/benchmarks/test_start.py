@@ -19,7 +19,7 @@ def test_a_cold_and_a_warm_start(capsys, monkeypatch):
         assert one["in all"] == pytest.approx(parts)
         assert one["later step"] < one["first step"]
     assert cold["first step"] > 2 * warm["first step"]
-    first, _, *lines = capsys.readouterr().out.splitlines()
+    _, first, _, *lines = capsys.readouterr().out.splitlines()
     assert first == "model e, 1 threads, median (range) of 1 starts each"
     assert [line.split()[0] for line in lines] == ["cold", "warm"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from turns import Side, measure, measure_memory, ratio
+from turns import Side, machine, measure, measure_memory, ratio
 
 CODE = """
 import os
@@ -76,3 +76,9 @@ def test_a_ratio_is_of_two_times_of_one_round():
     ours = np.array([1.0, 4.0, 3.0])
     assert ratio(ours, 2 * ours).tolist() == [0.5, 0.5, 0.5]
     assert ratio(ours, np.ones(3)).tolist() == [2.0, 3.0, 3.5]
+
+
+def test_the_machine_is_told_with_what_is_installed(monkeypatch):
+    monkeypatch.setattr("turns.LIBRARIES", ("numpy", "no-such-library"))
+    assert machine().endswith(f"; numpy {np.__version__}")
+    assert " processors, " in machine()
