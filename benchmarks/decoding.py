@@ -136,7 +136,7 @@ def trained(name, options, run):
 
 
 def compare_words(translator, run, beam):
-    """How many translations are equal, ties, and neither."""
+    """How many translations are equal, ties, and neither; the mean length of ours."""
     sentences = json.loads((run / "sentences.json").read_text())
     sides = [json.loads((run / f"{side}-{beam}.json").read_text()) for side in ("ours", "theirs")]
     counts = {"equal": 0, "ties": 0, "parted": 0}
@@ -146,7 +146,7 @@ def compare_words(translator, run, beam):
         else:
             difference = difference_of(translator, sentence, one, other, beam)
             counts["ties" if difference < TIE else "parted"] += 1
-    return counts
+    return counts, float(np.mean([len(words) for words in sides[0]]))
 
 
 def difference_of(translator, sentence, one, other, beam):
@@ -180,16 +180,16 @@ def compare(translator, run, beam, options):
     size = {"run": str(run), "beam": beam}
     _, seconds = measure(sides, size, options.rounds, options.threads)
     low, median, high = ratio(seconds["ours"], seconds["theirs"])
-    counts = compare_words(translator, run, beam)
+    counts, length = compare_words(translator, run, beam)
     how = f"beam {beam}" if beam > 1 else "greedy"
     medians = [f"{name} {np.median(times):.2f} s" for name, times in seconds.items()]
     shares = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     print(f"{translator.name}, {how}: {', '.join(medians)}; ours / theirs {median:.3f} "
-          f"({low:.3f}–{high:.3f}); translations: {shares}", flush=True)
+          f"({low:.3f}–{high:.3f}); translations of {length:.1f} words: {shares}", flush=True)
     if counts["parted"] > PARTED * sum(counts.values()):
         raise RuntimeError(f"{counts['parted']} translations differ by more than rounding")
     return {"model": translator.name, "beam": beam, "ratio": median, "ratio_low": low,
-            "ratio_high": high} | counts
+            "ratio_high": high, "words": length} | counts
 
 
 def main(arguments=None):

@@ -33,7 +33,7 @@ def test_both_sides_translate_alike(capsys, tmp_path):
                    "--threads", "1", "--beams", "1,2", "--json", str(file)])
     _, *out = capsys.readouterr().out.splitlines()
     assert "30 sentences, 1 threads" in out[0]
-    assert out[1].startswith("rnnsearch, greedy: ours ") and "translations: 30 equal" in out[1]
+    assert out[1].startswith("rnnsearch, greedy: ours ") and " words: 30 equal" in out[1]
     assert out[2].startswith("rnnsearch, beam 2: ours ")
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [(line["beam"], line["equal"] + line["ties"]) for line in lines] == [(1, 30), (2, 30)]
@@ -62,12 +62,13 @@ def test_translations_are_equal_tied_or_parted(monkeypatch, tmp_path):
     differences = {"tie": 0.0005, "part": 0.01}
     monkeypatch.setattr(decoding, "difference_of",
                         lambda translator, sentence, *rest: differences[sentence[0]])
-    files = {"sentences": [["same"], ["tie"], ["part"]], "ours-5": [["a"], ["b"], ["c"]],
+    files = {"sentences": [["same"], ["tie"], ["part"]], "ours-5": [["a"], ["b", "c"], ["d"]],
              "theirs-5": [["a"], ["x"], ["y"]]}
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    counts = compare_words(None, tmp_path, 5)
+    counts, length = compare_words(None, tmp_path, 5)
     assert counts == {"equal": 1, "ties": 1, "parted": 1}
+    assert length == 4 / 3
 
 
 def test_unknown_models_are_refused(capsys):
