@@ -1,10 +1,12 @@
-"""The two sides of versus_pytorch.py: functions that run one training step of a model.
+"""The sides of versus_pytorch.py: functions that run one training step of a model.
 
     step = ours(size, threads, built)
-    step = theirs(size, threads, built)
+    step = theirs(size, threads, built)             PyTorch, eager
+    step = compiled(size, threads, built)           the same through torch.compile
 
 built() is called when model and batch stand, before anything is trained; step() → loss per token.
-A size is one of MODELS. Each side imports its own library, once it is asked.
+A size is one of MODELS. Each side imports its own library, once it is asked. Further sides have
+files of their own: floor.py, jax_side.py, per_step.py.
 """
 
 import numpy as np
@@ -51,8 +53,18 @@ def rate_and_clip(size):
     return "adam", 2e-3, 5.0
 
 
+def part(arrays, name):
+    """Of {name: array} those of a part of a model, by their names in it."""
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): array for key, array in arrays.items()
+            if key.startswith(prefix)}
+
+
 def batch_of(size, rng):
-    """The benchmark's batch: random words; in a translator's, low to high of them a sentence."""
+    """The benchmark's batch: random words; in a translator's, low to high of them a sentence.
+
+    written: as many words in every target, where a size has it.
+    """
     from numpy_attention.data.batching import TextBatches, pair_batch
     V = size["vocabulary"]
     B = size["batch"]
@@ -61,8 +73,16 @@ def batch_of(size, rng):
         return TextBatches(ids, B, size["steps"]).batch(0)
     lengths = rng.integers(size["low"], size["high"] + 1, B)
     sources = [list(rng.integers(4, V, n)) for n in lengths]
-    targets = [list(rng.integers(4, V, n)) for n in lengths]
+    written = [size["written"]] * B if "written" in size else lengths
+    targets = [list(rng.integers(4, V, n)) for n in written]
     return pair_batch(sources, targets)
+
+
+def arrays_of(size, batch):
+    """What a model's loss reads of the batch."""
+    if is_text(size):
+        return batch.inputs, batch.targets
+    return batch.source, batch.target_in, batch.target_out
 
 
 # ---- this package ------------------------------------------------------------------------------
@@ -151,7 +171,7 @@ def ours(size, threads, built):
     return our_step(*our_trainer(size, threads, built))
 
 
-# ---- PyTorch, eager ----------------------------------------------------------------------------
+# ---- PyTorch -----------------------------------------------------------------------------------
 
 
 def their_model(size):
@@ -190,31 +210,36 @@ def their_translator(size):
     return model
 
 
-def theirs(size, threads, built):
+def theirs(size, threads, built, through=lambda loss: loss):
+    """through: what the model's loss goes through before it is called."""
     import torch
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     batch = batch_of(size, np.random.default_rng(0))
     model = their_model(size)
-    if is_text(size):
-        arrays = (batch.inputs, batch.targets)
-    else:
-        arrays = (batch.source, batch.target_in, batch.target_out)
-    ids = [torch.as_tensor(array) for array in arrays]
+    ids = [torch.as_tensor(array) for array in arrays_of(size, batch)]
     name, rate, clip = rate_and_clip(size)
     built()
     optimizer = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[name](model.parameters(), rate)
+    loss_of = through(model.loss)
     state = None
 
     def step():
         nonlocal state
         optimizer.zero_grad(set_to_none=True)
         if is_text(size):
-            loss, state = model.loss(*ids, state)
+            loss, state = loss_of(*ids, state)
         else:
-            loss = model.loss(*ids)
+            loss = loss_of(*ids)
         (loss / batch.size).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         return loss.item() / batch.tokens
     return step
+
+
+def compiled(size, threads, built):
+    """The same modules; torch.compile leaves a graph where it cannot follow, as at PyTorch's GRU.
+    """
+    import torch
+    return theirs(size, threads, built, torch.compile)

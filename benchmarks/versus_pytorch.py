@@ -1,145 +1,127 @@
 """Training steps against PyTorch eager: the same model, batch, threads and precision, as ratios.
 
     python benchmarks/versus_pytorch.py [--models a,b,c,d,e,f] [--rounds 15] [--threads 2]
+    python benchmarks/versus_pytorch.py --models a,c,e --peers compiled,jax,per-step
     python benchmarks/versus_pytorch.py --against PATH          before and after a change
 
 One step is forward, backward, clipping and the optimizer's update. Each library runs in a process
-of its own, because they bring different thread pools; the two take turns, one step each, and the
-ratio of a round is ours / PyTorch's. PyTorch gets an allocator that keeps freed memory, as this
-package does for itself; --untuned leaves it as installed. The floor is the time of the step's
-matrix products alone, in NumPy, on the same threads.
+of its own and the sides take turns, one step each (turns.py); the ratio of a round is ours /
+PyTorch's, told as the median and the quartiles of all rounds. PyTorch gets an allocator that keeps
+freed memory, as this package does for itself; --untuned leaves it as installed. The floor is the
+time of the step's matrix products alone, in NumPy, on the same threads.
+
+--peers adds sides, each with a ratio of its own: PyTorch through torch.compile, JAX through jit and
+scan, and plain NumPy one time step after another. What they compile, they compile in their first
+three steps, which are told apart; a peer that is not installed, or lacks a model, is left out with
+its reason.
 
 --against times another checkout of this package in PyTorch's place: its own code, driven by its own
 benchmarks/sides.py, and the ratio of a round is this checkout's time / the other's.
 
---memory measures the steps' peak resident memory too, in fresh processes, above what stands before
-the first step: the model, its batch, and the code, which a step of a tiny model has loaded.
-Gradients and optimizer count as the step's. The models are described in sides.py.
+--memory measures the steps' peak resident memory too, of every side but the floor, in fresh
+processes, above what stands before the first step: the model, its batch, and the code, which a step
+of a tiny model has loaded. Gradients and optimizer count as the step's, and so does what a compiler
+needs, where there is one. The models are described in sides.py.
 """
 
 import argparse
 import json
 import os
-import subprocess
+import shutil
 import sys
-from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from sides import MODELS
+from turns import ROOT, TUNED, Side, machine, measure, measure_memory, ratio
 
-ROOT = Path(__file__).resolve().parents[1]
-WORKER = Path(__file__).resolve().with_name("worker.py")
 GROUPS = {"b": ["b20", "b35"]}
-TUNED = {
-    "MALLOC_TRIM_THRESHOLD_": "4294967296",
-    "MALLOC_MMAP_THRESHOLD_": "4294967296",
-    "MALLOC_TOP_PAD_": "67108864",
+# a peer's function, and the models that it has
+PEERS = {
+    "compiled": ("sides.compiled", tuple(MODELS)),
+    "jax": ("jax_side.jax_step", ("a", "c", "e")),
+    "per-step": ("per_step.per_step", ("a", "e")),
 }
 
 
-@dataclass(frozen=True)
-class Side:
-    """What a process runs: ours, theirs or floor of the benchmarks of a checkout."""
-
-    name: str
-    function: str
-    checkout: Path
-    environment: dict = field(default_factory=dict)
-
-
-def sides_of(options):
-    """[this package, what it is compared with, and beside PyTorch the floor]."""
-    ours = Side("ours", "ours", ROOT)
+def sides_of(options, model):
+    """[this package, what it is compared with, and beside PyTorch the floor and the peers]."""
+    ours = Side("ours", "sides.ours", ROOT)
     if options.against:
-        return [ours, Side("before", "ours", options.against.resolve())]
-    theirs = Side("theirs", "theirs", ROOT, {} if options.untuned else TUNED)
-    return [ours, theirs, Side("floor", "floor", ROOT)]
+        return [ours, Side("before", "sides.ours", options.against.resolve())]
+    allocator = {} if options.untuned else TUNED
+    sides = [ours, Side("theirs", "sides.theirs", ROOT, allocator),
+             Side("floor", "floor.floor", ROOT)]
+    for name in options.peers:
+        function, models = PEERS[name]
+        reason = absent(name)
+        if model not in models:
+            reason = f"it has {', '.join(models)} alone"
+        if reason:
+            print(f"{model}: without {name}, {reason}")
+        else:
+            sides.append(Side(name, function, ROOT, allocator if name == "compiled" else {}))
+    return sides
 
 
-def start(side, model, threads, *more):
-    """A worker process, see worker.py."""
-    command = [sys.executable, WORKER, side.checkout, side.function, model, threads, *more]
-    environment = os.environ | side.environment | {"OMP_NUM_THREADS": str(threads)}
-    return subprocess.Popen(
-        [*map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env=environment)
-
-
-def answer(side, process):
-    """What a worker says next. RuntimeError: it ended, for a reason that it printed."""
-    line = process.stdout.readline()
-    if not line:
-        raise RuntimeError(f"the process of {side.name} ended: its error stands above")
-    return json.loads(line)
-
-
-def stop(process):
-    process.stdin.close()
-    process.wait()
-    process.stdout.close()
-
-
-def measure(sides, model, rounds, threads):
-    """{name of the side: seconds of each round}; the sides take turns."""
-    seconds = {side.name: [] for side in sides}
-    processes = []
-    try:
-        for side in sides:
-            processes.append(start(side, model, threads))
-            answer(side, processes[-1])
-        for _ in range(rounds):
-            for side, process in zip(sides, processes):
-                process.stdin.write("step\n")
-                process.stdin.flush()
-                elapsed, loss = answer(side, process)
-                assert np.isfinite(loss), f"{side.name}: loss {loss}"
-                seconds[side.name].append(elapsed)
-    finally:
-        for process in processes:
-            stop(process)
-    return {name: np.array(times) for name, times in seconds.items()}
-
-
-def measure_memory(side, model, threads):
-    """(MB of its steps, MB of its process)."""
-    process = start(side, model, threads, "--memory")
-    try:
-        return answer(side, process)
-    finally:
-        stop(process)
+def absent(peer):
+    """Why a peer cannot run here, or None."""
+    if peer == "jax" and find_spec("jax") is None:
+        return "JAX is not installed: pip install -e '.[peers]'"
+    if peer == "compiled" and shutil.which(os.environ.get("CXX", "g++")) is None:
+        return "torch.compile needs a C++ compiler: g++, or the one that CXX names"
+    return None
 
 
 def compare(sides, model, options):
     """Time one model, and print what came out; → {name of a figure: figure}."""
-    ours, other, *rest = sides
-    seconds = measure(sides, model, options.rounds, options.threads)
-    ratio = seconds[ours.name] / seconds[other.name]
-    low, median, high = np.quantile(ratio, (0.25, 0.5, 0.75))
-    line = {"model": model, "ratio": median, "ratio_low": low, "ratio_high": high}
+    ours, *others = sides
+    first, seconds = measure(sides, model, options.rounds, options.threads)
     how = f"{options.threads} threads"
+    line = {"model": model}
     if options.against:
-        line["against"] = other.checkout.name
+        line["against"] = others[0].checkout.name
     else:
         line["floor_share"] = np.median(seconds["floor"] / seconds["ours"])
         how += f", PyTorch's allocator {'as installed' if options.untuned else 'tuned'}"
     medians = [f"{name} {1e3 * np.median(times):.1f} ms" for name, times in seconds.items()]
     print(f"{model}: {', '.join(medians)}; {how}")
+    others = [side for side in others if side.name != "floor"]
+    ratios = []
+    for side in others:
+        low, median, high = ratio(seconds[ours.name], seconds[side.name])
+        key = suffix(side)
+        line |= {f"ratio{key}": median, f"ratio{key}_low": low, f"ratio{key}_high": high}
+        ratios.append(f"{side.name} {median:.3f} ({low:.3f}–{high:.3f})")
+    print(f"   ours / {', '.join(ratios)}")
+    print("   first three steps, in which all is compiled: "
+          + ", ".join(f"{name} {time:.1f} s" for name, time in first.items()))
+    line |= {f"first_{name}": time for name, time in first.items()}
     if options.memory:
-        line |= compare_memory(ours, other, model, options.threads)
+        line |= compare_memory(ours, others, model, options.threads)
     return line
 
 
-def compare_memory(ours, other, model, threads):
+def suffix(side):
+    """Of what a figure beside this side is called; only a peer's has one."""
+    return f"_{side.name}" if side.name in PEERS else ""
+
+
+def compare_memory(ours, others, model, threads):
     figures = {}
     texts = []
-    for side in (ours, other):
+    for side in [ours, *others]:
         step, whole = measure_memory(side, model, threads)
         figures[f"memory_{side.name}"] = step
-        texts.append(f"{side.name} {step:.0f} MB (whole process {whole:.0f} MB)")
+        text = f"{side.name} {step:.0f} MB (whole process {whole:.0f} MB"
+        if side is not ours:
+            share = figures[f"memory_{ours.name}"] / step
+            figures[f"memory_ratio{suffix(side)}"] = share
+            text += f", ours / {side.name} {share:.3f}"
+        texts.append(text + ")")
     print("   peak memory of a step: " + ", ".join(texts))
-    ratio = figures[f"memory_{ours.name}"] / figures[f"memory_{other.name}"]
-    return {"memory_ratio": ratio} | figures
+    return figures
 
 
 def rounded(figure):
@@ -157,11 +139,21 @@ def names_of(text, error):
     return names
 
 
+def peers_of(text, error):
+    """The sides that --peers names."""
+    names = text.split(",") if text else []
+    for name in names:
+        if name not in PEERS:
+            error(f"unknown peer {name!r}: expected {', '.join(PEERS)}")
+    return names
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="a,b,c,d,e,f",
                         help="comma-separated: " + ", ".join([*MODELS, *GROUPS]))
+    parser.add_argument("--peers", default="", help="comma-separated: " + ", ".join(PEERS))
     parser.add_argument("--json", help="append one JSON line a model to this file")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
@@ -172,14 +164,17 @@ def main(arguments=None):
     parser.add_argument("--memory", action="store_true", help="measure peak memory too (Linux)")
     options = parser.parse_args(arguments)
     names = names_of(options.models, parser.error)
+    options.peers = peers_of(options.peers, parser.error)
     if options.memory and not sys.platform.startswith("linux"):
         parser.error("--memory reads what only Linux tells: leave it out here")
     if options.against and not (options.against / "benchmarks" / "sides.py").is_file():
         parser.error(f"--against {options.against}: there is no benchmarks/sides.py in it, "
                      "name the folder of a checkout")
-    sides = sides_of(options)
+    if options.against and options.peers:
+        parser.error("--against compares two checkouts: leave out --peers")
+    print(machine())
     for name in names:
-        line = compare(sides, name, options)
+        line = compare(sides_of(options, name), name, options)
         print(json.dumps({key: rounded(value) for key, value in line.items()}))
         if options.json:
             with open(options.json, "a") as file:

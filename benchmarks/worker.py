@@ -1,18 +1,17 @@
-"""One side of versus_pytorch.py, in a process of its own: a training step for every line it reads.
+"""One side of a comparison, in a process of its own: a training step for every line it reads.
 
     python benchmarks/worker.py CHECKOUT SIDE MODEL THREADS [--memory]
 
-SIDE is ours or theirs of sides.py, or floor of floor.py, in the benchmarks of CHECKOUT, which run
-with the package of CHECKOUT. It answers in lines of JSON: "ready" after three steps, in which all
-is compiled, and then [seconds, loss] of every step. With --memory it writes [MB of three steps, MB
-of the whole process] and ends.
+SIDE is a function such as sides.ours, in the benchmarks of CHECKOUT, which run with the package of
+CHECKOUT; MODEL a name of the MODELS in its sides.py, or a size in JSON. It answers in lines of
+JSON: the seconds of its first three steps, in which all is compiled, and then [seconds, loss] of
+every step. With --memory it writes [MB of three steps, MB of the whole process] and ends.
 """
 
 import argparse
 import ctypes
 import gc
 import json
-import resource
 import sys
 import time
 from importlib import import_module
@@ -21,12 +20,13 @@ from pathlib import Path
 WARM_UP = 3
 
 
-def load(checkout, side):
-    """The function and the MODELS of a checkout, whose folders are searched before all others."""
+def load(checkout, side, model):
+    """The function of a checkout, whose folders are searched before all others; the model's size.
+    """
     sys.path[:0] = [str(checkout), str(checkout / "benchmarks")]
-    sizes = import_module("sides").MODELS
-    module = import_module("floor" if side == "floor" else "sides")
-    return getattr(module, side), sizes
+    module, function = side.split(".")
+    size = json.loads(model) if model.startswith("{") else import_module("sides").MODELS[model]
+    return getattr(import_module(module), function), size
 
 
 def tiny(size):
@@ -36,8 +36,11 @@ def tiny(size):
 
 
 def warm(step):
+    """→ the seconds that it took."""
+    start = time.perf_counter()
     for _ in range(WARM_UP):
         step()
+    return time.perf_counter() - start
 
 
 def forget_peak():
@@ -49,8 +52,13 @@ def forget_peak():
 
 
 def peak():
-    """Largest resident memory of this process, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Largest resident memory of this process, in MB.
+
+    Not getrusage's, which begins with that of the process that started this one.
+    """
+    with open("/proc/self/status") as file:
+        line = next(line for line in file if line.startswith("VmHWM:"))
+    return int(line.split()[1]) / 1024
 
 
 def memory_of(make, size, threads):
@@ -71,7 +79,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("side", choices=("ours", "theirs", "floor"))
+    parser.add_argument("side")
     parser.add_argument("model")
     parser.add_argument("threads", type=int)
     parser.add_argument("--memory", action="store_true")
@@ -82,14 +90,12 @@ def main():
     def answer(what):
         print(json.dumps(what), file=answers, flush=True)
 
-    make, sizes = load(options.checkout, options.side)
-    size = sizes[options.model]
+    make, size = load(options.checkout, options.side, options.model)
     if options.memory:
         answer(memory_of(make, size, options.threads))
         return
     step = make(size, options.threads, lambda: None)
-    warm(step)
-    answer("ready")
+    answer(warm(step))
     for _ in sys.stdin:
         start = time.perf_counter()
         loss = step()

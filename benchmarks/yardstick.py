@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from pytorch.torch_decoding import RNNSearcher, greedy
 from pytorch.torch_rnnsearch import TorchRNNSearch
 
 from numpy_attention import metrics
 from numpy_attention.data.corpora import load_parallel
-from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.recipes.rnnsearch_bible import RECIPE
 from numpy_attention.runs.translator import Translator
 
@@ -70,32 +70,14 @@ class Yardstick:
     def translate(self, batches):
         """Greedy translations, lists of words, in the order of the pairs."""
         self.model.eval()
+        searcher = RNNSearcher(self.model)
         vocabulary = self.translator.target_vocabulary
         found = [None] * len(batches.sources)
         for indices in batches.order():
-            ids = self._search(torch.as_tensor(batches.batch(indices).source))      # (T, B)
-            for b, i in enumerate(indices):
-                found[i] = vocabulary.decode(ids[:, b].tolist())
+            ids = greedy(searcher, torch.as_tensor(batches.batch(indices).source))
+            for i, one in zip(indices, ids):
+                found[i] = vocabulary.decode(one)
         return found
-
-    def _search(self, source):
-        """source (S, B) → the most probable words one after the other, (T, B) ids."""
-        model = self.model
-        annotations, keys, mask, s = model.encode(source)
-        B = source.shape[1]
-        tokens = torch.full((B,), BOS)
-        ended = torch.zeros(B, dtype=torch.bool)
-        found = []
-        while not ended.all() and len(found) < 2 * len(source) + 10:
-            y = model.target_embedding(tokens)
-            context, _ = model.attend(s, annotations, keys, mask)
-            s = model.decoder(torch.cat([y, context], 1), s)
-            logits = model.output(model.read_out(s, y, context))
-            logits[:, [PAD, BOS]] = -torch.inf
-            tokens = logits.argmax(1)
-            ended |= tokens == EOS
-            found.append(tokens)
-        return torch.stack(found)
 
 
 def main(arguments=None):

@@ -51,6 +51,20 @@ class TorchLuong(nn.Module):
         scores = torch.bmm(annotations, query[:, :, None])[:, :, 0]
         return scores / self.hidden**0.5 if self.score == "scaled-dot" else scores
 
+    def step(self, y_t, states, fed, annotations, projected, mask):
+        """y_t (B, E), a state a layer, h̃_{t−1} (B, H) → h̃_t, the states, weights (B, S)."""
+        before = states[-1][0]
+        x = torch.cat([y_t, fed], 1) if self.feeding else y_t
+        after = []
+        for state, cell in zip(states, self.decoder):
+            after.append(cell(x, state))
+            x = after[-1][0]
+        query = before if self.query == "previous" else x
+        scores = self.scores(query, annotations, projected)
+        weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), 1)
+        context = torch.bmm(weights[:, None], annotations)[:, 0]
+        return torch.tanh(self.W_c(torch.cat([context, x], 1))), after, weights
+
     def forward(self, source, target_in):
         """→ h̃ (T, B, H), weights (T, B, S)."""
         annotations, mask, states = self.encode(source)
@@ -59,16 +73,7 @@ class TorchLuong(nn.Module):
         attentional = []
         looked = []
         for y_t in self.target_embedding(target_in):
-            before = states[-1][0]
-            x = torch.cat([y_t, fed], 1) if self.feeding else y_t
-            for layer, cell in enumerate(self.decoder):
-                states[layer] = cell(x, states[layer])
-                x = states[layer][0]
-            query = before if self.query == "previous" else x
-            scores = self.scores(query, annotations, projected)
-            weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), 1)
-            context = torch.bmm(weights[:, None], annotations)[:, 0]
-            fed = torch.tanh(self.W_c(torch.cat([context, x], 1)))
+            fed, states, weights = self.step(y_t, states, fed, annotations, projected, mask)
             attentional.append(fed)
             looked.append(weights)
         return torch.stack(attentional), torch.stack(looked)

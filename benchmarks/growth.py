@@ -1,0 +1,164 @@
+"""How a training step's time grows, here and in PyTorch eager: four curves, one thread and two.
+
+    python benchmarks/growth.py --json growth.jsonl --output growth.png
+    python benchmarks/growth.py --measured growth.jsonl --output growth.png     only drawn
+    python benchmarks/growth.py --quick                 two points a curve: figures mean nothing
+
+One size grows, all others stay: batch, hidden states and vocabulary of (a), Zaremba's small
+language model; the source's length of (c), RNNsearch, whose targets have 15 words and whose
+sentences all have one length here. The models are described in sides.py. At each point both
+libraries run on as many threads, a step each in turn (turns.py), PyTorch with an allocator that
+keeps freed memory. Drawn are the medians over the rounds with their quartiles, and the ratio of a
+round's two steps, ours / PyTorch's.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sides import MODELS
+from turns import TUNED, Side, machine, measure, ratio
+
+from numpy_attention.plotting.base import curve_style, new_figure, save
+
+SIDES = [Side("ours", "sides.ours"), Side("theirs", "sides.theirs", environment=TUNED)]
+NAMES = {"ours": "numpy_attention", "theirs": "PyTorch"}
+THREADS = (1, 2)
+WRITTEN = 15                    # words of a target, whatever the source's length
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+class Curve(NamedTuple):
+    """What grows, in which model, and how far."""
+
+    model: str
+    label: str
+    fields: tuple[str, ...]     # of a size, that all have the value
+    values: tuple[int, ...]
+
+    def size(self, value):
+        size = MODELS[self.model] | dict.fromkeys(self.fields, value)
+        return size | {"written": WRITTEN} if "low" in size else size
+
+
+CURVES = {
+    "batch": Curve("a", "rows of a batch", ("batch",), (1, 4, 16, 64, 256)),
+    "hidden": Curve("a", "hidden states", ("hidden",), (64, 128, 256, 512, 1024)),
+    "vocabulary": Curve("a", "words of the vocabulary", ("vocabulary",),
+                        (1000, 3000, 10_000, 30_000, 100_000)),
+    "source": Curve("c", "words of a source", ("low", "high"), (10, 25, 50, 100, 200, 400)),
+}
+
+
+# ---- measured ------------------------------------------------------------------------------------
+
+
+def point(name, value, threads, rounds):
+    """A line of one point: the seconds of every round on both sides."""
+    _, seconds = measure(SIDES, CURVES[name].size(value), rounds, threads)
+    line = {"curve": name, "value": value, "threads": threads}
+    return line | {side: times.tolist() for side, times in seconds.items()}
+
+
+def told(line):
+    """A line in words."""
+    ours, theirs = (np.array(line[side.name]) for side in SIDES)
+    low, middle, high = ratio(ours, theirs)
+    return (f"{line['curve']} {line['value']:,}, {line['threads']} threads: "
+            f"ours {1e3 * np.median(ours):.1f} ms, theirs {1e3 * np.median(theirs):.1f} ms, "
+            f"ours / theirs {middle:.3f} ({low:.3f}–{high:.3f})")
+
+
+def measured(names, options):
+    """All lines, each told, and appended to --json as soon as it is there."""
+    lines = []
+    for name in names:
+        values = CURVES[name].values
+        for value in values[:2] if options.quick else values:
+            for threads in THREADS:
+                lines.append(point(name, value, threads, options.rounds))
+                print(told(lines[-1]), flush=True)
+                if options.json:
+                    with open(options.json, "a") as file:
+                        file.write(json.dumps(lines[-1]) + "\n")
+    return lines
+
+
+# ---- drawn ---------------------------------------------------------------------------------------
+
+
+def draw(lines):
+    """A column a curve: the time of a step above, the ratio beneath."""
+    names = [name for name in CURVES if any(line["curve"] == name for line in lines)]
+    figure = new_figure(4.2 * len(names), 7)
+    panels = figure.subplots(2, len(names), sharex="col", sharey="row", squeeze=False)
+    for (above, beneath), name in zip(panels.T, names):
+        for threads in THREADS:
+            some = sorted((line for line in lines
+                           if (line["curve"], line["threads"]) == (name, threads)),
+                          key=lambda line: line["value"])
+            values = [line["value"] for line in some]
+            for n, side in enumerate(SIDES):
+                quartiles = [1e3 * np.quantile(line[side.name], QUARTILES) for line in some]
+                plot(above, values, quartiles, n, threads, NAMES[side.name])
+            ratios = [ratio(*(np.array(line[side.name]) for side in SIDES)) for line in some]
+            plot(beneath, values, ratios, 2, threads, "ratio")
+        label(above, beneath, CURVES[name])
+    panels[0, 0].set_ylabel("a training step, ms (log scale)")
+    panels[1, 0].set_ylabel("ours / PyTorch's")
+    panels[0, 0].legend(fontsize=8)
+    panels[1, 0].legend(fontsize=8, loc="lower left")
+    return figure
+
+
+def plot(ax, values, quartiles, n, threads, name):
+    """Medians as a line, dashed where there is one thread, and quartiles as a band."""
+    low, middle, high = np.array(quartiles).T
+    style = curve_style(n) | {"linestyle": "--" if threads == 1 else "-"}
+    text = f"{name}, {threads} thread{'s' * (threads > 1)}"
+    ax.plot(values, middle, label=text, markersize=5, linewidth=1.2, **style)
+    ax.fill_between(values, low, high, color=style["color"], alpha=0.15, linewidth=0)
+
+
+def label(above, beneath, curve):
+    above.set_title(f"({curve.model}): {curve.label}", fontsize=10)
+    above.set(xscale="log", yscale="log")
+    above.yaxis.set_major_formatter("{x:,g}")
+    beneath.axhline(1, color="0.5", linewidth=1)
+    beneath.set(xlabel=f"{curve.label} (log scale)", ylim=(0, None))
+    beneath.set_xticks(curve.values, [f"{value:,}" for value in curve.values], fontsize=8)
+    beneath.minorticks_off()
+    for ax in (above, beneath):
+        ax.grid(alpha=0.3)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--curves", default=",".join(CURVES), help="comma-separated")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--quick", action="store_true", help="two points a curve, two rounds")
+    parser.add_argument("--json", help="append one JSON line a point to this file")
+    parser.add_argument("--measured", type=Path, metavar="FILE",
+                        help="draw these lines, and measure nothing")
+    parser.add_argument("--output", type=Path, default=Path("growth.png"), metavar="PNG")
+    options = parser.parse_args(arguments)
+    names = options.curves.split(",")
+    for name in names:
+        if name not in CURVES:
+            parser.error(f"unknown curve {name!r}: expected {', '.join(CURVES)}")
+    if options.quick:
+        options.rounds = 2
+    if options.measured:
+        lines = [json.loads(line) for line in options.measured.read_text().splitlines()]
+    else:
+        print(machine())
+        lines = measured(names, options)
+    figure = draw([line for line in lines if line["curve"] in names])
+    print(f"drawn to {save(figure, options.output)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""How long it takes until the first training step is done, with numba's cache warm and cold.
+
+    python benchmarks/start.py [--model a] [--rounds 5] [--threads 2]
+    python benchmarks/start.py --quick              one round at a tiny size
+
+Every start is a fresh process. A round has two: the first finds an empty folder where numba keeps
+what it has compiled (NUMBA_CACHE_DIR), so all kernels that the step needs are compiled, the second
+finds what the first has left there. Told are the median over the rounds and the range of
+
+    import      `import numpy_attention`, in which nothing else of the package is imported yet
+    model       the rooms that training needs, with NumPy and numba; model and batch made
+    first step  of training, and in it whatever is compiled or read from the cache
+    in all      these three, beside the goal
+    later step  the one after it
+
+The interpreter's own start is not in it; Python's bytecode and the system's file cache are warm.
+The models are described in sides.py.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+GOALS = {"cold": 8.0, "warm": 1.0}          # seconds in all
+PARTS = ("import", "model", "first step", "in all", "later step")
+
+
+def start_here(model, threads, quick):
+    """Seconds of each part, in this process, which has imported neither the package nor NumPy."""
+    times = [time.perf_counter()]
+
+    def passed():
+        times.append(time.perf_counter())
+
+    import numpy_attention  # noqa: F401
+    passed()
+    from sides import MODELS, ours
+    from worker import tiny
+    step = ours(tiny(MODELS[model]) if quick else MODELS[model], threads, lambda: None)
+    passed()
+    step()
+    passed()
+    step()
+    passed()
+    imported, made, first, later = (after - before for before, after in pairwise(times))
+    return dict(zip(PARTS, (imported, made, first, imported + made + first, later)))
+
+
+def start(cache, options):
+    """The same in a fresh process, whose kernels are kept in the folder `cache`."""
+    words = [sys.executable, __file__, "--here", "--model", options.model,
+             "--threads", str(options.threads)]
+    if options.quick:
+        words.append("--quick")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache),
+                                "OMP_NUM_THREADS": str(options.threads)}
+    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise RuntimeError("the process that was started ended: its error stands above")
+    return json.loads(done.stdout)
+
+
+def table(found):
+    """found: {"cold", "warm": a dict a round} → lines."""
+    lines = [" " * 6 + "".join(f"{part:>27}" for part in PARTS) + "    goal, in all"]
+    for kind, rounds in found.items():
+        cells = []
+        for part in PARTS:
+            times = [one[part] for one in rounds]
+            cells.append(f"{median(times):.3f} ({min(times):.3f}–{max(times):.3f}) s")
+        met = "met" if median([one["in all"] for one in rounds]) < GOALS[kind] else "missed"
+        lines.append(f"{kind:<6}" + "".join(f"{cell:>27}" for cell in cells)
+                     + f"    below {GOALS[kind]:g} s: {met}")
+    return lines
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="a", help="a name of sides.py")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="one round at a tiny size")
+    parser.add_argument("--here", action="store_true", help="one start in this process, as JSON")
+    options = parser.parse_args(arguments)
+    if options.here:
+        print(json.dumps(start_here(options.model, options.threads, options.quick)))
+        return
+    from turns import machine               # with NumPy, which a start here must not find
+    print(machine())
+    found = {"cold": [], "warm": []}
+    for _ in range(1 if options.quick else options.rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in found:
+                found[kind].append(start(Path(folder), options))
+            if not any(Path(folder).rglob("*.nbc")):
+                raise RuntimeError(f"numba left nothing in {folder}: are kernels compiled at all?")
+    print(f"model {options.model}, {options.threads} threads, median (range) of "
+          f"{len(found['cold'])} starts each")
+    print("\n".join(table(found)))
+
+
+if __name__ == "__main__":
+    main()
