@@ -427,9 +427,9 @@ for row in range(3):
 
 # %% [markdown]
 # Every model is an LSTM with a reader on top. First the paper's comparison: *every part has 8
-# numbers*. One part means a state of 8, two parts 16, three parts 24. A bar in a name stands between
-# parts: in *query, key | value, predict* the first 8 numbers ask and are asked, the others are
-# said.
+# numbers*. One part means a state of 8, two parts 16, three parts 24. A bar in a name stands
+# between parts: in *query, key | value, predict* the first 8 numbers ask and are asked, the others
+# are said.
 #
 # But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
 # all four jobs, and the same LSTM as with two parts. Guess before you run: where does it end? (Who
@@ -497,11 +497,11 @@ show(ax, "12_roles_or_room")
 # two stay below 20 %: what is asked for lies mostly further back than the 4-gram can see, and their
 # LSTM has not learnt to carry even which five letters stood second.)
 #
-# But look at the last column. *One* vector of 16, all jobs mixed, is better than two parts of 8, and
-# better than three even. So what helped was **room to learn in**: a state of parts is a longer
-# state. If there is room, nothing is lost by mixing, for each matrix can read the directions that it needs
-# (question 1 proves it). Is it room to *hold* the answers, or to *learn* soon? Question 4 has a
-# surprise.
+# But look at the last column. *One* vector of 16, all jobs mixed, is better than two parts of 8,
+# and better than three even. So what helped was **room to learn in**: a state of parts is a longer
+# state. If there is room, nothing is lost by mixing, for each matrix can read the directions that
+# it needs (question 1 proves it). Is it room to *hold* the answers, or to *learn* soon? Question 4
+# has a surprise.
 #
 # ### Where does it look?
 #
@@ -589,8 +589,8 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 #
 # So the cosines accuse query and predict. A suspicion can be tested: cut a state of 16 in two, and
 # part the accused or leave them together. Two of these cuts part them, the third does not. If the
-# cosines are right, it must be the worst. (The paper's cut, *query, key | value, predict*, stands in
-# the table above.)
+# cosines are right, it must be the worst. (The paper's cut, *query, key | value, predict*, stands
+# in the table above.)
 
 
 # %% tags=["training"]
