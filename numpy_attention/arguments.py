@@ -55,8 +55,16 @@ def expect_number(name: str, value: Any, low: float = -math.inf, high: float = m
     """Refuse what is no number from low to high, which `expected` says; NaN is none. ValueError."""
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
-    if not number or not low <= value <= high or (finite and abs(value) == math.inf):
+    if not number or not low <= value <= high or (finite and not _is_finite(value)):
         raise ValueError(f"{name} = {shown(value)}: expected {expected}")
+
+
+def _is_finite(number):
+    """Whether it is one as a float, which a whole number may be too large for."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def expect_name(name: str, value: Any, known: Iterable[str]) -> None:

@@ -26,6 +26,8 @@ REFUSED = {
     "NaN": (lambda: a.expect_number("p", np.nan, 0, 1, "a share"),
             ValueError, "^p = nan: expected a share$"),
     "infinity": (lambda: a.expect_number("p", np.inf), ValueError, "p = inf: expected a number"),
+    "a whole number that is no float": (lambda: a.expect_number("p", 10**400), ValueError,
+                                        "p = 1000"),
     "True for a number": (lambda: a.expect_number("p", True), ValueError, "p = True"),
     "text for a number": (lambda: a.expect_number("p", "3"), ValueError, "p = '3'"),
     "too small": (lambda: a.expect_number("p", -0.1, 0), ValueError, "p = -0.1"),

@@ -305,7 +305,19 @@ def line_that_stops(error):
     while trace is not None:
         code = trace.tb_frame.f_code
         if is_somebodys(code) and PACKAGE not in Path(code.co_filename).parents:
-            found = Place(code.co_qualname if hasattr(code, "co_qualname") else code.co_name,
-                          code.co_filename, trace.tb_lineno, "stop", "", "")
+            function = qualname_of(trace.tb_frame)
+            found = Place(function, code.co_filename, trace.tb_lineno, "stop", "", "")
         trace = trace.tb_next
     return found
+
+
+def qualname_of(frame):
+    """The name of a frame's function, with its class; where Python's code does not say it, before
+    3.11, the class is looked for among those of self.
+    """
+    code = frame.f_code
+    if hasattr(code, "co_qualname"):
+        return code.co_qualname
+    classes = type(frame.f_locals.get("self")).__mro__
+    owners = [one.__qualname__ for one in classes if code.co_name in vars(one)]
+    return ".".join([*owners[:1], code.co_name])

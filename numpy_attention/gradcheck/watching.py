@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
-from numpy_attention.gradcheck.rewriting import Place, is_somebodys
+from numpy_attention.gradcheck.rewriting import Place, is_somebodys, qualname_of
 
 # what has a __dict__, and holds no cache
 OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
@@ -129,9 +129,7 @@ def nearest(frame):
 
 
 def place_of(frame, line):
-    code = frame.f_code
-    return with_text(Place(getattr(code, "co_qualname", code.co_name), code.co_filename, line,
-                           "line", "", ""))
+    return with_text(Place(qualname_of(frame), frame.f_code.co_filename, line, "line", "", ""))
 
 
 def with_text(place):
