@@ -15,6 +15,7 @@ NAME = "12_key_value_predict.py"
 RECORDS = {
     "LSTM": "lstm",
     "4-gram": "4gram",
+    "tanh layer, no past": "tanh",
     "one part": "attention",
     "two parts": "key-value",
     "three parts": "key-value-predict",
