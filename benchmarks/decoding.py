@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from sides import MODELS
-from turns import TUNED, Side, machine, measure, ratio
+from turns import TUNED, Side, machine, measure, names_in, ratio
 
 from numpy_attention.data.batching import padded
 from numpy_attention.data.corpora import load_parallel
@@ -204,10 +204,7 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="tiny models, few sentences")
     parser.add_argument("--json", help="append one JSON line a model and beam to this file")
     options = parser.parse_args(arguments)
-    names = options.models.split(",")
-    for name in names:
-        if name not in SETTINGS:
-            parser.error(f"unknown model {name!r}: expected {', '.join(SETTINGS)}")
+    names = names_in(options.models, SETTINGS, "model", parser.error)
     if options.quick:
         options.sentences, options.steps, options.rounds = 40, 20, 2
     print(machine())

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from sides import MODELS
-from turns import TUNED, Side, machine, measure, ratio
+from turns import TUNED, Side, machine, measure, names_in, ratio
 
 from numpy_attention.plotting.base import curve_style, new_figure, save
 
@@ -145,10 +145,7 @@ def main(arguments=None):
                         help="draw these lines, and measure nothing")
     parser.add_argument("--output", type=Path, default=Path("growth.png"), metavar="PNG")
     options = parser.parse_args(arguments)
-    names = options.curves.split(",")
-    for name in names:
-        if name not in CURVES:
-            parser.error(f"unknown curve {name!r}: expected {', '.join(CURVES)}")
+    names = names_in(options.curves, CURVES, "curve", parser.error)
     if options.quick:
         options.rounds = 2
     if options.measured:

@@ -102,6 +102,15 @@ def ratio(ours, other):
     return np.quantile(ours / other, (0.25, 0.5, 0.75))
 
 
+def names_in(text, known, what, error):
+    """The names of a comma-separated text, each a `what`; error(message) where one is not known."""
+    names = text.split(",") if text else []
+    for name in names:
+        if name not in known:
+            error(f"unknown {what} {name!r}: expected {', '.join(known)}")
+    return names
+
+
 def machine():
     """A line on what the times depend on."""
     versions = []

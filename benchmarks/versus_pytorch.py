@@ -34,7 +34,7 @@ from pathlib import Path
 
 import numpy as np
 from sides import MODELS
-from turns import ROOT, TUNED, Side, machine, measure, measure_memory, ratio
+from turns import ROOT, TUNED, Side, machine, measure, measure_memory, names_in, ratio
 
 GROUPS = {"b": ["b20", "b35"]}
 # a peer's function, and the models that it has
@@ -139,15 +139,6 @@ def names_of(text, error):
     return names
 
 
-def peers_of(text, error):
-    """The sides that --peers names."""
-    names = text.split(",") if text else []
-    for name in names:
-        if name not in PEERS:
-            error(f"unknown peer {name!r}: expected {', '.join(PEERS)}")
-    return names
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -164,7 +155,7 @@ def main(arguments=None):
     parser.add_argument("--memory", action="store_true", help="measure peak memory too (Linux)")
     options = parser.parse_args(arguments)
     names = names_of(options.models, parser.error)
-    options.peers = peers_of(options.peers, parser.error)
+    options.peers = names_in(options.peers, PEERS, "peer", parser.error)
     if options.memory and not sys.platform.startswith("linux"):
         parser.error("--memory reads what only Linux tells: leave it out here")
     if options.against and not (options.against / "benchmarks" / "sides.py").is_file():

@@ -648,7 +648,8 @@ LONGER = {
     "Penn Treebank": {"LSTM": 108.94, "tanh layer": 106.46, "combined": 110.14},
 }
 for text, recorded in LONGER.items():
-    print(f"recorded, {text}: {recorded}")
+    print(f"recorded, {text}: "
+          + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
 # On the Bible combined does win now, and most of its gain is the layer's. Without the control,

@@ -680,9 +680,9 @@ show(ax, "12_wikitext")
 # %% [markdown]
 # Sober indeed. Three parts beat two and one, as in the paper: 220.2 against 231.6 for either. But
 # all three are *behind* the LSTM with 214.2 and the 4-gram with 213.7. Is it the looking that
-# costs? The third control says no: the layer alone, which looks at nothing, has 235.5. And three
-# parts are the better, the less they may look at: 234.7 with a window of 15, and 215.5 with one of
-# 1, which the text is too short to tell from the LSTM.
+# costs? The third control says no, here: the layer alone, which looks at nothing, has 235.5. And
+# three parts are the better, the less they may look at: 234.7 with a window of 15, and 215.5 with
+# one of 1, which the text is too short to tell from the LSTM.
 #
 # The paper reports gains of 3 to 9 over an LSTM, after training to the end. Three epochs and one
 # seed can neither confirm nor refute that. They say this: compare with what does not attend before

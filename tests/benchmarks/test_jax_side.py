@@ -4,7 +4,7 @@ import laws
 import numpy as np
 import pytest
 import sides
-from worker import tiny
+from same_steps import expect_same_steps
 
 from numpy_attention.gradcheck import randomize
 
@@ -44,13 +44,4 @@ def test_loss_and_gradients_are_ours(rng, name):
 @pytest.mark.parametrize("clip", [0.01, 5.0])
 @pytest.mark.parametrize("name", ["a", "c", "e"])
 def test_its_training_steps_are_ours(monkeypatch, name, clip):
-    """From the same values: so clipping and optimizer are ours too."""
-    size = tiny(sides.MODELS[name])
-    kind, _, _ = sides.rate_and_clip(size)
-    for module in ("sides", "jax_side"):
-        monkeypatch.setattr(f"{module}.rate_and_clip", lambda size: (kind, 0.02, clip))
-    ours = sides.ours(size, 1, lambda: None)
-    theirs = jax_side.jax_step(size, 1, lambda: None)
-    losses = [ours() for _ in range(6)]
-    assert [theirs() for _ in range(6)] == pytest.approx(losses, rel=1e-4)
-    assert losses[-1] < losses[0]
+    expect_same_steps(monkeypatch, "jax_side", jax_side.jax_step, name, clip)
