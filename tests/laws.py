@@ -6,7 +6,7 @@ A test calls the ones that apply with its own cases.
     arguments_unchanged         upstream, cache and weights stay bit-identical, and the gradients
                                 returned are fresh
     padding_changes_nothing     a batch padded further gives the same outputs and gradients
-    float32_agrees              forward and backward, within 1e-5 of each array's largest value, and
+    float32_agrees              forward and backward, within 2e-5 of each array's largest value, and
                                 nothing upcasts
     shares_add_up               two shares of a batch give the gradient of the whole
     shares_and_padding          both laws for a whole model as training calls it
@@ -92,7 +92,7 @@ def arguments_unchanged(case):
             assert not shared, f"the input gradient {name} is a view of {other}"
 
 
-def float32_agrees(build, tolerance=1e-5):
+def float32_agrees(build, tolerance=2e-5):
     """build(rng, dtype) → Case: the same numbers in both precisions."""
     double = run(build(np.random.default_rng(3), np.float64))
     single = run(build(np.random.default_rng(3), np.float32))

@@ -201,10 +201,11 @@ def test_files_are_well_formed(tab, open_page, hostile):
     svg = ElementTree.fromstring(kept(tab, "SVG"))
     texts = [one.text.strip("\u2068\u2069") for one in svg.iter("{http://www.w3.org/2000/svg}text")]
     assert HOSTILE[0] in texts
-    lines = list(csv.reader(io.StringIO(kept(tab, "CSV").decode("utf-8"), newline="")))
+    table = kept(tab, "CSV").decode("utf-8").replace("\0", "␀")      # csv took no NUL before 3.11
+    lines = list(csv.reader(io.StringIO(table, newline="")))
     assert lines[0] == ["t", "written", "s", "read", "weight"]
     assert len(lines) == 1 + rows * rows
-    assert [line[3] for line in lines[1:rows]] == HOSTILE
+    assert [line[3] for line in lines[1:rows]] == [one.replace("\0", "␀") for one in HOSTILE]
     first = sum(float(line[4]) for line in lines[1:rows + 1])
     assert first == pytest.approx(1, abs=1e-4)
     png = kept(tab, "PNG")

@@ -56,6 +56,7 @@ def test_gradient_flow_survives_numbers_at_the_end_of_the_scale(tmp_path):
     with warnings.catch_warnings():
         for kind in (RuntimeWarning, UserWarning):
             warnings.simplefilter("error", kind)
+        warnings.simplefilter("ignore", DeprecationWarning)     # of libraries among themselves
         ax = plotting.gradient_flow({"a": [1e200, 1.0, 1e-299, 1e-310, 5e-324]})
         plotting.save(ax, tmp_path / "a.png")
     low, high = ax.get_ylim()

@@ -32,7 +32,7 @@ def generator(value):
 
 def dtype_of_training(value):
     """float32 and float64, however they are said."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return False
     return value in (np.float32, np.float64, "float32", "f4", "float", "double") or (
         isinstance(value, np.dtype) and value in (np.float32, np.float64))

@@ -35,6 +35,8 @@ def values(*those: Any) -> dict[str, Make]:
 
 
 def _in_words(value: Any) -> str:
+    if isinstance(value, np.generic):
+        return f"np.{type(value).__name__}({value.item()!r})"      # NumPy 1 shows the number alone
     text = re.sub(r" at 0x\w+", "", " ".join(repr(value).split()))     # the same in each process
     return text if len(text) < 60 else f"{text[:57]}..."
 
