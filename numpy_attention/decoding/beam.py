@@ -9,6 +9,7 @@ from numpy_attention.data.vocabulary import BOS
 from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_penalty, expect_sources,
                                                  forbid, longest, never_chosen)
 from numpy_attention.decoding.protocols import Translator
+from numpy_attention.kernels import largest as kernels
 from numpy_attention.module import Array
 from numpy_attention.shapes import expect_whole
 
@@ -47,9 +48,9 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
         start = 0                                                   # a sentence's rows lie together
         for b, group in groupby(running, lambda prefix: prefix.sentence):
             prefixes = list(group)
-            so_far = np.array([prefix.log_probability for prefix in prefixes])[:, None]
-            totals = so_far + log_probs[start:start + len(prefixes)]
-            for i, token, total in _largest(totals, beam - len(ended[b])):
+            so_far = np.array([prefix.log_probability for prefix in prefixes])
+            its_own = log_probs[start:start + len(prefixes)]
+            for i, token, total in _largest(so_far, its_own, beam - len(ended[b])):
                 row = start + i
                 after = prefixes[i].followed_by(token, total, weights[row, :lengths[b]])
                 if after.ends(limit):
@@ -66,18 +67,13 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
     return ended
 
 
-def _largest(totals: Array, count: int) -> list[tuple[int, int, float]]:
-    """(row, token, total) of the `count` largest, largest first, the earlier where two are equal.
+def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int, float]]:
+    """(row, token, total) of the `count` largest so_far (N,) + log_probs (N, V), largest first.
 
-    Fewer where there are no more that are finite.
+    Of equals the earlier comes first. Fewer where there are no more that are finite.
     """
-    flat = totals.ravel()
-    count = min(count, int(np.isfinite(flat).sum()))
-    if count < len(flat):
-        smallest = flat[np.argpartition(-flat, count - 1)[:count]].min()
-    else:
-        smallest = flat.min()
-    candidates = np.flatnonzero(flat >= smallest)                   # equals of the last too
-    top = candidates[np.argsort(-flat[candidates], kind="stable")][:count]
-    columns = totals.shape[1]
-    return [(int(i) // columns, int(i) % columns, float(flat[i])) for i in top]
+    count = min(count, log_probs.size)
+    rows, tokens = np.empty((2, count), np.int64)
+    totals = np.empty(count)
+    found = kernels.largest(so_far, log_probs, rows, tokens, totals)
+    return list(zip(rows[:found].tolist(), tokens[:found].tolist(), totals[:found].tolist()))
