@@ -4,13 +4,21 @@ import numpy as np
 import pytest
 
 from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_ids, expect_mask,
-                                    expect_real, expect_sizes, expect_writable, flat)
+                                    expect_real, expect_sizes, expect_writable, flat, transposed)
 
 
 def test_flat_is_a_view_with_one_leading_axis():
     x = np.arange(24.0).reshape(2, 3, 4)
     assert flat(x).shape == (6, 4) and np.shares_memory(flat(x), x)
     assert (flat(x)[4] == x[1, 1]).all()
+
+
+def test_a_transposed_copy_has_its_rows_side_by_side(rng):
+    W = rng.standard_normal((3, 5))
+    copy = transposed(W)
+    assert np.array_equal(copy, W.T) and copy.flags.c_contiguous
+    copy[0, 0] = 7
+    assert W[0, 0] != 7
 
 
 def test_flat_of_nothing():

@@ -9,7 +9,7 @@ from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
 from numpy_attention.shapes import (expect, expect_dtype, expect_made, expect_mask,
                                     expect_parameters, expect_sizes, expect_twin, expect_whole,
-                                    expect_writable, flat)
+                                    expect_writable, flat, transposed)
 
 
 @dataclass
@@ -34,6 +34,7 @@ class StepGradients:
 
     a: Array        # (T, B, G)
     u: Array        # (T, B, G)         the same array as a, of a cell that reads a + u alone
+    U_T: Array      # (G, H)            Uᵀ, turned once for all steps
 
 
 class Cache(NamedTuple):
@@ -155,7 +156,7 @@ class Cell(Module):
         """Room for the gradients of the steps. TypeError: steps of another cell."""
         expect_steps(steps, self)
         da = np.empty_like(steps.a)
-        return StepGradients(da, da)
+        return StepGradients(da, da, transposed(self.U))
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """From ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after) to ∂L/∂(the state before).

@@ -1,12 +1,11 @@
 """The gated recurrent unit (Cho et al. 2014), in all the conventions of papers and libraries."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from numpy_attention.messages import shown
-from numpy_attention.cells.cell import (Cell, StepGradients, Steps, expect_steps,
-                                        expect_steps_gradient)
+from numpy_attention.cells.cell import Cell, Steps, expect_steps, expect_steps_gradient
 from numpy_attention.initializers import expect_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
@@ -104,7 +103,7 @@ class GRU(Cell):
         """Room for the gradients of the steps; r stands between a_n and u_n with reset="after"."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
-            return StepGradients(dsteps.a, np.empty_like(dsteps.a))
+            return replace(dsteps, u=np.empty_like(dsteps.a))
         return dsteps
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
@@ -117,18 +116,18 @@ class GRU(Cell):
             # h_t from a_t, u_t and h_{t−1}
             kernels.gru_backward(dy, dstate, gates, steps.s[t], h, self._new, da, du, dh)
             # u_t = h_{t−1} U
-            dh += du @ self.U.T
+            dh += du @ dsteps.U_T
         else:
             H = self.hidden_size
-            U_rz, U_n = self._blocks()
+            U_rz_T, U_n_T = dsteps.U_T[:2 * H], dsteps.U_T[2 * H:]
             # h_t from a_t, u_n = s U_n and h_{t−1}
             kernels.gru_update_backward(dy, dstate, gates, h, self._new, da, dh)
             # u_n = s U_n
-            ds = da[:, 2 * H:] @ U_n.T
+            ds = da[:, 2 * H:] @ U_n_T
             # s = r ∘ h_{t−1}
             kernels.gru_reset_backward(ds, gates, h, da, dh)
             # u_rz = h_{t−1} U_rz
-            dh += da[:, :2 * H] @ U_rz.T
+            dh += da[:, :2 * H] @ U_rz_T
         return dh
 
     def end_backward(self, steps, dsteps, grad):

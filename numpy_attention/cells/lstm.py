@@ -75,4 +75,4 @@ class LSTM(Cell):
         kernels.lstm_backward(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1],
                               dsteps.a[t], dc)
         # u_t = h_{t−1} U
-        return dsteps.a[t] @ self.U.T, dc
+        return dsteps.a[t] @ dsteps.U_T, dc

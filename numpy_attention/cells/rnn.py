@@ -38,4 +38,4 @@ class RNN(Cell):
         # h_t = tanh(a_t + u_t)
         kernels.elman_backward(dy, dstate, steps.hs[t + 1], dsteps.a[t])
         # u_t = h_{t−1} U
-        return dsteps.a[t] @ self.U.T
+        return dsteps.a[t] @ dsteps.U_T

@@ -8,7 +8,8 @@ import numpy as np
 from numpy_attention.cells.cell import StepGradients, Steps, expect_steps
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_integers, expect_made, expect_twin, kind_of
+from numpy_attention.shapes import (expect, expect_integers, expect_made, expect_twin, kind_of,
+                                    transposed)
 
 
 @dataclass
@@ -36,6 +37,7 @@ class StackedGradients:
     """The gradients of all layers' steps."""
 
     layers: list[StepGradients]
+    W_Ts: list[Array]       # Wᵀ (G, H) of each layer but the first, turned once for all steps
 
     @property
     def a(self):
@@ -139,7 +141,8 @@ class Stacked(Module):
         """Room for the gradients of all layers' steps."""
         self._expect("steps", steps, StackedSteps, "begin")
         return StackedGradients([cell.begin_backward(one)
-                                 for cell, one in zip(self.cells, steps.layers)])
+                                 for cell, one in zip(self.cells, steps.layers)],
+                                [transposed(cell.W) for cell in self.cells[1:]])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Step t of all layers, from the top down: ∂L/∂(the states before); writes ∂L/∂a_t."""
@@ -153,7 +156,7 @@ class Stacked(Module):
             dbefore.append(cell.step_backward(t, dy, dstate[i], steps.layers[i], part))
             if i:
                 # a_t = D(h_t) W + b; the gradient is dropped as h_t was
-                dbelow = part.a[t] @ cell.W.T
+                dbelow = part.a[t] @ dsteps.W_Ts[i - 1]
                 dy, _ = self.dropout.apply(dbelow, steps.keys[i - 1], steps.names[t])
         return tuple(reversed(dbefore))
 

@@ -18,7 +18,7 @@ from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForce
                                                    expect_vocabularies)
 from numpy_attention.module import Array, Module
 from numpy_attention.names import CELLS, QUERIES, find, made
-from numpy_attention.shapes import expect_integers, expect_sizes, flat
+from numpy_attention.shapes import expect_integers, expect_sizes, flat, transposed
 from numpy_attention.trees import tree_map
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))
@@ -220,13 +220,16 @@ class LuongTranslator(TeacherForced):
         dhs = np.zeros_like(steps.hs)                   # T + 1 places, that of h_0 first
         dasking = self._asking(dhs)
         dsteps = self.decoder.begin_backward(steps)
+        C_T = transposed(self.C)
+        W_T = transposed(self.W)
+        F_T = None if self.F is None else transposed(self.F)
         dstates = self.decoder.zero_state(y.shape[1])
         for t in reversed(range(len(looks))):
             # h̃_t = tanh(mixed_t)
             dmixed[t] = dattentional[t] * (1 - attentional[t + 1] ** 2)
             # mixed_t = c_t C + h_t W + b
-            dcontext = dmixed[t] @ self.C.T                                             # (B, D)
-            dhs[t + 1] += dmixed[t] @ self.W.T
+            dcontext = dmixed[t] @ C_T                                                  # (B, D)
+            dhs[t + 1] += dmixed[t] @ W_T
             # c_t = Σ_s α_ts h̄_s
             dalpha = None if dweights is None else dweights[t]
             dquery = self.attention.step_backward(dcontext, dalpha, looks[t], dmemory,
@@ -236,8 +239,8 @@ class LuongTranslator(TeacherForced):
             # h_t = cells(a_t; h_{t−1})
             dstates = self.decoder.step_backward(t, dhs[t + 1], dstates, steps, dsteps)
             # a_t = project(E y_{t−1}) + h̃_{t−1} F,  and h̃_0 = 0 is no parameter
-            if self.F is not None and t > 0:
-                dattentional[t - 1] += dsteps.a[t] @ self.F.T
+            if F_T is not None and t > 0:
+                dattentional[t - 1] += dsteps.a[t] @ F_T
         # where h_{t−1} asks, h_0 asked first
         self.decoder.hidden(dstates)[...] += dhs[0]
         # the weights, one product each for all steps

@@ -21,7 +21,7 @@ from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForce
                                                    expect_vocabularies)
 from numpy_attention.module import Array, Module
 from numpy_attention.names import READOUTS, RESETS, UPDATES
-from numpy_attention.shapes import at_least, expect_integers, expect_sizes, flat
+from numpy_attention.shapes import at_least, expect_integers, expect_sizes, flat, transposed
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
 
 # appendix B.1
@@ -232,13 +232,14 @@ class RNNSearch(TeacherForced):
         flat(dcontexts)[words] = dc_rows
         dmemory = encoded.memory.gradient()
         dsteps = self.decoder.begin_backward(steps)
+        C_T = transposed(self.C)
         # ∂L/∂(the states after step i) through later steps; what t_i reads comes in as ds_read
         dstates = self.decoder.zero_state(len(steps.hs[0]))
         for i in reversed(range(len(looks))):
             # s_i = GRU(a_i; s_{i−1})
             dstates = self.decoder.step_backward(i, ds_read[i + 1], dstates, steps, dsteps)
             # a_i = project(E y_{i−1}) + c_i C
-            dcontexts[i] += dsteps.a[i] @ self.C.T
+            dcontexts[i] += dsteps.a[i] @ C_T
             # c_i = Σ_j α_ij h_j,  α_i from s_{i−1}
             dalpha = None if dweights is None else dweights[i]
             dquery = self.attention.step_backward(dcontexts[i], dalpha, looks[i], dmemory,

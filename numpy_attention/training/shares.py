@@ -19,6 +19,7 @@ from numpy_attention.training.threads import Threads
 from numpy_attention.trees import join_rows, leaves, rows_of
 
 Work = Callable[[int, Batch, State], tuple[Any, State]]
+BLOCK = 1 << 15     # numbers
 States = list[State] | None     # of the shares at work here; None: nothing is carried yet
 
 
@@ -66,26 +67,39 @@ def cut(ranks: Alone, threads: int, state: State) -> States:
 def add_up(pool: Threads, twins: Sequence[Model]) -> float:
     """Add all twins of all ranks into the first here, leave 0 in the others; → the sum's norm.
 
-    In pairs, as `ranks.tree` has it. The norm is a sum over as many slices as there are shares.
+    In pairs, as `ranks.tree` has it. The norm is a sum over the blocks of as many slices as there
+    are shares.
     """
     total = twins[0].vector
 
-    def add(k: int) -> None:
-        mine = share_of(len(total), k, pool.count)
+    def add_block(mine: slice) -> None:
         tree(lambda to, one: gather(twins[to].vector[mine], twins[one].vector[mine]), pool.count)
 
+    def add(k: int) -> None:
+        add_block(share_of(len(total), k, pool.count))
+
     def square(k: int) -> float:
-        return squared_norm(total[share_of(len(total), pool.first + k, pool.shares)])
+        mine = share_of(len(total), pool.first + k, pool.shares)
+        return sum(squared_norm(total[block]) for block in _blocks(mine))
 
     def add_and_square(k: int) -> float:
-        add(k)
-        return square(k)
+        found = 0.0
+        for block in _blocks(share_of(len(total), k, pool.count)):
+            add_block(block)
+            found += squared_norm(total[block])
+        return found
 
     if pool.ranks.count == 1:                   # then a thread's sums are all: it need not wait
         return math.sqrt(sum(pool.map(add_and_square)))
     pool.map(add)
     row_sums.add(pool.ranks, twins[0])
     return math.sqrt(sum(sum(pool.ranks.everyones(pool.map(square)), [])))
+
+
+def _blocks(mine: slice) -> list[slice]:
+    """A slice in pieces that stay in the processor's cache from one pass over them to the next."""
+    return [slice(start, min(start + BLOCK, mine.stop))
+            for start in range(mine.start, mine.stop, BLOCK)]
 
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,

@@ -8,6 +8,7 @@ from ranks_in_threads import same, together
 from small import pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches
+from numpy_attention.training import shares
 from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.ranks import ALONE
 from numpy_attention.training.shares import add_up, cut, shared, update, whole
@@ -53,7 +54,8 @@ def test_ranks_share_rows_as_their_threads_do(rows):
     assert losses == first and state == [100 + row for row in range(rows)]
 
 
-def test_ranks_add_up_to_the_bits_of_as_many_threads():
+def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch):
+    monkeypatch.setattr(shares, "BLOCK", 64)
     vectors = np.random.default_rng(3).standard_normal((4, 1001)).astype(np.float32)
 
     def add(ranks, threads):
@@ -70,8 +72,10 @@ def test_ranks_add_up_to_the_bits_of_as_many_threads():
     assert same(together(4, lambda ranks: add(ranks, 1))) == one
 
 
+@pytest.mark.parametrize("block", [1, 100, 1 << 15])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_twins_are_added_up_and_cleared(rng, count):
+def test_twins_are_added_up_and_cleared(rng, count, block, monkeypatch):
+    monkeypatch.setattr(shares, "BLOCK", block)
     twins = [translator_model().zeros_like() for _ in range(count)]
     for twin in twins:
         twin.vector[:] = rng.standard_normal(twin.vector.size)
