@@ -1,4 +1,4 @@
-"""Softmax over the unmasked positions, weighted sums, cross-entropy over a vocabulary."""
+"""Softmax over the unmasked positions, weighted sums, log p and cross-entropy over a vocabulary."""
 
 import math
 
@@ -68,6 +68,25 @@ def dot_scores(query, values, mask, scores):
     for b in range(values.shape[0]):
         for j in range(values.shape[1]):
             scores[b, j] = row_dot(values[b, j], query[b]) if mask[b, j] else zero
+
+
+@kernel
+def log_softmax(logits, b, room):
+    """log p_n = z_n − max z_n − log Σ_v e^{z_nv − max z_n}  with z = logits + b, in place.
+
+    logits (N, V), b (V,); room (V,) holds one row's exponentials.
+    """
+    for n in range(logits.shape[0]):
+        z = logits[n]
+        for v in range(z.shape[0]):
+            z[v] += b[v]
+        top = row_max(z)
+        for v in range(z.shape[0]):
+            z[v] -= top
+            room[v] = exp(z[v])
+        log_total = z.dtype.type(math.log(row_sum(room)))
+        for v in range(z.shape[0]):
+            z[v] -= log_total
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.arguments import expect_number
 from numpy_attention.initializers import HIGHEST, expect_initial, normal
-from numpy_attention.kernels.softmax import cross_entropy
+from numpy_attention.kernels.softmax import cross_entropy, log_softmax
 from numpy_attention.layers.dropout import BELOW_ONE
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
@@ -45,10 +45,10 @@ class Output(Module):
 
     def log_probabilities(self, x):
         """log softmax(E x + b).   x (N, K) → (N, V)."""
-        logits = self.logits(x)                                             # (N, V)
-        logits -= logits.max(-1, keepdims=True)
-        logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
-        return logits
+        self._expect_rows(x)
+        log_p = x @ self.words.E.T                                          # (N, V)
+        log_softmax(log_p, self.b, np.empty_like(self.b))
+        return log_p
 
     def losses(self, x, targets):
         """−log p[target] of each row, float64 (N,)."""

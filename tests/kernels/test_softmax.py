@@ -104,6 +104,35 @@ def test_cross_entropy(rng, dtype, size, scale):
     np.testing.assert_allclose(dlogits, wanted, rtol=relative, atol=1e-6)
 
 
+def log_softmax(logits, b):
+    log_p = logits.copy()
+    kernels.log_softmax(log_p, b, np.empty_like(b))
+    return log_p
+
+
+@both
+@pytest.mark.parametrize("size", [1, 2, 9, 5000])
+@pytest.mark.parametrize("scale", [1, 1e4])
+def test_log_softmax(rng, dtype, size, scale):
+    logits = (scale * rng.standard_normal((4, size))).astype(dtype)
+    b = rng.standard_normal(size).astype(dtype)
+    z = (logits + b).astype(np.float64)                         # the sum itself rounds in the dtype
+    z -= z.max(1, keepdims=True)
+    wanted = z - np.log(np.exp(z).sum(1, keepdims=True))
+    absolute = 2e-6 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(log_softmax(logits, b), wanted, rtol=1e-6, atol=absolute)
+
+
+@both
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_log_softmax_does_not_hide_what_is_no_number(dtype, bad):
+    logits = np.zeros((2, 41), dtype)
+    logits[0, 7] = bad
+    log_p = log_softmax(logits, np.zeros(41, dtype))
+    assert np.isnan(log_p[0, 7]) and not np.isfinite(log_p[0]).any()
+    np.testing.assert_allclose(log_p[1], -np.log(41), rtol=1e-6)
+
+
 @both
 @pytest.mark.parametrize("place", [0, 3, 40])
 def test_cross_entropy_does_not_hide_nan(dtype, place):
