@@ -84,6 +84,7 @@ def draw_waterfall(milliseconds, names, floor, title):
     _, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
     first = milliseconds[names[0]]
     ax.barh(0, first, color=plotting.COLOURS[LEFT])
+    ax.plot([first, first], [-0.4, 1.4], color="0.5", linewidth=0.8)
     label(ax, 0, first, f"{first:.1f} ms")
     for row, (name, fall) in enumerate(taken.items(), 1):
         after = milliseconds[name]
