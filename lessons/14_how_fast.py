@@ -254,6 +254,7 @@ def created(kind, V, H, dtype=np.float32):
     return randomize(model, np.random.default_rng(2), 0.2).astype(dtype)
 
 
+# %%
 def check(kind):
     """The report of a gradient check: T = 4 steps, B = 3 texts, H = 2, V = 7."""
     model = created(kind, 7, 2, np.float64)
@@ -655,8 +656,9 @@ def products(B):
 # One thing before we measure. A large array that is freed is handed back to the operating system,
 # and the next one is fetched anew, page by page, each page set to 0 first. A step that makes and
 # frees the same arrays every time pays for that every time. The C library on Linux can be asked to
-# keep what is freed. (Elsewhere `keep_freed_memory` does nothing, and the two columns are alike.)
-# Which of the three versions below will gain most by it? Think of what each makes anew.
+# keep what is freed. (Elsewhere `keep_freed_memory` does nothing. And where large arrays have come
+# and gone for a while, the library keeps some by itself. Then the two columns are alike.) Which of
+# the three versions below has most to gain? Think of what each makes anew.
 
 
 # %% tags=["training"]
@@ -757,7 +759,7 @@ before = None
 for name in versions:
     told = f"{name:<22} {ms[name]:6.1f} ms"
     if before:
-        told += f"   × {ratio(seconds[name], seconds[before])} of the one before: "
+        told += f"   {ratio(seconds[name], seconds[before])} times as fast as the one before: "
         told += verdict(seconds[name], seconds[before])
     print(told)
     before = name
@@ -816,7 +818,7 @@ print(f"if everything but the products took no time at all, it would be "
 
 # %% tags=["training"]
 bound = ratio(seconds["half of the rows"], seconds["products"])
-print(f"two threads: the products are × {bound} as fast at best, with half of the rows for each")
+print(f"two threads, half of the rows each: the products at best {bound} times as fast")
 
 # %% [markdown]
 # That is the bound for products that get in nobody's way. Then each thread needs a gradient of its
