@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from numpy_attention import plotting
 
-FASTER, SLOWER, LEFT = 2, 1, 0      # places in plotting.COLOURS
+COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
+           "too close to tell": "0.75"}
 
 # the processor's time of this thread, which other programs do not add to; Windows counts it too
 # coarsely
@@ -75,25 +76,26 @@ def expect_parts_add_up(whole, parts):
     assert np.isclose(whole, sum(parts)), f"{sum(parts)} is not {whole}"
 
 
-def draw_waterfall(milliseconds, names, floor, title):
+def draw_waterfall(seconds, names, floor, title):
     """Bars that fall from one version to the next, and the floor as a line; → Axes.
 
-    milliseconds: {name: ms} of the versions in the order of `names`; floor: ms.
+    seconds: {name: seconds of each round}, of the versions in the order of `names`; floor: ms.
     """
+    milliseconds = medians({name: seconds[name] for name in names})
     taken = falls(milliseconds, names)
     _, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
     first = milliseconds[names[0]]
-    ax.barh(0, first, color=plotting.COLOURS[LEFT])
+    ax.barh(0, first, color=plotting.COLOURS[0])
     ax.plot([first, first], [-0.4, 1.4], color="0.5", linewidth=0.8)
     label(ax, 0, first, f"{first:.1f} ms")
     for row, (name, fall) in enumerate(taken.items(), 1):
         after = milliseconds[name]
-        colour = plotting.COLOURS[FASTER if fall >= 0 else SLOWER]
-        ax.barh(row, fall, left=after, color=colour)
+        told = verdict(seconds[name], seconds[names[row - 1]])
+        ax.barh(row, fall, left=after, color=COLOURS[told])
         ax.plot([after, after], [row - 0.4, row + 1.4], color="0.5", linewidth=0.8)
         label(ax, row, max(after, after + fall), f"{-fall:+.1f} ms".replace("-", "−"))
     last = milliseconds[names[-1]]
-    ax.barh(len(names), last, color=plotting.COLOURS[LEFT])
+    ax.barh(len(names), last, color=plotting.COLOURS[0])
     label(ax, len(names), max(last, floor), f"{last:.1f} ms")
     ax.axvline(floor, color=plotting.COLOURS[5], linestyle="--",
                label=f"the products alone: {floor:.1f} ms")

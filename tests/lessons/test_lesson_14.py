@@ -153,14 +153,16 @@ def test_what_the_steps_take_adds_up(parts):
 
 
 def test_the_waterfall_falls_from_one_version_to_the_next(parts):
-    ms = {"first": 50.0, "worse": 52.0, "last": 30.0}
-    ax = parts.draw_waterfall(ms, list(ms), 24.0, "falls")
-    bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
-    assert [tuple(sorted(bar)) for bar in bars] == [(0, 50), (50, 52), (30, 52), (0, 30)]
+    seconds = {"first": np.full(3, 0.050), "worse": np.full(3, 0.052),
+               "same": np.array([0.040, 0.051, 0.060]), "last": np.full(3, 0.030)}
+    ax = parts.draw_waterfall(seconds, list(seconds), 24.0, "falls")
+    bars = [sorted((bar.get_x(), bar.get_x() + bar.get_width())) for bar in ax.patches]
+    np.testing.assert_allclose(bars, [(0, 50), (50, 52), (51, 52), (30, 51), (0, 30)], atol=1e-9)
     colours = [bar.get_facecolor() for bar in ax.patches]
-    assert colours[0] == colours[3] and len(set(colours)) == 3
-    assert [text.get_text() for text in ax.texts] == ["50.0 ms", "+2.0 ms", "−22.0 ms", "30.0 ms"]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == [*ms, "what is left"]
+    assert colours[0] == colours[4] and len(set(colours)) == 4
+    assert [text.get_text() for text in ax.texts] == ["50.0 ms", "+2.0 ms", "−1.0 ms", "−21.0 ms",
+                                                      "30.0 ms"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [*seconds, "what is left"]
     assert ax.get_legend().get_texts()[0].get_text() == "the products alone: 24.0 ms"
 
 
