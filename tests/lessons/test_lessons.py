@@ -26,6 +26,7 @@ PAPERS = {
     "12_key_value_predict.py": ("Daniluk, Rocktäschel, Welbl & Riedel (2017)",
                                 "section 2.4, equation 13"),
     "13_your_own_mechanism.py": (),
+    "14_how_fast.py": ("Zaremba et al. (2014)",),
 }
 NO_GRADIENTS = {"00_attention_on_paper.py", "10_decoding.py"}
 DERIVED = [name for name in PAPERS if name not in NO_GRADIENTS]

@@ -1,0 +1,128 @@
+"""What lesson 14 needs beside what it teaches: a clock that takes turns, and what it says.
+"""
+
+import time
+
+import numpy as np
+from matplotlib import pyplot as plt
+from threadpoolctl import threadpool_limits
+
+from numpy_attention import plotting
+
+COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
+           "too close to tell": "0.75"}
+
+# the processor's time of this thread, which other programs do not add to; Windows counts it too
+# coarsely
+clock = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 \
+    else time.perf_counter
+
+
+def in_turns(sides, rounds, rng):
+    """{name: function} → {name: its seconds, one number a round}.
+
+    In every round each side runs once, in an order of its own, after one run that does not count.
+    So a machine that has something else to do for a while takes from all alike. BLAS has one
+    thread.
+    """
+    seconds = {name: np.empty(rounds) for name in sides}
+    names = list(sides)
+    with threadpool_limits(1, user_api="blas"):
+        for run in sides.values():
+            run()
+        for n in range(rounds):
+            for place in rng.permutation(len(names)):
+                name = names[place]
+                start = clock()
+                sides[name]()
+                seconds[name][n] = clock() - start
+    return seconds
+
+
+def medians(seconds):
+    """{name: seconds of each round} → {name: milliseconds in the middle round}"""
+    return {name: 1000 * float(np.median(each)) for name, each in seconds.items()}
+
+
+def ratio(one, other):
+    """How often `one` fits into `other`: by rounds, the middle one and the middle half."""
+    low, middle, high = np.quantile(other / one, (0.25, 0.5, 0.75))
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
+
+
+def verdict(one, other):
+    """Whether the rounds tell `one` from `other`, in words."""
+    low, high = np.quantile(other / one, (0.25, 0.75))
+    if low > 1:
+        return "faster"
+    return "slower" if high < 1 else "too close to tell"
+
+
+def falls(milliseconds, names):
+    """What each step takes away from the one before → {name: ms}; with the last they add up to
+    the first.
+    """
+    return {name: milliseconds[before] - milliseconds[name]
+            for before, name in zip(names, names[1:])}
+
+
+def rest_of(shares):
+    """What is missing in {name: share} to 1."""
+    return 1 - sum(shares.values())
+
+
+def expect_parts_add_up(whole, parts):
+    """AssertionError: the parts are not the whole."""
+    assert np.isclose(whole, sum(parts)), f"{sum(parts)} is not {whole}"
+
+
+def draw_waterfall(seconds, names, floor, title):
+    """Bars that fall from one version to the next, and the floor as a line; → Axes.
+
+    seconds: {name: seconds of each round}, of the versions in the order of `names`; floor: ms.
+    """
+    milliseconds = medians({name: seconds[name] for name in names})
+    taken = falls(milliseconds, names)
+    _, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
+    first = milliseconds[names[0]]
+    ax.barh(0, first, color=plotting.COLOURS[0])
+    ax.plot([first, first], [-0.4, 1.4], color="0.5", linewidth=0.8)
+    label(ax, 0, first, f"{first:.1f} ms")
+    for row, (name, fall) in enumerate(taken.items(), 1):
+        after = milliseconds[name]
+        told = verdict(seconds[name], seconds[names[row - 1]])
+        ax.barh(row, fall, left=after, color=COLOURS[told])
+        ax.plot([after, after], [row - 0.4, row + 1.4], color="0.5", linewidth=0.8)
+        label(ax, row, max(after, after + fall), f"{-fall:+.1f} ms".replace("-", "−"))
+    last = milliseconds[names[-1]]
+    ax.barh(len(names), last, color=plotting.COLOURS[0])
+    label(ax, len(names), max(last, floor), f"{last:.1f} ms")
+    ax.axvline(floor, color=plotting.COLOURS[5], linestyle="--",
+               label=f"the products alone: {floor:.1f} ms")
+    ax.set_yticks(range(len(names) + 1), [*names, "what is left"])
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1.12 * max(milliseconds.values())), xlabel="milliseconds a training step",
+           title=title)
+    ax.legend(loc="lower right")
+    return ax
+
+
+def label(ax, row, right, text):
+    """A text to the right of a bar."""
+    ax.annotate(text, (right, row), (4, 0), textcoords="offset points", va="center")
+
+
+def draw_rates(rates, rows, title):
+    """Curves {name: GFLOP/s for each number of rows}; → Axes."""
+    _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    for place, (name, curve) in enumerate(rates.items()):
+        ax.plot(rows, curve, label=name, marker=plotting.MARKERS[place],
+                color=plotting.COLOURS[place])
+    ax.set_xscale("log")
+    ax.set_xticks(rows, rows)
+    ax.minorticks_off()
+    ax.set_ylim(0, None)
+    ax.set(xlabel="rows of the product", ylabel="GFLOP/s", title=title)
+    ax.grid(alpha=0.3)
+    ax.legend()
+    return ax

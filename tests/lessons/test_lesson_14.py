@@ -1,0 +1,172 @@
+"""Lesson 14: its versions agree, its checks see what is left out, its figures add up, its clock."""
+
+import re
+
+import numpy as np
+import pytest
+from lesson_files import TEXTS, derivation, pictures_in, tagged
+
+from numpy_attention.gradcheck import GradientError
+
+NAME = "14_how_fast.py"
+VERSIONS = ("FirstWritten", "InputsAtOnce", "WeightsAtOnce", "WordsAtOnce", "CopyOfU",
+            "CompiledGates", "OnePassSoftmax", "OnePassUpdate")
+every = pytest.mark.parametrize("version", VERSIONS)
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation(NAME, tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    with pictures_in(tmp_path_factory.mktemp("parts")):
+        import speed_parts
+    return speed_parts
+
+
+@every
+def test_every_version_passes_its_gradient_check(lesson, version):
+    lesson["check"](lesson[version])
+
+
+@every
+def test_every_version_learns_the_same_in_float64(lesson, version):
+    """Three steps, clipped and not, with other numbers than the lesson's."""
+    inputs, targets = np.random.default_rng(5).integers(9, size=(2, 5, 4))
+    found = []
+    for name in ("FirstWritten", version):
+        model = lesson["created"](lesson[name], 9, 3, np.float64)
+        grad = model.zeros_like()
+        losses = [model.train_step(inputs, targets, grad) for _ in range(3)]
+        found.append((losses, model.vector))
+    np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-10)
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-10)
+    assert losses[2] < losses[0]
+
+
+def test_the_lesson_holds_each_version_to_the_one_before(lesson):
+    pairs = re.findall(r"^expect_same\((\w+), (\w+)\)", TEXTS[NAME], re.MULTILINE)
+    assert pairs == [*zip(VERSIONS[1:], VERSIONS), ("OnePassUpdate", "FirstWritten")]
+    code = "".join(cell.body for cell in tagged(NAME) if not cell.is_text)
+    ladder = re.search(r"^LADDER = \{(.*?)^\}", code, re.MULTILINE | re.DOTALL)[1]
+    assert tuple(re.findall(r": (\w+),", ladder)) == VERSIONS
+
+
+def test_its_clipping_is_at_work(lesson):
+    model = lesson["created"](lesson["FirstWritten"], lesson["V"], lesson["H"])
+    grad = model.zeros_like()
+    model.loss_and_grad(lesson["inputs"], lesson["targets"], grad)
+    assert np.linalg.norm(grad.vector) > 1.2 * lesson["CLIP"]
+
+
+def without(name):
+    """A way back that forgets the gradient of one parameter."""
+    def backward(self, dhs, cache, grad):
+        other = grad.zeros_like()
+        dxs = super(type(self), self).backward(dhs, cache, other)
+        for each, array in other.named_parameters():
+            if each != name:
+                getattr(grad, each)[...] += array
+        return dxs
+    return backward
+
+
+@pytest.mark.parametrize("name", ["W", "U", "b"])
+def test_a_term_left_out_is_caught_by_both_checks(lesson, name):
+    wrong = type("Wrong", (lesson["OnePassUpdate"],), {"backward": without(name)})
+    with pytest.raises(AssertionError, match=f"Wrong: d{name} differs"):
+        lesson["expect_same"](wrong, lesson["OnePassUpdate"])
+    with pytest.raises(GradientError, match=f"wrong gradient for {name};"):
+        lesson["check"](wrong)
+
+
+def test_a_gradient_that_is_never_cleared_is_caught(lesson):
+    class Stale(lesson["OnePassUpdate"]):
+        def train_step(self, inputs, targets, grad):
+            loss = self.loss_and_grad(inputs, targets, grad)
+            rate = lesson["CLIP"] / np.linalg.norm(grad.vector)
+            self.vector[...] -= self.dtype.type(rate) * grad.vector
+            return loss
+
+    with pytest.raises(AssertionError, match="the weights after two steps differs"):
+        lesson["expect_same"](Stale, lesson["OnePassUpdate"])
+
+
+def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
+    with pytest.raises(GradientError, match="wrong gradient for U; right: E, W, b, d, S"):
+        lesson["check"](lesson["OneOff"])
+    with pytest.raises(AssertionError, match="OneOff: dU differs"):
+        lesson["expect_same"](lesson["OneOff"], lesson["InputsAtOnce"])
+
+
+def test_the_floor_makes_the_products_of_a_step(lesson):
+    T, B, H, V = (lesson[letter] for letter in "TBHV")
+    shapes = lesson["shapes_of_products"](B)
+    of_recurrence = 2 * T * B * H * 4 * H
+    of_words = 2 * T * B * H * V
+    assert sum(2 * np.prod(shape) for shape in shapes) == 6 * of_recurrence + 3 * of_words
+    results = lesson["products"](B)()
+    assert [array.shape for array in results] == [(n, m) for n, _, m in shapes]
+    assert {array.dtype for array in results} == {np.dtype(np.float32)}
+
+
+def test_it_says_nothing_of_time_that_a_run_could_refute():
+    for cell in tagged(NAME):
+        for line in cell.body.splitlines():
+            timed = re.search(r"assert\b.*\b(seconds|ms|rates|first|last|floor|shares)\b", line)
+            assert cell.is_text or not timed, line
+
+
+# ---- what lies beside ----------------------------------------------------------------------------
+
+
+def test_turns_run_every_side_once_a_round_and_once_before(parts):
+    ran = []
+    sides = {name: lambda name=name: ran.append(name) for name in "abc"}
+    seconds = parts.in_turns(sides, 4, np.random.default_rng(0))
+    assert ran[:3] == ["a", "b", "c"]
+    assert all(sorted(ran[n:n + 3]) == ["a", "b", "c"] for n in range(0, 15, 3))
+    assert list(seconds) == ["a", "b", "c"]
+    assert all(each.shape == (4,) and (each >= 0).all() for each in seconds.values())
+
+
+def test_medians_ratios_and_verdicts(parts):
+    slow = np.array([4.0, 6.0, 5.0])
+    assert parts.medians({"slow": slow}) == {"slow": 5000.0}
+    assert parts.ratio(slow / 2, slow) == "2.00 (2.00 to 2.00)"
+    assert parts.verdict(slow / 2, slow) == "faster"
+    assert parts.verdict(2 * slow, slow) == "slower"
+    assert parts.verdict(np.array([3.0, 7.0, 5.0]), slow) == "too close to tell"
+
+
+def test_what_the_steps_take_adds_up(parts):
+    ms = {"first": 50.0, "worse": 52.0, "last": 30.0}
+    taken = parts.falls(ms, list(ms))
+    assert taken == {"worse": -2.0, "last": 22.0}
+    parts.expect_parts_add_up(50.0, [*taken.values(), 30.0])
+    with pytest.raises(AssertionError, match="is not 50"):
+        parts.expect_parts_add_up(50.0, taken.values())
+    shares = {"products": 0.75, "softmax": 0.125}
+    assert parts.rest_of(shares) == 0.125
+
+
+def test_the_waterfall_falls_from_one_version_to_the_next(parts):
+    seconds = {"first": np.full(3, 0.050), "worse": np.full(3, 0.052),
+               "same": np.array([0.040, 0.051, 0.060]), "last": np.full(3, 0.030)}
+    ax = parts.draw_waterfall(seconds, list(seconds), 24.0, "falls")
+    bars = [sorted((bar.get_x(), bar.get_x() + bar.get_width())) for bar in ax.patches]
+    np.testing.assert_allclose(bars, [(0, 50), (50, 52), (51, 52), (30, 51), (0, 30)], atol=1e-9)
+    colours = [bar.get_facecolor() for bar in ax.patches]
+    assert colours[0] == colours[4] and len(set(colours)) == 4
+    assert [text.get_text() for text in ax.texts] == ["50.0 ms", "+2.0 ms", "−1.0 ms", "−21.0 ms",
+                                                      "30.0 ms"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [*seconds, "what is left"]
+    assert ax.get_legend().get_texts()[0].get_text() == "the products alone: 24.0 ms"
+
+
+def test_rates_are_a_curve_each(parts):
+    ax = parts.draw_rates({"a": [1, 2], "b": [3, 4]}, (5, 20), "rates")
+    assert [list(line.get_ydata()) for line in ax.lines] == [[1, 2], [3, 4]]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["5", "20"]
