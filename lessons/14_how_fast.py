@@ -831,11 +831,11 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #
 # The products in the loop have few rows, and few rows are slow: the first picture. They are a good
 # tenth of all operations (question 3). Could a product written for that very shape beat a library
-# written for all? We tried: in numba, four rows by four or eight weights at a time, all sums in
-# registers. On an AMD EPYC of two cores, in one thread, at 12 rows of 200 × 800, it made 73 to 83
-# GFLOP/s, where OpenBLAS with a contiguous factor has 67 to 79. From 64 rows on OpenBLAS has 95 to
-# 97, and ours 80. That is worth one or two per cent of a step, and costs a page of code that the
-# next processor may not like. The library keeps BLAS.
+# written for all? We tried: in numba, four rows by four or eight weights at a time. On an AMD EPYC
+# of two cores, in one thread, at 12 rows of 200 × 800, it made 73 to 83 GFLOP/s, where OpenBLAS
+# with a contiguous factor has 67 to 79. From 64 rows on OpenBLAS has 95 to 97, and ours 80. That is
+# worth one or two per cent of a step, and costs a page of code that the next processor may not
+# like. The library keeps BLAS.
 #
 # It is how most ideas about speed end. The cure is the same as in lesson 13: a floor, a version to
 # compare with, and turns. Measure first, and stop when the floor is near.
