@@ -190,7 +190,7 @@ class Recurrence(Module):
 # Checked by itself, tiny and in float64. (`numpy-attention step 14` shows every array of it.)
 
 # %%
-xs = np.random.default_rng(4).standard_normal((4, 3, 2))                    # (T, B, H)
+xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # 4 steps, 3 texts, 2 numbers
 small = Recurrence(np.empty((2, 8)), np.empty((2, 8)), np.empty(8))
 randomize(small, np.random.default_rng(5))
 print(gradcheck(small, xs, rng=np.random.default_rng(6)))
