@@ -152,15 +152,12 @@ def gates_backward(dh, dc, kept):
 class Recurrence(Module):
     """x_t → h_t, one step after the other."""
 
-    E: Array  # (V, H)      a row for each word that is read
     W: Array  # (H, 4H)
     U: Array  # (H, 4H)
     b: Array  # (4H,)
-    d: Array  # (V,)
-    S: Array  # (V, H)      a row for each word that is said
 
     def forward(self, xs):
-        """xs (T, B, H) → all h (T + 1, B, H), of which the first is 0, and cache."""
+        """xs (T, B, H) → all h (T, B, H), and cache."""
         h = np.zeros_like(xs[0])
         c = np.zeros_like(xs[0])
         hs = [h]
@@ -170,8 +167,8 @@ class Recurrence(Module):
             h, c, of_step = gates(a, c)
             hs.append(h)
             kept.append(of_step)
-        hs = np.stack(hs)
-        return hs, (xs, hs, kept)
+        hs = np.stack(hs)                           # (T + 1, B, H): the first one is 0
+        return hs[1:], (xs, hs, kept)
 
     def backward(self, dhs, cache, grad):
         """∂L/∂h of all steps (T, B, H) → ∂L/∂xs."""
@@ -190,14 +187,28 @@ class Recurrence(Module):
 
 
 # %% [markdown]
+# Checked by itself, tiny and in float64. (`numpy-attention step 14` shows every array of it.)
+
+# %%
+xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # 4 steps, 3 texts, 2 numbers
+small = Recurrence(np.empty((2, 8)), np.empty((2, 8)), np.empty(8))
+randomize(small, np.random.default_rng(5))
+print(gradcheck(small, xs, rng=np.random.default_rng(6)))
+
+# %% [markdown]
 # Around it, words become rows, and states become a softmax over all V words, with the loss −log p
 # of the word that came. `scale` is what the loss is divided by, one over B. Then the update: the
 # gradient's norm is clipped (lesson 02), and the weights go one step down.
 
 
 # %% tags=["plain"]
+@dataclass(eq=False)
 class FirstWritten(Recurrence):
     """The whole training step."""
+
+    E: Array  # (V, H)      a row for each word that is read
+    d: Array  # (V,)
+    S: Array  # (V, H)      a row for each word that is said
 
     def softmax_loss(self, z, wanted, scale):
         """z (N, V) without its bias → Σ −log p[wanted], ∂(scale · loss)/∂z."""
@@ -225,7 +236,7 @@ class FirstWritten(Recurrence):
     def loss_and_grad(self, inputs, targets, grad):
         """inputs, targets (T, B) → Σ −log p; grad += ∂(loss / B)/∂parameters."""
         hs, cache = self.forward(self.E[inputs])
-        loss, dhs = self.predict(hs[1:], targets, 1 / inputs.shape[1], grad)
+        loss, dhs = self.predict(hs, targets, 1 / inputs.shape[1], grad)
         dxs = self.backward(dhs, cache, grad)
         np.add.at(grad.E, inputs, dxs)              # a word may stand there twice
         return loss
@@ -249,7 +260,7 @@ class FirstWritten(Recurrence):
 # %%
 def created(kind, V, H, dtype=np.float32):
     """A model with random weights, the same for every kind."""
-    shapes = [(V, H), (H, 4 * H), (H, 4 * H), (4 * H,), (V,), (V, H)]
+    shapes = [(H, 4 * H), (H, 4 * H), (4 * H,), (V, H), (V,), (V, H)]
     model = kind(*(np.empty(shape) for shape in shapes))
     return randomize(model, np.random.default_rng(2), 0.2).astype(dtype)
 
@@ -384,8 +395,8 @@ class InputsAtOnce(FirstWritten):
             h, c, of_step = gates(a + h @ self.U, c)
             hs.append(h)
             kept.append(of_step)
-        hs = np.stack(hs)
-        return hs, (xs, hs, kept)
+        hs = np.stack(hs)                           # (T + 1, B, H): the first one is 0
+        return hs[1:], (xs, hs, kept)
 
 
 expect_same(InputsAtOnce, FirstWritten)
@@ -527,7 +538,7 @@ class CompiledGates(CopyOfU):
         cs = np.zeros_like(hs)
         for t in range(len(xs)):
             lstm(a[t], hs[t] @ self.U, cs[t], kept[t], hs[t + 1], cs[t + 1])
-        return hs, (xs, hs, cs, kept)
+        return hs[1:], (xs, hs, cs, kept)
 
     def back_in_time(self, dhs, cache):
         xs, hs, cs, kept = cache
@@ -599,25 +610,30 @@ print(check(OnePassUpdate))
 #
 # ## The library, and the floor
 #
-# The library's `LanguageModel` makes the same changes. It has the same six arrays in the same
-# order, so that its weights can be ours:
+# The library's `LanguageModel` makes the same changes. It has the same six arrays under other
+# names, so that its weights can be ours:
 
 
 # %%
-def library_model():
-    """The library's model with the weights that all versions have."""
-    model = LanguageModel.create(np.random.default_rng(0), V, H, layers=1)
-    model.vector[...] = created(FirstWritten, V, H).vector
-    return model
+def by_our_names(model):
+    """{name: array} of a model of the library, or of its gradient."""
+    cell = model.cells.cells[0]
+    return {"W": cell.W, "U": cell.U, "b": cell.b, "E": model.embedding.E,
+            "d": model.output.b, "S": model.output.words.E}
 
 
+library = LanguageModel.create(np.random.default_rng(0), V, H, layers=1)
+library.vector                                          # puts its arrays into one, for the update
+for name, array in by_our_names(library).items():
+    array[...] = getattr(created(FirstWritten, V, H), name)
+
+# %%
 batch = TextBatch(inputs, targets, np.arange(B))
-library = library_model()
 theirs = library.zeros_like()
 loss, _ = library.loss_and_grad(batch, None, 1 / B, theirs)
 found = parts_after_a_step(OnePassUpdate)
 assert np.allclose(loss, found["loss"], rtol=1e-6)
-for name, gradient in zip("EWUbdS", [array for _, array in theirs.named_parameters()]):
+for name, gradient in by_our_names(theirs).items():
     ours = found[f"d{name}"]
     assert np.allclose(gradient, ours, rtol=0, atol=1e-5 * np.abs(ours).max()), name
 print("the library's model gives the same loss and gradients")

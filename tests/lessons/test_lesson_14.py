@@ -95,7 +95,7 @@ def test_a_gradient_that_is_never_cleared_is_caught(lesson):
 
 
 def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
-    with pytest.raises(GradientError, match="wrong gradient for U; right: E, W, b, d, S"):
+    with pytest.raises(GradientError, match="wrong gradient for U; right: W, b, E, d, S"):
         lesson["check"](lesson["OneOff"])
     with pytest.raises(AssertionError, match="OneOff: dU differs"):
         lesson["expect_same"](lesson["OneOff"], lesson["InputsAtOnce"])
