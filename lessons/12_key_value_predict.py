@@ -618,7 +618,7 @@ print("in every seed the cut that leaves query and predict together is the best"
 
 # %% [markdown]
 # The suspicion is refuted. The third is the best of the three, in every seed. With a query of its
-# own, at 13 %, 79 % and 90 %, the seed decides, and within 800 steps a predict part of its own is
+# own the seed decides: the three stand far apart. And within 800 steps a predict part of its own is
 # no help. (Why it is behind even one vector of 8, in these three seeds, we do not know.) A negative
 # cosine says that two jobs disagree about the next small step, not that a vector has no room for
 # both in the end.
