@@ -28,8 +28,9 @@ def flat(x):
 def transposed(W):
     """Wᵀ with its rows side by side in memory, for products inside a loop over time.
 
-    A product of few rows with the view W.T takes up to twice as long, and the copy as long as one
-    or two of them. One product over all steps is better with the view.   (I, G) → (G, I)
+    (I, G) → (G, I). From some ten rows to a few dozen a product with the view W.T takes up to twice
+    as long; the copy costs about as much as one product. For one product over all steps it does
+    not pay.
     """
     return np.ascontiguousarray(W.T)
 

@@ -6,7 +6,7 @@ A test calls the ones that apply with its own cases.
     arguments_unchanged         upstream, cache and weights stay bit-identical, and the gradients
                                 returned are fresh
     padding_changes_nothing     a batch padded further gives the same outputs and gradients
-    float32_agrees              forward and backward, within 2e-5 of each array's largest value, and
+    float32_agrees              forward and backward, within 1e-5 of each array's largest value, and
                                 nothing upcasts
     shares_add_up               two shares of a batch give the gradient of the whole
     shares_and_padding          both laws for a whole model as training calls it
@@ -92,10 +92,14 @@ def arguments_unchanged(case):
             assert not shared, f"the input gradient {name} is a view of {other}"
 
 
-def float32_agrees(build, tolerance=2e-5):
-    """build(rng, dtype) → Case: the same numbers in both precisions."""
-    double = run(build(np.random.default_rng(3), np.float64))
-    single = run(build(np.random.default_rng(3), np.float32))
+def float32_agrees(build, tolerance=1e-5):
+    """build(rng, dtype) → Case: the same numbers in both precisions.
+
+    They are drawn with a seed for which no gradient is the small difference of large terms, whose
+    rounding hangs on the order in which a BLAS adds them.
+    """
+    double = run(build(np.random.default_rng(6), np.float64))
+    single = run(build(np.random.default_rng(6), np.float32))
     for what, i in (("output ", 0), ("twin ", 3), ("input gradient ", 4)):
         for name, array in leaves(single[i]):
             assert array.dtype == np.float32 or array.shape == (), f"{what}{name} is {array.dtype}"

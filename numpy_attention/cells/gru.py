@@ -81,11 +81,6 @@ class GRU(Cell):
     def _new(self):
         return self.update == "new"
 
-    def _blocks(self):
-        """→ U_rz (H, 2H), U_n (H, H): with reset="before" they multiply h and s = r ∘ h."""
-        H = self.hidden_size
-        return self.U[:, :2 * H], self.U[:, 2 * H:]
-
     def _step(self, t, steps):
         a = steps.a[t]
         h = steps.hs[t]
@@ -95,7 +90,9 @@ class GRU(Cell):
             np.matmul(h, self.U, out=steps.u)
             kernels.gru(a, steps.u, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
         else:
-            U_rz, U_n = self._blocks()
+            # U_rz multiplies h, U_n multiplies s = r ∘ h
+            H = self.hidden_size
+            U_rz, U_n = self.U[:, :2 * H], self.U[:, 2 * H:]
             kernels.gru_reset(a, h @ U_rz, h, gates, s)
             kernels.gru_update(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 

@@ -72,6 +72,8 @@ def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int
 
     Of equals the earlier comes first. Fewer where there are no more that are finite.
     """
+    if log_probs.dtype not in (np.float32, np.float64):
+        log_probs = log_probs.astype(np.float64)        # compiled code has no others
     count = min(count, log_probs.size)
     rows, tokens = np.empty((2, count), np.int64)
     totals = np.empty(count)

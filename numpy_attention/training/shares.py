@@ -19,8 +19,9 @@ from numpy_attention.training.threads import Threads
 from numpy_attention.trees import join_rows, leaves, rows_of
 
 Work = Callable[[int, Batch, State], tuple[Any, State]]
-BLOCK = 1 << 15     # numbers
 States = list[State] | None     # of the shares at work here; None: nothing is carried yet
+
+BLOCK = 1 << 15     # numbers of a flat vector that are added up and squared before the next ones
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:

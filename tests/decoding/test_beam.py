@@ -95,13 +95,14 @@ def test_a_penalty_that_is_none_is_refused_before_the_model_is_asked():
         beam_search(Model(), source, source > 0, length_penalty=101)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble, object])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 40, 60, 61])
 def test_the_largest_come_first_and_the_earlier_of_equals(count, dtype, rng):
     so_far = rng.integers(-2, 0, 3).astype(float)
-    log_p = rng.integers(-4, 0, (3, 20)).astype(dtype)              # most are equal to some other
+    log_p = rng.integers(-4, 0, (3, 20)).astype(float)              # most are equal to some other
     log_p[rng.random((3, 20)) < 0.2] = -np.inf
     totals = so_far[:, None] + log_p
+    log_p = log_p.astype(dtype)                                     # as a model of one's own may
     order = sorted(np.ndindex(3, 20), key=lambda place: (-totals[place], place))
     wanted = [(*place, totals[place]) for place in order if np.isfinite(totals[place])][:count]
     assert _largest(so_far, log_p, count) == wanted
