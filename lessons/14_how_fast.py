@@ -798,10 +798,10 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # %% [markdown]
 # Compare with what you wrote down. On the machine where this was written, the first version took
 # twice as long as its products. That is not ten times: most of the work was in BLAS from the start,
-# and NumPy called in a loop is not a slow program. One change was worth more than all others
-# together, the words at once. The rest came in small pieces, a few per cent each. And each of those
-# was small only because the output layer is large: the worth of a change is a share of *this* step.
-# Question 5 asks for another one.
+# and NumPy called in a loop is not a slow program. One change, the words at once, was worth about
+# as much as all others together. The rest came in small pieces, a few per cent each. And each of
+# those was small only because the output layer is large: the worth of a change is a share of *this*
+# step. Question 5 asks for another one.
 #
 # The bars also depend on their order. A change that removes traffic is worth more while the rest is
 # slow memory work, and a loop that is gone cannot be made faster any more (question 1).
