@@ -1,8 +1,8 @@
 """Processes that take turns: what the benchmarks beside other libraries share.
 
 Each side of a comparison runs in a process of its own (worker.py), because libraries bring
-different thread pools. The sides stand at the same time and make one step each, in turn, so that
-what slows the machine for a while slows all of them.
+different thread pools. The sides stand at the same time and train for a moment each, in turn, so
+that what slows the machine for a while slows all of them.
 """
 
 import json
@@ -77,7 +77,7 @@ def measure(sides, model, rounds, threads):
             first[side.name] = answer(side, processes[-1])
         for _ in range(rounds):
             for side, process in zip(sides, processes):
-                process.stdin.write("step\n")
+                process.stdin.write("turn\n")
                 process.stdin.flush()
                 elapsed, loss = answer(side, process)
                 assert np.isfinite(loss), f"{side.name}: loss {loss}"

@@ -1,11 +1,15 @@
-"""One side of a comparison, in a process of its own: a training step for every line it reads.
+"""One side of a comparison, in a process of its own: a turn of steps for every line it reads.
 
     python benchmarks/worker.py CHECKOUT SIDE MODEL THREADS [--memory]
 
 SIDE is a function such as sides.ours, in the benchmarks of CHECKOUT, which run with the package of
 CHECKOUT; MODEL a name of the MODELS in its sides.py, or a size in JSON. It answers in lines of
-JSON: the seconds of its first three steps, in which all is compiled, and then [seconds, loss] of
-every step. With --memory it writes [MB of three steps, MB of the whole process] and ends.
+JSON: the seconds of its first three steps, in which all is compiled, and then [seconds of a step,
+loss] of every turn. With --memory it writes [MB of three steps, MB of the whole process] and ends.
+
+A turn is TURN seconds of steps, or the one that takes longer. Where there are several, the first
+is not counted: it finds the other sides' arrays in the processor's caches and its own threads
+asleep, as no step of a training does, and takes up to twice as long.
 """
 
 import argparse
@@ -18,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 WARM_UP = 3
+TURN = 0.2
 
 
 def load(checkout, side, model):
@@ -41,6 +46,18 @@ def warm(step):
     for _ in range(WARM_UP):
         step()
     return time.perf_counter() - start
+
+
+def take_turn(step):
+    """→ (seconds of a step, the mean of those counted; the last one's loss)."""
+    seconds = []
+    end = time.perf_counter() + TURN
+    while not seconds or time.perf_counter() < end:
+        start = time.perf_counter()
+        loss = step()
+        seconds.append(time.perf_counter() - start)
+    counted = seconds[1:] or seconds
+    return sum(counted) / len(counted), float(loss)
 
 
 def forget_peak():
@@ -97,9 +114,7 @@ def main():
     step = make(size, options.threads, lambda: None)
     answer(warm(step))
     for _ in sys.stdin:
-        start = time.perf_counter()
-        loss = step()
-        answer([time.perf_counter() - start, float(loss)])
+        answer(take_turn(step))
 
 
 if __name__ == "__main__":

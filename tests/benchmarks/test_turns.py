@@ -1,8 +1,11 @@
 """Processes that take turns; the sides here are made up."""
 
+import time
+
 import numpy as np
 import pytest
 from turns import Side, machine, measure, measure_memory, ratio
+from worker import take_turn
 
 CODE = """
 import os
@@ -41,6 +44,26 @@ def test_the_sides_run_the_code_of_their_own_checkout(checkout):
     assert (seconds["slow"] >= 0.05).all()
     assert (seconds["fast"] < 0.05).all()
     assert first["slow"] >= 3 * 0.05 > first["fast"]
+
+
+def test_the_first_step_of_a_turn_is_not_counted_where_there_are_several():
+    waits = iter([0.15, 0.02, 0.02, 0.02, 0.02])
+    left = []
+
+    def step():
+        time.sleep(next(waits))
+        left.append(len(left))
+        return left[-1]
+
+    seconds, loss = take_turn(step)
+    assert 0.02 <= seconds < 0.1
+    assert loss == left[-1] > 0
+
+
+def test_a_step_that_fills_its_turn_is_counted():
+    seconds, loss = take_turn(lambda: time.sleep(0.21) or 3)
+    assert seconds >= 0.21
+    assert loss == 3.0
 
 
 def test_a_size_may_be_none_of_the_models(checkout):
