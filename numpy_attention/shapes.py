@@ -35,6 +35,12 @@ def transposed(W):
     return np.ascontiguousarray(W.T)
 
 
+def pieces(whole, size):
+    """A slice in pieces of `size`, the last one shorter, that stay in the processor's cache."""
+    return [slice(start, min(start + size, whole.stop))
+            for start in range(whole.start, whole.stop, size)]
+
+
 def expect(name, array, shape, axes, advice="check the order of the axes"):
     """Refuse what is no array (TypeError) or one of another shape (ValueError).
 

@@ -10,9 +10,17 @@ from numpy_attention.kernels.softmax import cross_entropy, log_softmax
 from numpy_attention.layers.dropout import BELOW_ONE
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_dtype, expect_ids, expect_sizes, expect_twin
+from numpy_attention.shapes import (
+    expect,
+    expect_dtype,
+    expect_ids,
+    expect_sizes,
+    expect_twin,
+    pieces,
+)
 
 BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
+WORDS = 2048    # words at a time whose ∂L/∂E is made: the sum of a block stays in the cache
 
 
 @dataclass(eq=False)
@@ -85,7 +93,8 @@ class Output(Module):
             loss += losses.sum()
             # logits = E x + b
             grad.b += dlogits.sum(0)
-            grad.words.E += dlogits.T @ x[rows]
+            for words in pieces(slice(0, len(self.b)), WORDS):
+                grad.words.E[words] += dlogits[:, words].T @ x[rows]
             dx[rows] = dlogits @ self.words.E
         return float(loss), dx
 
@@ -104,8 +113,7 @@ class Output(Module):
 
             dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
         """
-        for start in range(0, len(x), BLOCK):
-            rows = slice(start, start + BLOCK)
+        for rows in pieces(slice(0, len(x)), BLOCK):
             logits = x[rows] @ self.words.E.T               # (rows, V), without b until the kernel
             losses = np.empty(len(logits))                  # (rows,)
             at_targets = np.arange(len(logits)), targets[rows]

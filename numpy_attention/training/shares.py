@@ -12,6 +12,7 @@ from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
+from numpy_attention.shapes import pieces
 from numpy_attention.training import row_sums
 from numpy_attention.training.protocols import Model, Optimizer, State
 from numpy_attention.training.ranks import Alone, tree
@@ -81,11 +82,11 @@ def add_up(pool: Threads, twins: Sequence[Model]) -> float:
 
     def square(k: int) -> float:
         mine = share_of(len(total), pool.first + k, pool.shares)
-        return sum(squared_norm(total[block]) for block in _blocks(mine))
+        return sum(squared_norm(total[block]) for block in pieces(mine, BLOCK))
 
     def add_and_square(k: int) -> float:
         found = 0.0
-        for block in _blocks(share_of(len(total), k, pool.count)):
+        for block in pieces(share_of(len(total), k, pool.count), BLOCK):
             add_block(block)
             found += squared_norm(total[block])
         return found
@@ -95,12 +96,6 @@ def add_up(pool: Threads, twins: Sequence[Model]) -> float:
     pool.map(add)
     row_sums.add(pool.ranks, twins[0])
     return math.sqrt(sum(sum(pool.ranks.everyones(pool.map(square)), [])))
-
-
-def _blocks(mine: slice) -> list[slice]:
-    """A slice in pieces that stay in the processor's cache from one pass over them to the next."""
-    return [slice(start, min(start + BLOCK, mine.stop))
-            for start in range(mine.start, mine.stop, BLOCK)]
 
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,

@@ -31,6 +31,14 @@ def test_blocks_of_rows_change_nothing(rng, monkeypatch, block):
     assert layer.loss(x, targets) == pytest.approx(float(whole[0]), rel=1e-13)
 
 
+@pytest.mark.parametrize("words", [1, 2, 4, 9])
+def test_blocks_of_words_change_nothing(rng, monkeypatch, words):
+    layer, x, targets = layer_and_rows(rng)
+    whole = loss_and_grad(layer, x, targets)
+    monkeypatch.setattr(module, "WORDS", words)
+    laws.assert_close(loss_and_grad(layer, x, targets), whole, 1e-13)
+
+
 def test_against_the_formula(rng):
     layer, x, targets = layer_and_rows(rng)
     loss, dx, _ = loss_and_grad(layer, x, targets)
