@@ -108,6 +108,7 @@ def draw(lines):
         label(above, beneath, CURVES[name])
     panels[0, 0].set_ylabel("a training step, ms (log scale)")
     panels[1, 0].set_ylabel("ours / PyTorch's")
+    panels[1, 0].set_ylim(0)                       # of all four, once all are drawn
     panels[0, 0].legend(fontsize=8)
     panels[1, 0].legend(fontsize=8, loc="lower left")
     return figure
@@ -127,7 +128,7 @@ def label(above, beneath, curve):
     above.set(xscale="log", yscale="log")
     above.yaxis.set_major_formatter("{x:,g}")
     beneath.axhline(1, color="0.5", linewidth=1)
-    beneath.set(xlabel=f"{curve.label} (log scale)", ylim=(0, None))
+    beneath.set(xlabel=f"{curve.label} (log scale)")
     beneath.set_xticks(curve.values, [f"{value:,}" for value in curve.values], fontsize=8)
     beneath.minorticks_off()
     for ax in (above, beneath):
