@@ -7,9 +7,9 @@ CHECKOUT; MODEL a name of the MODELS in its sides.py, or a size in JSON. It answ
 JSON: the seconds of its first three steps, in which all is compiled, and then [seconds of a step,
 loss] of every turn. With --memory it writes [MB of three steps, MB of the whole process] and ends.
 
-A turn is TURN seconds of steps, or the one that takes longer. Where there are several, the first
-is not counted: it finds the other sides' arrays in the processor's caches and its own threads
-asleep, as no step of a training does, and takes up to twice as long.
+A turn is TURN seconds of steps after one that is not counted: that one finds the other sides' arrays
+in the processor's caches and its own threads asleep, as no step of a training does, and takes up to
+twice as long. A step longer than LONG seconds is a turn by itself.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from pathlib import Path
 
 WARM_UP = 3
 TURN = 0.2
+LONG = 1.0
 
 
 def load(checkout, side, model):
@@ -48,16 +49,25 @@ def warm(step):
     return time.perf_counter() - start
 
 
+def timed(step):
+    """→ (its seconds, its loss)."""
+    start = time.perf_counter()
+    loss = step()
+    return time.perf_counter() - start, float(loss)
+
+
 def take_turn(step):
     """→ (seconds of a step, the mean of those counted; the last one's loss)."""
-    seconds = []
-    end = time.perf_counter() + TURN
-    while not seconds or time.perf_counter() < end:
-        start = time.perf_counter()
-        loss = step()
-        seconds.append(time.perf_counter() - start)
-    counted = seconds[1:] or seconds
-    return sum(counted) / len(counted), float(loss)
+    first, loss = timed(step)
+    if first > LONG:
+        return first, loss
+    total = 0.0
+    steps = 0
+    while total < TURN:
+        seconds, loss = timed(step)
+        total += seconds
+        steps += 1
+    return total / steps, loss
 
 
 def forget_peak():

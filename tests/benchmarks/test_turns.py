@@ -46,24 +46,26 @@ def test_the_sides_run_the_code_of_their_own_checkout(checkout):
     assert first["slow"] >= 3 * 0.05 > first["fast"]
 
 
-def test_the_first_step_of_a_turn_is_not_counted_where_there_are_several():
-    waits = iter([0.15, 0.02, 0.02, 0.02, 0.02])
+def test_the_first_step_of_a_turn_is_not_counted():
+    waits = [0.5] + 99 * [0.02]
     left = []
 
     def step():
-        time.sleep(next(waits))
+        time.sleep(waits[len(left)])
         left.append(len(left))
         return left[-1]
 
     seconds, loss = take_turn(step)
-    assert 0.02 <= seconds < 0.1
-    assert loss == left[-1] > 0
+    assert 0.02 <= seconds < 0.2
+    assert loss == left[-1] > 1
 
 
-def test_a_step_that_fills_its_turn_is_counted():
-    seconds, loss = take_turn(lambda: time.sleep(0.21) or 3)
-    assert seconds >= 0.21
-    assert loss == 3.0
+def test_a_long_step_is_a_turn_by_itself(monkeypatch):
+    monkeypatch.setattr("worker.LONG", 0.1)
+    left = []
+    seconds, loss = take_turn(lambda: time.sleep(0.15) or left.append(0) or 3)
+    assert seconds >= 0.15
+    assert (loss, len(left)) == (3.0, 1)
 
 
 def test_a_size_may_be_none_of_the_models(checkout):
