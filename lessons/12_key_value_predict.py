@@ -686,8 +686,8 @@ show(ax, "12_wikitext")
 # A fine story, and every sentence of it has an interval. Then a second seed was trained of two of
 # the eight: the LSTM had 193.2 where it had 214.2, and one part 220.6 where it had 231.6. **Two
 # seeds of one model are farther apart than most of these models are.** The grey bars say how far
-# the text can be trusted, and nothing of the seed. So the story may be true, and this figure does not
-# show it.
+# the text can be trusted, and nothing of the seed. So the story may be true, and this figure does
+# not show it.
 #
 # The paper reports gains of 3 to 9 over an LSTM, after training to the end. Three epochs and one
 # seed can neither confirm nor refute that. They say this: compare with what does not attend before

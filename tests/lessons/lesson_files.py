@@ -84,7 +84,8 @@ def written(name, variable):
     raise KeyError(f"{name} sets no {variable}")
 
 
-def recorded(recipe, what="value", metric="perplexity"):
-    """The mean over the seeds of a recipe's figure on its test text, or of its "low" or "high"."""
+def recorded(recipe, what="value", metric="perplexity", seed=None):
+    """A recipe's figure on its test text, or its "low" or "high": of a seed, or the mean of all."""
     lines = results.read_file(LESSONS.parent / "results" / f"{recipe}.jsonl")
-    return mean(line[what] for line in lines if (line["split"], line["metric"]) == ("test", metric))
+    return mean(line[what] for line in lines if (line["split"], line["metric"]) == ("test", metric)
+                and seed in (None, line["seed"]))
