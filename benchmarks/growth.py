@@ -9,7 +9,7 @@ language model; the source's length of (c), RNNsearch, whose targets have 15 wor
 sentences all have one length here. The models are described in sides.py. At each point both
 libraries run on as many threads, in turns of 0.2 s (worker.py), PyTorch with an allocator that
 keeps freed memory. Drawn are the medians over the rounds with their quartiles, and the ratio of a
-round's two steps, ours / PyTorch's.
+round's two turns, ours / PyTorch's.
 """
 
 import argparse

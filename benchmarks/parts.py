@@ -21,6 +21,7 @@ import numpy as np
 from floor import floor
 from numba.core.registry import CPUDispatcher
 from sides import MODELS, ours
+from turns import names_in
 from worker import warm
 
 
@@ -77,7 +78,7 @@ def seconds_of(step):
 
 
 def measured(size, rounds):
-    """→ (seconds of a step, of its products alone, {kernel: seconds}), medians over the rounds."""
+    """→ (seconds of a step, of its products alone, {kernel: seconds}): medians of all rounds."""
     step = ours(size, 1, lambda: None)
     products = floor(size, 1, lambda: None)
     warm(step)
@@ -110,10 +111,7 @@ def main(arguments=None):
     parser.add_argument("--models", default="a,b20,b35,c,d,e,f")
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args(arguments)
-    models = options.models.split(",")
-    for name in models:
-        if name not in MODELS:
-            parser.error(f"--models {name}: there are {', '.join(MODELS)}")
+    models = names_in(options.models, MODELS, "model", parser.error)
     if options.rounds < 1:
         parser.error(f"--rounds {options.rounds}: must be at least 1")
     for name in models:

@@ -7,9 +7,9 @@ CHECKOUT; MODEL a name of the MODELS in its sides.py, or a size in JSON. It answ
 JSON: the seconds of its first three steps, in which all is compiled, and then [seconds of a step,
 loss] of every turn. With --memory it writes [MB of three steps, MB of the whole process] and ends.
 
-A turn is TURN seconds of steps after one that is not counted: that one finds the other sides'
-arrays in the processor's caches and its own threads asleep, as no step of a training does, and
-takes up to twice as long. A step longer than LONG seconds is a turn by itself.
+A turn is TURN seconds of steps after one that is not counted: the first after the other sides'
+turns may take twice as long as those that follow it, which are what a training is made of. A step
+longer than LONG seconds is a turn by itself.
 """
 
 import argparse

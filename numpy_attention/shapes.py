@@ -36,7 +36,7 @@ def transposed(W):
 
 
 def pieces(whole, size):
-    """A slice in pieces of `size`, the last one shorter, that stay in the processor's cache."""
+    """A slice as slices of `size` that follow one another, the last one shorter."""
     return [slice(start, min(start + size, whole.stop))
             for start in range(whole.start, whole.stop, size)]
 

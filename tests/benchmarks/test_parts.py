@@ -57,7 +57,7 @@ def test_the_command_prints_a_table_a_model(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    (["--models", "z"], "--models z: there are a, b20"),
+    (["--models", "z"], "unknown model 'z': expected a, b20"),
     (["--rounds", "0"], "--rounds 0: must be at least 1"),
 ])
 def test_what_cannot_be_measured_is_refused(arguments, said, capsys):
