@@ -22,6 +22,7 @@ import itertools
 import json
 import math
 import os
+import queue
 import random
 import shutil
 import subprocess
@@ -163,34 +164,35 @@ def copy_of_checkout(folder):
 
 
 def tried(waiting, noticing, workers):
-    """Yield (mutant, whether it survives) in the order in which they end."""
-    left = list(reversed(waiting))
-    done = []
-    ready = threading.Condition()
+    """Yield (mutant, whether it survives) in the order in which they end; a worker's error."""
+    left = iter(waiting)            # shared by the workers
+    done = queue.SimpleQueue()
 
     def work():
+        try:
+            try_what_is_left()
+        except Exception as error:
+            done.put(error)
+
+    def try_what_is_left():
         with tempfile.TemporaryDirectory() as folder:
             copy = copy_of_checkout(Path(folder))
             command = [sys.executable, str(ROOT / "tools" / "patient.py"), str(copy), *FIRST]
             with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   env=environment(copy), text=True) as patient:
                 patient.stdout.readline()
-                while left:
-                    mutant = left.pop()
-                    survives = _survives(patient, mutant, noticing)
-                    with ready:
-                        done.append((mutant, survives))
-                        ready.notify()
+                for mutant in left:
+                    done.put((mutant, _survives(patient, mutant, noticing)))
                 patient.stdin.close()
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
     for thread in threads:
         thread.start()
     for _ in range(len(waiting)):
-        with ready:
-            while not done:
-                ready.wait()
-            yield done.pop()
+        ended = done.get()
+        if isinstance(ended, Exception):
+            raise ended
+        yield ended
 
 
 def _survives(patient, mutant, noticing):
@@ -210,7 +212,10 @@ def _passes(patient, mutant, tests, seconds):
            "seconds": math.ceil(5 + 3 * expected)}
     patient.stdin.write(json.dumps(job) + "\n")
     patient.stdin.flush()
-    return json.loads(patient.stdout.readline()) == SURVIVED
+    answer = patient.stdout.readline()
+    if not answer:
+        raise RuntimeError(f"the process that tries mutants ended at {mutant}")
+    return json.loads(answer) == SURVIVED
 
 
 def run(made, outcomes, noticing, workers=1):

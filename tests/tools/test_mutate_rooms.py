@@ -77,6 +77,22 @@ def test_what_is_known_is_not_tried_again(some, tmp_path):
     assert log.read_text(encoding="utf-8") == written
 
 
+def test_a_worker_that_fails_ends_the_campaign(some, monkeypatch):
+    """It would be waited for without end otherwise."""
+    def copy_of_checkout(folder):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(mutate_rooms, "copy_of_checkout", copy_of_checkout)
+    with pytest.raises(OSError, match="no space left"):
+        mutate_rooms.run(some, Outcomes(), AllTests(), workers=2)
+
+
+def test_a_process_that_dies_ends_the_campaign(some, monkeypatch):
+    monkeypatch.setattr(mutate_rooms.sys, "executable", "true")
+    with pytest.raises((RuntimeError, BrokenPipeError)):
+        mutate_rooms.run(some, Outcomes(), AllTests())
+
+
 def test_another_function_of_the_same_words_is_tried_anew(some, tmp_path):
     outcomes = Outcomes(tmp_path / "outcomes.jsonl")
     for mutant in some:
