@@ -7,9 +7,10 @@ A model is first trained for so many --steps on bible-en-es, so that its transla
 of their own; RNNsearch and Luong's dot attention have the sizes of (c) and (d) in sides.py. Then so
 many --sentences of the test text, the same for both models, are translated by Translator.translate
 here, and in PyTorch by the loops of pytorch/torch_decoding.py: from words to words, 64 sentences of
-similar length at a time; ours come with the attention weights of each word. The sides take turns
-(turns.py); a ratio is ours / PyTorch's of one round, told as the median and the quartiles of all
-rounds.
+similar length at a time; ours come with the attention weights of each word. A third side makes the
+products of ours and nothing else (decoding_floor.py). The sides take turns (turns.py); a ratio is
+ours / PyTorch's of one round, told as the median and the quartiles of all rounds, and so are the
+products' shares, as the median: of our time, and of PyTorch's.
 
 Both must give the same translations, but where two words are equally probable to rounding. So many
 are equal, so many are ties: their log p, by our model, differ by less than 0.001, under a beam over
@@ -23,6 +24,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from decoding_floor import floor
 from sides import MODELS
 from turns import TUNED, Side, machine, measure, names_in, ratio
 
@@ -59,6 +61,12 @@ def theirs(size, threads, built):
     translator, sentences = stood(size, built)
     search = their_search(translator, size["beam"])
     return told(size, "theirs", lambda: search(sentences))
+
+
+def products(size, threads, built):
+    """The floor of ours."""
+    translator, sentences = stood(size, built)
+    return floor(translator, sentences, size["beam"], threads)
 
 
 def stood(size, built):
@@ -176,20 +184,24 @@ def log_probabilities(translator, sentence, words):
 
 def compare(translator, run, beam, options):
     """Time one beam width, and print what came out. RuntimeError: other translations."""
-    sides = [Side("ours", "decoding.ours"), Side("theirs", "decoding.theirs", environment=TUNED)]
+    sides = [Side("ours", "decoding.ours"), Side("theirs", "decoding.theirs", environment=TUNED),
+             Side("products", "decoding.products")]
     size = {"run": str(run), "beam": beam}
     _, seconds = measure(sides, size, options.rounds, options.threads)
     low, median, high = ratio(seconds["ours"], seconds["theirs"])
+    floors = {name: ratio(seconds["products"], seconds[name])[1] for name in ("ours", "theirs")}
     counts, length = compare_words(translator, run, beam)
     how = f"beam {beam}" if beam > 1 else "greedy"
     medians = [f"{name} {np.median(times):.2f} s" for name, times in seconds.items()]
     shares = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     print(f"{translator.name}, {how}: {', '.join(medians)}; ours / theirs {median:.3f} "
-          f"({low:.3f}–{high:.3f}); translations of {length:.1f} words: {shares}", flush=True)
+          f"({low:.3f}–{high:.3f}); products / ours {floors['ours']:.2f}, / theirs "
+          f"{floors['theirs']:.2f}; translations of {length:.1f} words: {shares}", flush=True)
     if counts["parted"] > PARTED * sum(counts.values()):
         raise RuntimeError(f"{counts['parted']} translations differ by more than rounding")
     return {"model": translator.name, "beam": beam, "ratio": median, "ratio_low": low,
-            "ratio_high": high, "words": length} | counts
+            "ratio_high": high, "products_of_ours": floors["ours"],
+            "products_of_theirs": floors["theirs"], "words": length} | counts
 
 
 def main(arguments=None):

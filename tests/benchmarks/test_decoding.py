@@ -37,7 +37,9 @@ def test_both_sides_translate_alike(capsys, tmp_path):
     assert out[2].startswith("rnnsearch, beam 2: ours ")
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [(line["beam"], line["equal"] + line["ties"]) for line in lines] == [(1, 30), (2, 30)]
-    assert all(line["ratio_low"] <= line["ratio"] <= line["ratio_high"] for line in lines)
+    for line in lines:
+        assert line["ratio_low"] <= line["ratio"] <= line["ratio_high"]
+        assert 0 < line["products_of_ours"] < 1 and line["products_of_theirs"] > 0
 
 
 def test_log_probabilities_are_those_of_the_search(translator):
