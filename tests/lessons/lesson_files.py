@@ -84,8 +84,17 @@ def written(name, variable):
     raise KeyError(f"{name} sets no {variable}")
 
 
+def records_of(recipe):
+    return results.read_file(LESSONS.parent / "results" / f"{recipe}.jsonl")
+
+
+def seeds_of(recipe):
+    """Those of which there are figures."""
+    return sorted({line["seed"] for line in records_of(recipe)})
+
+
 def recorded(recipe, what="value", metric="perplexity", seed=None):
     """A recipe's figure on its test text, or its "low" or "high": of a seed, or the mean of all."""
-    lines = results.read_file(LESSONS.parent / "results" / f"{recipe}.jsonl")
-    return mean(line[what] for line in lines if (line["split"], line["metric"]) == ("test", metric)
+    return mean(line[what] for line in records_of(recipe)
+                if (line["split"], line["metric"]) == ("test", metric)
                 and seed in (None, line["seed"]))
