@@ -9,8 +9,8 @@ many --sentences of the test text, the same for both models, are translated by T
 here, and in PyTorch by the loops of pytorch/torch_decoding.py: from words to words, 64 sentences of
 similar length at a time; ours come with the attention weights of each word. A third side makes the
 products of ours and nothing else (decoding_floor.py). The sides take turns (turns.py); a ratio is
-ours / PyTorch's of one round, told as the median and the quartiles of all rounds, and so are the
-products' shares, as the median: of our time, and of PyTorch's.
+ours / PyTorch's of one round, told as the median and the quartiles of all rounds. The products'
+shares, of our time and of PyTorch's, are medians.
 
 Both must give the same translations, but where two words are equally probable to rounding. So many
 are equal, so many are ties: their log p, by our model, differ by less than 0.001, under a beam over

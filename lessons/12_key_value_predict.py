@@ -695,8 +695,8 @@ show(ax, "12_wikitext")
 # and all to one side, has not been measured.)
 #
 # So two witnesses say that three parts are ahead of two, and that all that attend are behind the
-# LSTM and the 4-gram. For what the layer costs and for the windows there is one, and they remain a
-# story.
+# LSTM and the 4-gram, three parts by hardly more than a bar is long. For what the layer costs and
+# for the windows there is one, and they remain a story.
 #
 # The paper reports gains of 3 to 9 over an LSTM, after training to the end. Three epochs and two
 # seeds can neither confirm nor refute that. They say this: compare with what does not attend before

@@ -164,7 +164,7 @@ def copy_of_checkout(folder):
 
 
 def tried(waiting, noticing, workers):
-    """Yield (mutant, whether it survives) in the order in which they end; a worker's error."""
+    """Yield (mutant, whether it survives) in the order in which they end. A worker's error."""
     left = iter(waiting)            # shared by the workers
     done = queue.SimpleQueue()
 
