@@ -1,179 +1,88 @@
 """Does the fixed vector fail with length, and attention not? BLEU by source length of six systems.
 
-    python benchmarks/bleu_by_length.py train NAME [--seed N]
+    numpy-attention reproduce length-NAME [--seed N]        train one, measure and record it
     python benchmarks/bleu_by_length.py figure FILE.png
     python benchmarks/bleu_by_length.py positions
 
-NAME: rnnsearch; encoder-decoder, the fixed vector, two-directions, the same of a source read both
-ways, and reversed, of one read from its end; luong; transformer. All learn from clauses and whole
-verses of bible-en-es of up to 50 tokens, with as many parameters as RNNsearch and the same number
-of epochs; the learning rate falls for the Transformer alone. Runs lie in runs/length-NAME-seedN and
-resume; runs/length-NAME, where it is there, is that of seed 0.
-
-The test sentences are the clauses and verses of the test split. The figure shows the systems that
-are trained, the mean over their seeds, each seed's own BLEU as a ring, and 95 % intervals over the
-sentences of a bucket, the mean of the seeds' intervals. `positions` prints their perplexity, the
-words before it given, by place in the target sentence, which tells a model that cannot read far
-from one that loses its way in its own words.
+`recipes/by_length.py` says what the systems are. The figure shows those that results/length-*.jsonl
+has, the mean over their seeds, each seed's own BLEU as a ring, and 95 % intervals over the
+sentences of a bucket, the mean of the seeds' intervals. `positions` prints the perplexity of those
+in runs/length-*, the words before it given, by place in the target sentence, which tells a model
+that cannot read far from one that loses its way in its own words.
 """
 
 import argparse
-import math
-from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import stdev
-from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention import metrics, plotting
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention import plotting
 from numpy_attention.metrics import LengthBucket
-from numpy_attention.models.budget import largest, translator_within_budget
-from numpy_attention.models.registry import build
-from numpy_attention.runs.translator import Translator, TranslatorTraining, vocabularies_of
+from numpy_attention.recipes import results
+from numpy_attention.recipes.by_length import EDGES, RECIPES, metric_of
+from numpy_attention.runs.translator import Translator
 
-RUNS = Path(__file__).resolve().parents[1] / "runs"
-EDGES = (1, 8, 13, 19, 25, 31, 41, 52)
+ROOT = Path(__file__).resolve().parents[1]
 PLACES = np.array([0, 5, 10, 15, 20, 25, 30, 35, 40])
-HOW = TranslatorTraining(
-    epochs=3, batch_size=64, learning_rate=2e-3, clip=1.0, min_count=5, seed=0)
-
-RNNSEARCH = {
-    "hidden": 128, "embedding": 128, "maxout": 64, "dropout": 0.2, "init": "modern",
-    "readout": "current", "reset": "after", "update": "old",
-}
-LUONG = {
-    "attention": "general", "cell": "gru", "bidirectional": True, "layers": 1,
-    "dropout": 0.2, "init": "modern",
-}
-TRANSFORMER = {"layers": 2, "heads": 4, "pre_norm": True, "dropout": 0.1, "smoothing": 0.1}
 
 
-class System(NamedTuple):
-    model: str
-    settings: dict
-    training: dict = {}     # what is otherwise than in HOW
-
-
-# each at the rate it learns more from in three epochs; validation perplexity at a constant and at a
-# falling one: rnnsearch 8.27 and 8.73, encoder-decoder 14.02 and 15.70, luong 8.93 and 11.57,
-# transformer 8.37 and 7.77
-SYSTEMS = {
-    "rnnsearch": System("rnnsearch", RNNSEARCH),
-    "encoder-decoder": System("encoder-decoder", RNNSEARCH),
-    "two-directions": System("encoder-decoder", RNNSEARCH | {"bidirectional": True}),
-    "reversed": System("encoder-decoder", RNNSEARCH, {"reverse_source": True}),
-    "luong": System("luong", LUONG),
-    "transformer": System("transformer", TRANSFORMER, {"schedule": "linear"}),
-}
-
-
-def corpus(split):
-    """Clauses and verses of up to 50 tokens."""
-    clauses = load_parallel("bible-en-es", split, part="clauses")
-    return clauses + load_parallel("bible-en-es", split, part="verses")
-
-
-def settings_of(name, source, target):
-    """Settings with which a model has nearest to the parameters of RNNsearch.
-
-    source, target: ids in the vocabularies.
-    """
-    def size(model, settings):
-        return build(model, np.random.default_rng(0), range(source), range(target), **settings).size
-
-    model, settings, _ = SYSTEMS[name]
-    if model == "rnnsearch":
-        return settings
-    wanted = size(*SYSTEMS["rnnsearch"][:2])
-    if model != "encoder-decoder":
-        sizes, _ = translator_within_budget(wanted, source, target, model, **settings)
-        return settings | sizes
-
-    def with_hidden(half):
-        return settings | {"hidden": 2 * half}
-
-    below, _ = largest(lambda half: size(model, with_hidden(half)), wanted)
-    return min(with_hidden(below), with_hidden(below + 1),
-               key=lambda settings: abs(size(model, settings) - wanted))
-
-
-def folder_of(name, seed):
-    """Where a run lies."""
-    before = RUNS / f"length-{name}"        # of seed 0, when there was no other
-    return before if seed == 0 and before.exists() else RUNS / f"{before.name}-seed{seed}"
-
-
-def train(name, seed, threads):
-    pairs = corpus("train")
-    system = SYSTEMS[name]
-    how = replace(HOW, seed=seed, **system.training)
-    about = {"name": "bible-en-es"}
-    vocabularies = vocabularies_of(pairs, how)
-    settings = settings_of(name, *map(len, vocabularies))
-    translator = Translator.create(pairs, system.model, settings, how, about, vocabularies)
-    print(f"{name}: {translator.model.size:,} parameters, {settings}, {len(pairs):,} pairs",
-          flush=True)
-    translator.fit(pairs, corpus("valid"), folder_of(name, seed), threads)
-
-
-def trained():
-    """(name, its Translators by seed) of the systems whose runs are there."""
-    for name in SYSTEMS:
-        seeds = {int(path.name.rpartition("seed")[2])
-                 for path in RUNS.glob(f"length-{name}-seed*")}
-        if folder_of(name, 0).exists():
-            seeds.add(0)
-        if seeds:
-            yield name, {seed: Translator.load(folder_of(name, seed)) for seed in sorted(seeds)}
-
-
-def figure(path, beam):
-    pairs = corpus("test")
-    sources = [pair.source for pair in pairs]
-    references = [pair.target for pair in pairs]
+def recorded(folder):
+    """{recipe's name: {seed: {metric: its line}}}, those of the test sentences, as far as known."""
     systems = {}
+    for recipe in RECIPES:
+        path = folder / f"{recipe.name}.jsonl"
+        for line in results.read_file(path) if path.exists() else []:
+            if line["split"] == "test":
+                seeds = systems.setdefault(recipe.name, {})
+                seeds.setdefault(line["seed"], {})[line["metric"]] = line
+    return systems
+
+
+def buckets_of(lines, counts):
+    """A run's LengthBuckets; lines: its figures by metric; counts: sentences in each bucket."""
+    found = [lines[metric_of(*ends)] for ends in pairwise(EDGES)]
+    return [LengthBucket(*ends, count, line["value"], line["low"], line["high"])
+            for ends, count, line in zip(pairwise(EDGES), counts, found)]
+
+
+def figure(path):
+    systems = recorded(ROOT / "results")
+    if not systems:
+        raise SystemExit("bleu_by_length: results/ has no length-*.jsonl: record one with "
+                         "numpy-attention reproduce length-additive")
+    lengths = [len(pair.source) for pair in RECIPES[0].load("test")]
+    counts = np.histogram(lengths, EDGES)[0].tolist()
+    curves = {}
     rings = []
-    for name, translators in trained():
-        runs = []
-        for seed, translator in translators.items():
-            found = [one.target for one in translator.translate(sources, beam, threads=2)]
-            runs.append(metrics.bleu_by_length(found, references, list(map(len, sources)), EDGES,
-                                               rng=np.random.default_rng([seed, 2])))
-            last = translator.history[-1]
-            print(f"{name}, seed {seed}: {translator.model.size:,} parameters, validation "
-                  f"perplexity {last['valid_perplexity']:.2f}, {last['seconds'] / 60:.1f} minutes, "
-                  f"beam {beam}, BLEU of all {metrics.bleu(found, references).score:.2f}")
+    for name, seeds in systems.items():
+        runs = [buckets_of(lines, counts) for lines in seeds.values()]
+        parameters = seeds[min(seeds)]["bleu"]["parameters"]
         buckets = over_seeds(runs)
-        for bucket, *seeds in zip(buckets, *runs):
-            print(f"  {told(bucket, seeds)}")
+        print(f"{name}: {parameters:,} parameters, seeds {', '.join(map(str, seeds))}, BLEU of all "
+              + ", ".join(f"{lines['bleu']['value']:.2f}" for lines in seeds.values()))
+        for bucket, *each in zip(buckets, *runs):
+            print(f"  {told(bucket, each)}")
         several = f", {len(runs)} seeds" if len(runs) > 1 else ""
-        systems[f"{name}, {translator.model.size / 1e6:.1f} M parameters{several}"] = buckets
+        curves[f"{name.removeprefix('length-')}, {parameters / 1e6:.1f} M parameters{several}"] = (
+            buckets)
         rings.append(runs)
-    ax = plotting.bleu_by_length_plot(systems)
+    ax = plotting.bleu_by_length_plot(curves)
     draw_rings(ax, rings)
     print("saved", plotting.save(ax, path))
 
 
 def over_seeds(runs):
     """The buckets of several seeds as one list: means of BLEU and of the ends of its intervals."""
-    return [LengthBucket(*buckets[0][:3], *map(mean_of, list(zip(*buckets))[3:]))
+    return [LengthBucket(*buckets[0][:3], *np.mean([bucket[3:] for bucket in buckets], 0).tolist())
             for buckets in zip(*runs)]
-
-
-def mean_of(values):
-    """None where a bucket has no sentences."""
-    return None if None in values else float(np.mean(values))
 
 
 def told(bucket, seeds):
     """A bucket in words: BLEU, the standard deviation over seeds, the interval over sentences."""
-    words = f"{bucket.low:>2} to {math.ceil(bucket.high) - 1:>2} words"
-    line = f"{words}, {bucket.count:>4} sentences:"
-    if bucket.bleu is None:
-        return line
-    line += f" {bucket.bleu:.2f}"
+    line = (f"{bucket.low:>2} to {bucket.high - 1:>2} words, {bucket.count:>4} sentences: "
+            f"{bucket.bleu:.2f}")
     if len(seeds) > 1:
         line += f" ± {stdev(seed.bleu for seed in seeds):.2f}"
     return f"{line} [{bucket.bleu_low:.2f}, {bucket.bleu_high:.2f}]"
@@ -184,19 +93,20 @@ def draw_rings(ax, systems):
     for line, runs in zip(list(ax.lines), systems):
         if len(runs) > 1:
             for buckets in runs:
-                scores = [math.nan if bucket.bleu is None else bucket.bleu for bucket in buckets]
-                ax.plot(line.get_xdata(), scores, linestyle="none", marker="o", markersize=4,
-                        markerfacecolor="none", color=line.get_color(), alpha=0.7)
+                ax.plot(line.get_xdata(), [bucket.bleu for bucket in buckets], linestyle="none",
+                        marker="o", markersize=4, markerfacecolor="none", color=line.get_color(),
+                        alpha=0.7)
 
 
 def positions():
-    pairs = corpus("test")
+    pairs = RECIPES[0].load("test")
     print("target positions from " + ", ".join(map(str, PLACES + 1)))
-    for name, translators in trained():
-        for seed, translator in translators.items():
+    for recipe in RECIPES:
+        folders = (ROOT / "runs").glob(f"{recipe.name}-seed*")
+        for folder in sorted(folders, key=lambda one: int(one.name.rpartition("seed")[2])):
+            translator = Translator.load(folder)
             values = perplexity_by_place(translator.model, translator.batches(pairs))
-            print(f"{name:15} seed {seed} " + " ".join(f"{value:6.1f}" for value in values),
-                  flush=True)
+            print(f"{folder.name:33} " + " ".join(f"{value:6.1f}" for value in values), flush=True)
 
 
 def perplexity_by_place(model, batches):
@@ -220,19 +130,11 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("train")
-    one.add_argument("name", choices=SYSTEMS)
-    one.add_argument("--seed", type=int, default=0)
-    one.add_argument("--threads", type=int, default=2)
-    other = commands.add_parser("figure")
-    other.add_argument("file")
-    other.add_argument("--beam", type=int, default=5)
+    commands.add_parser("figure").add_argument("file")
     commands.add_parser("positions")
     options = parser.parse_args(arguments)
-    if options.command == "train":
-        train(options.name, options.seed, options.threads)
-    elif options.command == "figure":
-        figure(options.file, options.beam)
+    if options.command == "figure":
+        figure(options.file)
     else:
         positions()
 

@@ -101,6 +101,17 @@ def load_bible_en_es(
             gc.enable()
 
 
+def load_both(
+    split: str = "train", min_length: int | None = None, max_length: int | None = None
+) -> list[Pair]:
+    """The clauses and then the verses, each as `load_bible_en_es` has them: a text of all lengths.
+
+    A verse comes whole, and in its clauses once more.
+    """
+    parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]
+    return [pair for part in parts for pair in part]
+
+
 def load_bible_en(split: str = "train") -> list[list[list[str]]]:
     """Running English text: a list of chapters, each a list of verses, each a list of tokens."""
     return parse_chapters(read_shipped(file_name("bible-en", split)))

@@ -47,13 +47,17 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
     ParallelCorpus(
         name="bible-en-es",
         description="King James Version and Reina-Valera 1909, gold word links: "
-        "clauses of 3 to 12 tokens, or whole verses",
+        "clauses of 3 to 12 tokens, whole verses, or both",
         languages="English → Spanish",
         licence="public domain (letters patent in the United Kingdom)",
         origin="shipped",
         read=partial(bible.load_bible_en_es, "clauses"),
         reads_lengths=True,
-        parts={"clauses": {}, "verses": {"read": partial(bible.load_bible_en_es, "verses")}},
+        parts={
+            "clauses": {},
+            "verses": {"read": partial(bible.load_bible_en_es, "verses")},
+            "both": {"read": bible.load_both},
+        },
     ),
     TextCorpus(
         name="bible-en",
@@ -205,8 +209,8 @@ def load_parallel(
     min_length, max_length: least and largest number of tokens on both sides.
     count: at most so many pairs, the first ones; for generated corpora exactly so many (else
     20,000 / 1,000 / 1,000).
-    part: "clauses" (unless given) or "verses" of bible-en-es; "raw" for Multi30k's text as written,
-    split by `word_tokens`, in place of its own lowercased tokens.
+    part: "clauses" (unless given), "verses" or "both" of bible-en-es; "raw" for Multi30k's text
+    as written, split by `word_tokens`, in place of its own lowercased tokens.
     rng, options: for generated corpora, a random generator (else one of seed 0) and arguments of
     the function that makes them up. Their splits share no source, and those of `dates` no date,
     whatever the seeds: `split_of` decides. Lengths are those of the sequences for copy and reverse;

@@ -3,9 +3,9 @@
 from difflib import get_close_matches
 
 from numpy_attention.messages import shown
-from numpy_attention.recipes import (appendix, asks_previous, bible_text, daniluk, dates,
-                                     directions, equal, grammar, layer_above, mechanisms, multi30k,
-                                     reverse, rnnsearch_bible, salton, wikitext, zaremba)
+from numpy_attention.recipes import (appendix, asks_previous, bible_text, by_length, daniluk,
+                                     dates, directions, equal, grammar, layer_above, mechanisms,
+                                     multi30k, reverse, rnnsearch_bible, salton, wikitext, zaremba)
 from numpy_attention.recipes.recipe import Recipe
 
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
@@ -18,6 +18,7 @@ RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
     *directions.RECIPES,
     *asks_previous.RECIPES,
     *appendix.RECIPES,
+    *by_length.RECIPES,
     *zaremba.RECIPES,
     *salton.RECIPES,
     *daniluk.RECIPES,

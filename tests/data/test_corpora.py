@@ -118,7 +118,7 @@ def test_unknown_requests():
         load_parallel("bible-en-es", "test", vocabulary_size=3)
     with refused("part = 'verses'; copy has None"):
         load_parallel("copy", "train", part="verses")
-    with refused("part = 'raw'; bible-en-es has None, clauses, verses"):
+    with refused("part = 'raw'; bible-en-es has None, clauses, verses, both"):
         load_parallel("bible-en-es", "train", part="raw")
     with refused("count = 0"):
         load_parallel("bible-en-es", "test", count=0)
@@ -158,6 +158,9 @@ def test_bible():
     verses = load_parallel("bible-en-es", "test", part="verses")
     assert max(len(pair.source) for pair in verses) > 30
     assert load_parallel("bible-en-es", "test", part="clauses") == pairs
+    assert load_parallel("bible-en-es", "test", part="both") == pairs + verses
+    both = load_parallel("bible-en-es", "test", part="both", min_length=9, max_length=9)
+    assert {len(side) for pair in both for side in (pair.source, pair.target)} == {9}
     with pytest.raises(ValueError, match="no pair of bible-en-es .test. has 400 to 500 tokens"):
         load_parallel("bible-en-es", "test", part="verses", min_length=400, max_length=500)
     text = load_text("bible-en", "test")
