@@ -1,4 +1,4 @@
-"""One budget for language models: 2 million parameters, the same text and epochs; two controls."""
+"""One budget for language models: 2 million parameters, the same text and epochs; the controls."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ TRAIN = WriterTraining(
     epochs=4, batch_size=20, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear",
     clip=5.0, frequencies=True)
 READOUT = "LSTM with one tanh layer more and no past"
+LINEAR = "LSTM with one linear layer more and no past"
 TEXTS = {"ptb": "Penn Treebank"}
 
 
@@ -60,4 +61,6 @@ RECIPES = (
     equal("equal-rnn", None, 191, 191, what="Elman's RNN", cell="rnn"),
     # tanh(h_t W) and no past at all: is attention's gain one more layer between state and softmax?
     equal("equal-readout", "ngram", 172, 172, order=2, what=READOUT),
+    # and W h_t, as large as attention without tanh (`layer-attention-linear`)
+    equal("equal-linear", "projection", 172, 172, activation="linear", what=LINEAR),
 )

@@ -8,9 +8,11 @@ steps at a time, which the memory does not leave. The state begins anew with eve
 paper's text is another part of Wikipedia, and its models have 47 million parameters.
 
 `wikitext-linear` and `-tanh` are controls: the layer that every attentive model has above the
-state, and no past.
+state, and no past. So is `wikitext-lstm-order-1`: with seed 0 it has the initial values of
+`wikitext-lstm` with seed 0, and reads the articles in the order of seed 1.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from numpy_attention.recipes.recipe import LanguageRecipe
@@ -57,8 +59,12 @@ def ngram(order: int, hidden: int, embedding: int) -> LanguageRecipe:
     return wikitext(f"{order}gram", "ngram", hidden, embedding, order=order)
 
 
+LSTM = wikitext("lstm", None, 103, 103)
 RECIPES = (
-    wikitext("lstm", None, 103, 103),
+    LSTM,
+    replace(LSTM, name=f"{LSTM.name}-order-1",
+            description=f"as {LSTM.name}, the articles in the order of its seed 1",
+            training=replace(TRAIN, order_seed=1)),
     layer("linear"),
     layer("tanh"),
     attentive("attention", 102, 102),

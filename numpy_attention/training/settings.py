@@ -114,6 +114,8 @@ class Training:
         None, whole(1), "save after so many steps too, not only after epochs")
     min_count: int = option(1, whole(1), "rarer words become <unk>")
     seed: int = option(0, SEEDS, "of the initial values, the order, dropout")
+    order_seed: int | None = option(
+        None, SEEDS, "of the order and dropout, where the initial values are to stay the seed's")
 
     def __post_init__(self) -> None:
         for one in fields(self):

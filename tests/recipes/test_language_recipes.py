@@ -1,5 +1,7 @@
 """Recipes of language models: run on a small text, and equal in size as they say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,7 @@ def test_figures(monkeypatch, tmp_path):
 
 
 def test_equal_recipes_are_the_largest_within_the_budget():
-    assert len(EQUAL) == 20 and len({recipe.name for _, recipe in BUDGETS}) == 36
+    assert len(EQUAL) == 21 and len({recipe.name for _, recipe in BUDGETS}) == 38
     for budget, recipe in BUDGETS:
         settings = {name: value for name, value in recipe.settings.items()
                     if name not in ("hidden", "embedding")}
@@ -88,6 +90,9 @@ def test_daniluks_regime():
     controls = {recipe.settings["activation"]: recipe.settings["attention"]
                 for recipe in wikitext.RECIPES if "activation" in recipe.settings}
     assert controls == {"linear": "projection", "tanh": "projection"}
+    lstm, other_order = wikitext.RECIPES[:2]
+    assert other_order.settings == lstm.settings
+    assert other_order.training == replace(lstm.training, order_seed=1)
 
 
 def test_sentence_by_sentence_the_layer_above_is_all_that_differs():

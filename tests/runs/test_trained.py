@@ -166,6 +166,19 @@ def test_initial_values_order_and_dropout_follow_the_seed_of_the_training(make):
     assert len(vectors) == 2
 
 
+@pytest.mark.parametrize("make, text", [(translator_of, PAIRS), (writer_of, TEXT)])
+def test_the_order_may_have_a_seed_of_its_own(make, text):
+    """Initial values of one run and the order of another: a control for what a seed changes."""
+    one, other, both = make(seed=0), make(seed=5), make(seed=0, order_seed=5)
+    assert np.array_equal(both.model.vector, one.model.vector)
+    seeds = [made.trainer(text, threads=1).seed for made in (one, other, both)]
+    assert seeds[0] != seeds[1] == seeds[2]
+    same = make(seed=5, order_seed=5)
+    assert np.array_equal(same.model.vector, other.model.vector)
+    assert same.trainer(text, threads=1).seed == seeds[1]
+    assert make(seed=5, order_seed=0).trainer(text, threads=1).seed == seeds[0]
+
+
 @dataclass
 class OwnTraining(TranslatorTraining):
     """An option more, which SGD has a field for."""

@@ -81,6 +81,7 @@ def test_every_field_is_an_option_and_its_default_is_one_of_its_values(kind):
     ("save_steps", 0, "save_steps 0: expected"),
     ("min_count", 0, "min_count 0: expected"),
     ("seed", -1, "seed -1: expected a whole number of at least 0"),
+    ("order_seed", -1, "order_seed -1: expected a whole number of at least 0"),
 ])
 def test_a_setting_that_may_not_be_is_refused(kind, name, value, message):
     with pytest.raises(ValueError, match=f"^{message}"):
@@ -103,7 +104,7 @@ def test_a_refusal_names_choices_in_their_order():
 
 
 LEAST = {"epochs": 1, "batch_size": 1, "full_epochs": 0, "divisor": 1.0, "warmup": 1, "patience": 1,
-         "save_steps": 1, "min_count": 1, "seed": 0}
+         "save_steps": 1, "min_count": 1, "seed": 0, "order_seed": 0}
 
 
 @pytest.mark.parametrize("kind, settings", [
@@ -119,7 +120,7 @@ DEFAULTS = {
     "epochs": 10, "minutes": None, "batch_size": 64, "optimizer": "adam", "learning_rate": 0.001,
     "schedule": "constant", "full_epochs": 0, "divisor": 2.0, "warmup": 400, "clip": 1.0,
     "average": "sentence", "patience": None, "keep": "best", "save_steps": None, "min_count": 1,
-    "seed": 0,
+    "seed": 0, "order_seed": None,
 }
 
 
