@@ -686,16 +686,16 @@ show(ax, "12_wikitext")
 # 215.5 with one of 1.
 #
 # A fine story, and every sentence of it has an interval. How much of it does a second seed tell
-# again? **It moves every model by more than most models are apart**, and by more than a grey bar is
-# long: that bar knows of the text, and nothing of the seed. So never hold a filled point against a
-# hollow one. Hold hollow ones against each other: the LSTM has 193.2, the 4-gram 198.0, three parts
-# 203.0, two 217.8 and one 220.6. Whatever was a bar's length apart with seed 0 is in the same order
-# again. (A seed draws two things here: the initial values, which are other numbers in each model,
-# and the order of the articles, in which all models read the same. Which of them moves the points,
-# and all to one side, has not been measured.)
+# again? **It moves every model by more than a grey bar is long**, the LSTM by more than any two of
+# the five models that have both points were apart: that bar knows of the text, and nothing of the
+# seed. So never hold a filled point against a hollow one. Hold hollow ones against each other: the
+# LSTM has 193.2, the 4-gram 198.0, three parts 203.0, two 217.8 and one 220.6. Whatever was a bar's
+# length apart with seed 0 is in the same order again. (A seed draws two things here: the initial
+# values, which are other numbers in each model, and the order of the articles, in which all models
+# read the same. Which of them moves the points, and all to one side, has not been measured.)
 #
 # So two witnesses say that three parts are ahead of two, and that all that attend are behind the
-# LSTM and the 4-gram, three parts by hardly more than a bar is long. For what the layer costs and
+# LSTM and the 4-gram, three parts by about the length of a bar. For what the layer costs and
 # for the windows there is one, and they remain a story.
 #
 # The paper reports gains of 3 to 9 over an LSTM, after training to the end. Three epochs and two
