@@ -654,8 +654,9 @@ for text, recorded in LONGER.items():
 # %% [markdown]
 # On the Bible combined does win now, and most of its gain is the layer's. Without the control,
 # attention would have got all the credit. In the paper's own protocol it has earned none yet:
-# combined, with 110.14, is *behind* its control, 106.46, and behind the LSTM, 108.94, in both seeds,
-# by less than the text alone could move them; a third seed must decide. The layer helps in both.
+# combined, with 110.14, is *behind* its control, 106.46, and behind the LSTM, 108.94, in both
+# seeds, by less than the text alone could move them; a third seed must decide. The layer helps in
+# both.
 #
 # ## One more silent fault
 #

@@ -25,6 +25,7 @@ RECORDS = {
     "three parts": "key-value-predict",
     "three parts, window 1": "key-value-predict-1",
     "three parts, window 15": "key-value-predict-15",
+    "LSTM, order of seed 1": "lstm-order-1",
 }
 
 
