@@ -106,7 +106,7 @@ def load_both(
 ) -> list[Pair]:
     """The clauses and then the verses, each as `load_bible_en_es` has them: a text of all lengths.
 
-    A verse comes whole, and in its clauses once more.
+    A verse comes whole, and what `load_bible_en_es` takes of its clauses once more.
     """
     parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]
     return [pair for part in parts for pair in part]

@@ -69,14 +69,14 @@ class Trained:
             raise ValueError(f"{ranks.count} ranks for batches of {how.batch_size} rows: expected "
                              "a row for each, so start fewer, or give a larger batch_size")
         settings = vars(how)
-        order = how.seed if how.order_seed is None else how.order_seed
+        order_seed = how.seed if how.order_seed is None else how.order_seed
         optimizer = find("optimizer", how.optimizer, OPTIMIZERS)
         own = dict(
             model=self.model,
             optimizer=optimizer(**asked_for(optimizer, **settings)),
             train=self.batches_to_learn(train),
             valid=None if valid is None or is_empty(valid) else self.batches(valid),
-            rng=np.random.default_rng([order, 1]),
+            rng=np.random.default_rng([order_seed, 1]),
             schedule=Constant(),        # until the steps can be counted
             path=None if folder is None else as_path(folder, "folder") / CHECKPOINT,
             about=self.configuration(),
