@@ -159,8 +159,10 @@ def test_bible():
     assert max(len(pair.source) for pair in verses) > 30
     assert load_parallel("bible-en-es", "test", part="clauses") == pairs
     assert load_parallel("bible-en-es", "test", part="both") == pairs + verses
-    both = load_parallel("bible-en-es", "test", part="both", min_length=9, max_length=9)
-    assert {len(side) for pair in both for side in (pair.source, pair.target)} == {9}
+    between = {"min_length": 9, "max_length": 20}       # clauses beyond 12 tokens too
+    both = load_parallel("bible-en-es", "test", part="both", **between)
+    assert both == [pair for part in ("clauses", "verses")
+                    for pair in load_parallel("bible-en-es", "test", part=part, **between)]
     with pytest.raises(ValueError, match="no pair of bible-en-es .test. has 400 to 500 tokens"):
         load_parallel("bible-en-es", "test", part="verses", min_length=400, max_length=500)
     text = load_text("bible-en", "test")
