@@ -357,12 +357,13 @@ def test_parameters_that_do_not_fit_each_other(name):
 
 
 def test_numbers_in_another_memory_order():
-    scores = rng.standard_normal((3, 4)).astype(F)
-    weights = masked_softmax(scores, np.ones((3, 4), bool))
+    scores = rng.standard_normal((2, 3, 4)).astype(F)
+    weights = masked_softmax(scores, np.ones((2, 3, 4), bool))
     plain = masked_softmax_backward(scores, weights)
     for order in (np.asfortranarray, lambda a: a[::-1].copy()[::-1]):
         again = masked_softmax_backward(order(scores), order(weights))
-        np.testing.assert_array_equal(again, plain)
+        # the compiler adds up rows that are not side by side in memory in another order
+        np.testing.assert_allclose(again, plain, rtol=0, atol=4 * np.finfo(F).eps)
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
