@@ -70,8 +70,8 @@ COMMANDS = {
         f"numpy-attention evaluate {RUN} --split test", run_options.EVALUATE, shared=True),
     "ablate": Command(
         {kind: f"ablation:{kind}" for kind in OF_RUNS},
-        "measure a run again with its attention taken away, made equal, exchanged, hardened or "
-        "drawn: is it alive?",
+        "say whether a run's attention is alive: measure again with it taken away, made equal, "
+        "exchanged, hardened or drawn",
         f"numpy-attention ablate {RUN} --split valid", run_options.ABLATE),
     "cloze": Command(
         "cloze:cloze", "ask a language model which of ten words was left out of a sentence, after "
@@ -86,7 +86,7 @@ COMMANDS = {
     "distances": Command(
         "side_by_side:distances",
         "measure language models on words told apart by how long ago they last occurred",
-        "numpy-attention distances runs/bible-en-lstm runs/bible-en-combined",
+        "numpy-attention distances runs/bible-en-lstm runs/bible-en-combined --output far.png",
         run_options.DISTANCES),
     "heatmap": Command(
         {kind: f"{file}:heatmap" for kind, file in OF_RUNS.items()},

@@ -136,6 +136,8 @@ DISTANCES = (
     Group("", (RUNS, CODE)),
     TEXT_OF_RUNS,
     Group("how", (
+        Option("output", "draw what words cost more than the first run's, or of one run alone what "
+               "they cost: .png, .pdf or .svg", picture, metavar="FILE"),
         SEED,
         flag("json", "print one JSON object"))),
 )

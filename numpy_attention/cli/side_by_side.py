@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.analysis.distance import loss_by_distance
+from numpy_attention.analysis.distance import Distances, loss_by_distance
 from numpy_attention.analysis.recovery import Recovery, disturbed
 from numpy_attention.analysis.recovery import recover as recovery_of
 from numpy_attention.bootstrap import Interval
@@ -126,14 +126,26 @@ def distances(options: Namespace) -> None:
             folder: {"loss": as_dicts(one.loss)} | (
                 {"more": as_dicts(compared[folder])} if folder in compared else {})
             for folder, one in found.items()}}))
-        return
-    head(writers, about, how_state_goes(writers[options.runs[0]],
-                                        writers[options.runs[0]].training.batch_size))
-    print("  words, by how long ago they last occurred: nats a token"
-          + ", and more than the first's" * bool(compared))
+    else:
+        head(writers, about, how_state_goes(writers[options.runs[0]],
+                                            writers[options.runs[0]].training.batch_size))
+        print("\n".join(lines_of_distances(found, compared)))
+    if options.output:
+        shown = compared or {folder: one.loss for folder, one in found.items()}
+        nats = f"nats a token more than {options.runs[0]}" if compared else "nats a token"
+        title = f"{about['corpus']}, words by how long ago they last occurred"
+        plotting.save(plotting.costs(shown, title=title, xlabel=nats), options.output)
+
+
+def lines_of_distances(found: Mapping[str, Distances],
+                       compared: Mapping[str, Mapping[str, Interval]]) -> list[str]:
+    """The groups of words, a row in each for each run."""
+    lines = ["  words, by how long ago they last occurred: nats a token"
+             + ", and more than the first's" * bool(compared)]
     width = max(map(len, found))
-    for words, tokens in first.tokens.items():
-        print(f"  {words}: {tokens:,} tokens")
+    for words, tokens in next(iter(found.values())).tokens.items():
+        lines.append(f"  {words}: {tokens:,} tokens")
         for folder, one in found.items():
             more = f"   {signed(compared[folder][words])}" if folder in compared else ""
-            print(f"    {folder:<{width}}  {one.loss[words]}{more}")
+            lines.append(f"    {folder:<{width}}  {one.loss[words]}{more}")
+    return lines

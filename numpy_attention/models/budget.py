@@ -16,10 +16,11 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 
     One number n sets all: the embedding and each part of a state have n entries, so that the cells
     have n of a model without attention or with one role, 2n of key-value, 3n of key-value-predict,
-    (N − 1) n of an N-gram model: the same vector for each role, paid for by a smaller n (Daniluk et
-    al. 2017, section 3). vocabulary: ids in all. attention: None, or a name of `names.READERS`;
-    settings: what else the model's `create` takes, such as layers and cell. tied: passed to either
-    model, whose own defaults differ (LanguageModel's is Zaremba's, untied).
+    (N − 1) n of an N-gram model (Daniluk et al. 2017, section 2). So each role is paid for by a
+    smaller n, and the dearer, the larger the share of the word vectors. vocabulary: ids in all.
+    attention: None, or a name of `names.READERS`; settings: what else the model's `create` takes,
+    such as layers and cell. tied: passed to either model, whose own defaults differ
+    (LanguageModel's is Zaremba's, untied).
 
     ValueError: a budget too small for n = 1.
     """

@@ -1,11 +1,11 @@
-"""What other attention than its own costs a model, with intervals."""
+"""What a change costs a model, or words cost it, with intervals."""
 
 from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from numpy_attention.arguments import expect_kind
+from numpy_attention.arguments import expect_kind, expect_text
 from numpy_attention.plotting.base import (COLOURS, MARKERS, as_written, expect_axes,
                                            legend_as_written, new_axes)
 
@@ -13,14 +13,16 @@ Bar = tuple[float, float, float]        # mean, and the interval's low and high
 
 
 def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
-          title: str | None = None) -> Axes:
-    """Nats a token more, a row for each change, a mark and its interval for each model.
+          title: str | None = None,
+          xlabel: str = "nats a token more than with the model's own attention") -> Axes:
+    """Nats a token, a row for each change or group of words, a mark and interval for each model.
 
     models: name → {change: (mean, low, high)}, such as `analysis.Interval`s; a change that a model
-    lacks stays empty. A line stands at 0, where nothing is lost. ValueError: nothing to draw, or
-    what is no three finite numbers in the order low ≤ mean ≤ high.
+    lacks stays empty. xlabel: what the nats are. A line stands at 0, where nothing is lost.
+    ValueError: nothing to draw, or what is no three finite numbers in the order low ≤ mean ≤ high.
     """
     expect_axes(ax, title)
+    expect_text("xlabel", xlabel)
     expect_kind("models", models, Mapping, "a dict of names and their costs")
     for name, found in models.items():
         expect_kind(str(name), found, Mapping, "a dict of changes and their costs")
@@ -40,7 +42,7 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     ax.axvline(0, color="0.5", linewidth=1)
     ax.set_yticks(range(len(changes)), changes, **as_written())
     ax.set_ylim(len(changes) - 0.5, -0.5)
-    ax.set_xlabel("nats a token more than with the model's own attention (95 % interval)")
+    ax.set_xlabel(f"{xlabel} (95 % interval)", **as_written())
     ax.grid(alpha=0.3, axis="x")
     if len(checked) > 1:
         legend_as_written(ax, lines, checked)

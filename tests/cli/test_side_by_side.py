@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 from cli_runs import COPY, told
+from pictures import texts
 
+from numpy_attention import plotting
 from numpy_attention.analysis import disturbed, loss_by_distance, recover
 from numpy_attention.cli.main import main
 from numpy_attention.data.selection import selected
@@ -179,6 +181,26 @@ def test_distances_as_json(runs, capsys):
     more = found[1].more_than(found[0], np.random.default_rng([2, 2]))
     assert told["runs"][folders[1]]["more"] == {words: d._asdict() for words, d in more.items()}
     assert "more" not in told["runs"][folders[0]]
+
+
+def test_distances_drawn(runs, capsys, tmp_path, monkeypatch):
+    """Of several runs the differences from the first, of one its own losses."""
+    drawn = []
+    monkeypatch.setattr(plotting, "save", lambda ax, file: drawn.append((ax, file)))
+    plain, single = (str(runs / name) for name in ("plain", "single"))
+    file = tmp_path / "far.png"
+    for folders in ([plain, single], [plain]):
+        assert main(["distances", *folders, "--split", "valid", "--json", "--output",
+                     str(file)]) == 0
+    two, one = (json.loads(line)["runs"] for line in capsys.readouterr().out.splitlines()[-2:])
+    for (ax, saved), wanted, label in (
+            (drawn[0], two[single]["more"], f"nats a token more than {plain} (95 % interval)"),
+            (drawn[1], one[plain]["loss"], "nats a token (95 % interval)")):
+        assert (saved, ax.get_xlabel()) == (str(file), label)
+        assert texts(ax.get_yticklabels()) == list(wanted)
+        assert list(ax.containers[0].lines[0].get_xdata()) == [
+            part["mean"] for part in wanted.values()]
+        assert ax.get_title() == "own, words by how long ago they last occurred"
 
 
 # ---- what is refused ----------------------------------------------------------------------------

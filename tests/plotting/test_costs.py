@@ -36,7 +36,9 @@ def test_marks_and_intervals():
 def test_one_model_needs_no_legend(tmp_path):
     ax = plotting.costs({"a": COSTS["LSTM"]})
     assert ax.get_legend() is None
-    assert plotting.costs(COSTS, ax=ax) is ax
+    assert plotting.costs(COSTS, ax=ax, xlabel="nats $of$ words") is ax
+    assert ax.get_xlabel() == "nats $of$ words (95 % interval)"
+    assert not ax.xaxis.label.get_parse_math()
     assert plotting.save(ax, tmp_path / "costs.png").stat().st_size > 5000
 
 
@@ -50,3 +52,8 @@ def test_one_model_needs_no_legend(tmp_path):
 def test_refused(given, error, message):
     with pytest.raises(error, match=message):
         plotting.costs(given)
+
+
+def test_a_label_is_a_text():
+    with pytest.raises(TypeError, match="^xlabel is 3"):
+        plotting.costs(COSTS, xlabel=3)
