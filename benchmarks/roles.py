@@ -5,9 +5,9 @@
 
 Trains a small language model with each of these readers from the same seed, on the same batches,
 and every so many steps takes the gradients of a state by its roles apart, on text of the validation
-split (`analysis.role_gradients`). Draws the cosines between them above and their norms below, a
-column a model, and prints both as they are in the end. Roles that read other parts of a state have
-no cosine.
+split (`analysis.role_gradients`). Draws the cosines between them above and their norms, root mean
+square, below, a column a model, and prints both as they are in the end. Roles that read other parts
+of a state have no cosine.
 """
 
 import argparse
@@ -88,8 +88,8 @@ def drawn(found):
         above.axhline(0, color="0.5", linewidth=1)
         plotting.bands(measured.norms, "training steps", "", below)
         below.set_yscale("log")
-    axes[0, 0].set_ylabel("cosine of the gradients of a state by two roles")
-    axes[1, 0].set_ylabel("norm of the gradient by a role (root mean square)")
+    axes[0, 0].set_ylabel("cosine of two roles' gradients of a state")
+    axes[1, 0].set_ylabel("norm of a role's gradient")
     return figure
 
 

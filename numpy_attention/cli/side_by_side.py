@@ -134,6 +134,8 @@ def distances(options: Namespace) -> None:
         shown = compared or {folder: one.loss for folder, one in found.items()}
         nats = f"nats a token more than {options.runs[0]}" if compared else "nats a token"
         title = f"{about['corpus']}, words by how long ago they last occurred"
+        if len(shown) == 1:     # no legend names it
+            title = "\n".join([*shown, title])
         plotting.save(plotting.costs(shown, title=title, xlabel=nats), options.output)
 
 

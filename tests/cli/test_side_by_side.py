@@ -193,14 +193,15 @@ def test_distances_drawn(runs, capsys, tmp_path, monkeypatch):
         assert main(["distances", *folders, "--split", "valid", "--json", "--output",
                      str(file)]) == 0
     two, one = (json.loads(line)["runs"] for line in capsys.readouterr().out.splitlines()[-2:])
-    for (ax, saved), wanted, label in (
-            (drawn[0], two[single]["more"], f"nats a token more than {plain} (95 % interval)"),
-            (drawn[1], one[plain]["loss"], "nats a token (95 % interval)")):
+    for (ax, saved), folder, wanted, label in (
+            (drawn[0], single, two[single]["more"],
+             f"nats a token more than {plain} (95 % interval)"),
+            (drawn[1], plain, one[plain]["loss"], "nats a token (95 % interval)")):
         assert (saved, ax.get_xlabel()) == (str(file), label)
         assert texts(ax.get_yticklabels()) == list(wanted)
         assert list(ax.containers[0].lines[0].get_xdata()) == [
             part["mean"] for part in wanted.values()]
-        assert ax.get_title() == "own, words by how long ago they last occurred"
+        assert ax.get_title() == f"{folder}\nown, words by how long ago they last occurred"
 
 
 # ---- what is refused ----------------------------------------------------------------------------
