@@ -656,7 +656,8 @@ for text, recorded in LONGER.items():
 # layer, and the layer by three over the LSTM. Without the control, attention would have got all the
 # credit. In the paper's own protocol it has earned none yet: combined, with 110.14, is *behind* its
 # control, 106.46, and behind the LSTM, 108.94, in both seeds, by less than the intervals that the
-# text gives each; a third seed must decide. The layer helps in both.
+# text gives each; a third seed must decide. (So must it of the layer's lead there, which is no
+# larger.)
 #
 # ## One more silent fault
 #

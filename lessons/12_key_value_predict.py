@@ -687,10 +687,10 @@ show(ax, "12_wikitext")
 # Sober indeed. Look at the filled points first. Three parts are ahead of two and one, as in the
 # paper: 220.2 against 231.6 for either. But all three are *behind* the LSTM with 214.2 and the
 # 4-gram with 213.7. Is it the looking that costs? The layer alone, which looks at nothing, has
-# 235.5. And the less they may look at, the better. With a window of 1, which is h_{t−1} and
-# nothing else, one part has 223.7, two have 227.2 and three 215.5, all ahead of their windows of 5.
-# With one of 15 one part has 242.8 and three have 234.7, each behind by more than a grey bar is
-# long. (Only two parts, with 227.7, are back where a window of 1 had them.)
+# 235.5. And a longer window does not help. With one of 1, which is h_{t−1} and nothing else, one
+# part has 223.7, two have 227.2 and three 215.5: ahead of their windows of 5, one part by more than
+# a grey bar is long. With one of 15 one part has 242.8 and three have 234.7, behind by more than a
+# bar; two, with 227.7, stand where a window of 1 had them.
 #
 # A fine story, and every sentence of it has an interval. How much of it does a second seed tell
 # again? **It moves every model by more than a grey bar is long**, the LSTM by more than any two of

@@ -131,7 +131,9 @@ def distances(options: Namespace) -> None:
                                             writers[options.runs[0]].training.batch_size))
         print("\n".join(lines_of_distances(found, compared)))
     if options.output:
-        shown = compared or {folder: one.loss for folder, one in found.items()}
+        drawn = compared or {folder: one.loss for folder, one in found.items()}
+        shown = {folder: {"all words" if words == "all" else words: bar
+                          for words, bar in bars.items()} for folder, bars in drawn.items()}
         nats = f"nats a token more than {options.runs[0]}" if compared else "nats a token"
         title = f"{about['corpus']}, words by how long ago they last occurred"
         if len(shown) == 1:     # no legend names it

@@ -18,7 +18,7 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     """Nats a token, a row for each change or group of words, a mark and interval for each model.
 
     models: name → {change: (mean, low, high)}, such as `analysis.Interval`s; a change that a model
-    lacks stays empty. xlabel: what the nats are. A line stands at 0, where nothing is lost.
+    lacks stays empty. xlabel: what the nats are. A line stands at 0.
     ValueError: nothing to draw, or what is no three finite numbers in the order low ≤ mean ≤ high.
     """
     expect_axes(ax, title)

@@ -198,9 +198,11 @@ def test_distances_drawn(runs, capsys, tmp_path, monkeypatch):
              f"nats a token more than {plain} (95 % interval)"),
             (drawn[1], plain, one[plain]["loss"], "nats a token (95 % interval)")):
         assert (saved, ax.get_xlabel()) == (str(file), label)
-        assert texts(ax.get_yticklabels()) == list(wanted)
+        assert texts(ax.get_yticklabels()) == ["all words", *list(wanted)[1:]]
         assert list(ax.containers[0].lines[0].get_xdata()) == [
             part["mean"] for part in wanted.values()]
+        for segment, part in zip(ax.containers[0].lines[2][0].get_segments(), wanted.values()):
+            assert [x for x, _ in segment] == pytest.approx([part["low"], part["high"]])
         assert ax.get_title() == f"{folder}\nown, words by how long ago they last occurred"
 
 

@@ -1,44 +1,77 @@
 """What lessons 05 to 08 quote from the records is what stands there."""
 
 import pytest
-from lesson_files import recorded, written
+from lesson_files import recorded, seeds_of, written
 
+SEEDS = [0, 1, 2]
 # of each lesson the metric of its RECORDED, the digits, and the recipe behind every figure
 QUOTED = {
-    "05_encoder_decoder.py": ("bleu", 1, [
-        "clauses-fixed", "fixed-two-directions", "additive-one-direction", "clauses-additive"]),
-    "06_additive_attention.py": ("bleu", 1, [
-        "appendix", "appendix-init-modern", "clauses-additive"]),
-    "07_luong_attention.py": ("perplexity", 2, [
-        "clauses-dot", "clauses-general", "clauses-concat", "clauses-dot-feeding",
-        "asks-previous-additive"]),
-    "08_scaled_dot_product.py": ("perplexity", 2, ["clauses-dot", "clauses-scaled-dot"]),
+    "05_encoder_decoder.py": ("bleu", 1, {
+        "fixed vector": {"one direction": "clauses-fixed",
+                         "two directions": "fixed-two-directions"},
+        "attention": {"one direction": "additive-one-direction",
+                      "two directions": "clauses-additive"},
+    }),
+    "06_additive_attention.py": ("bleu", 1, {
+        "as the appendix has it": "appendix",
+        "but Glorot's and orthogonal initial values": "appendix-init-modern",
+        "but Adam, its rate falling to 0": "appendix-adam",
+        "as we have it, both and dropout": "clauses-additive",
+    }),
+    "07_luong_attention.py": ("perplexity", 2, {
+        "dot": "clauses-dot", "general": "clauses-general", "concat": "clauses-concat",
+        "location": "clauses-location", "general in local-p": "clauses-local-p",
+        "dot with input feeding": "clauses-dot-feeding",
+        "concat asked by h_{t−1}": "asks-previous-additive",
+    }),
+    "08_scaled_dot_product.py": ("perplexity", 2, {
+        "not divided": "clauses-dot", "divided": "clauses-scaled-dot",
+    }),
 }
+OF_ONE_SEED = {"appendix", "appendix-init-modern", "appendix-adam", "clauses-location",
+               "clauses-local-p"}
 
 
-def figures_in(quoted):
-    """The numbers of a dict of numbers, or of such dicts, in order."""
-    return [figure for value in quoted.values()
-            for figure in (figures_in(value) if isinstance(value, dict) else [value])]
+def figures_of(recipes, metric, digits):
+    """The recorded figure in the place of each recipe's name."""
+    if isinstance(recipes, dict):
+        return {name: figures_of(inner, metric, digits) for name, inner in recipes.items()}
+    assert seeds_of(recipes) == ([0] if recipes in OF_ONE_SEED else SEEDS)
+    return round(recorded(recipes, metric=metric), digits)
 
 
 @pytest.mark.parametrize("name", QUOTED)
 def test_a_quoted_figure_is_the_recorded_one(name):
     metric, digits, recipes = QUOTED[name]
-    assert figures_in(written(name, "RECORDED")) == [
-        round(recorded(recipe, metric=metric), digits) for recipe in recipes]
+    assert written(name, "RECORDED") == figures_of(recipes, metric, digits)
+
+
+def bleu(recipe, seed=None):
+    return recorded(recipe, metric="bleu", seed=seed)
 
 
 def test_what_lesson_05_says_of_its_records():
-    fixed, both, look, all_of_it = figures_in(written("05_encoder_decoder.py", "RECORDED"))
-    for second_direction in (both - fixed, all_of_it - look):
-        assert round(second_direction) == 1
-    for attention in (look - fixed, all_of_it - both):
-        assert round(attention) == 8
-    assert abs(recorded("fixed-reversed", metric="bleu") - fixed) < 0.5
+    for directions in (("clauses-fixed", "additive-one-direction"),
+                       ("fixed-two-directions", "clauses-additive")):
+        fixed, attention = map(bleu, directions)
+        assert round(attention - fixed) == 8
+    second = [[round(bleu(two, seed) - bleu(one, seed), 1) for seed in SEEDS]
+              for one, two in (("clauses-fixed", "fixed-two-directions"),
+                               ("additive-one-direction", "clauses-additive"))]
+    assert second == [[1.5, 1.5, 0.2], [0.7, 1.1, 0.5]]
+    assert abs(bleu("fixed-reversed") - bleu("clauses-fixed")) < 0.5
 
 
-def test_what_lesson_07_says_of_its_records():
+def test_what_lessons_06_to_08_say_of_their_records():
+    paper, values, adam, ours = written("06_additive_attention.py", "RECORDED").values()
+    assert paper < min(values, adam) and max(values, adam) < ours
     quoted = written("07_luong_attention.py", "RECORDED")
-    too_early = quoted.pop("concat asked by h_{t−1}") - quoted["concat"]
-    assert round(too_early, 1) == 1.0 and too_early > max(quoted.values()) - min(quoted.values())
+    by_words = [quoted[name] for name in ("dot", "general", "concat")]
+    spread = max(by_words) - min(by_words)
+    too_early = quoted["concat asked by h_{t−1}"] - quoted["concat"]
+    assert round(too_early, 1) == 1.0 and too_early > spread
+    assert quoted["dot with input feeding"] - quoted["dot"] < spread + 0.05
+    assert quoted["location"] - quoted["concat"] > 1
+    assert quoted["general in local-p"] - quoted["general"] > 1
+    by_division = written("08_scaled_dot_product.py", "RECORDED")
+    assert by_division["divided"] > by_division["not divided"]
