@@ -119,7 +119,8 @@ def test_without_unknown_words(small):
     """The pairs that hold none, and translations in which none is written."""
     rare = [Pair(("a", "z"), ("A",)), Pair(("a",), ("Z",))]
     assert [small.knows(pair) for pair in [*PAIRS, *rare]] == [True] * 3 + [False] * 2
-    small.model.output.b[UNK] = 50.0                # what it likes best is <unk>
+    likes = small.model.output.b            # best of all <unk>, then A, which is right at times
+    likes[UNK], likes[small.target_vocabulary.encode(["A"])] = 50.0, 40.0
     for beam in (1, 3):
         assert all("<unk>" in one.target for one in small.translate([["a"], ["b"]], beam))
         for one in small.translate([["a"], ["b", "z"]], beam, unknown=False):
@@ -132,6 +133,7 @@ def test_without_unknown_words(small):
     texts = [small.translate([pair.source for pair in PAIRS], beam, unknown=False)
              for beam in (2, 1)]
     assert found == {"pairs": 3} | small.measure(PAIRS, 2, 1, texts[0], plain=texts[1])
+    assert found["chrf"] > plain["chrf"]            # <unk> matches nothing
     with pytest.raises(ValueError, match="each of these 2 pairs holds a word that is unknown"):
         small.measure_known(rare)
     with pytest.raises(TypeError, match="unknown is 'no'"):
