@@ -116,6 +116,25 @@ def test_a_run_records_the_bleu_of_each_length(small, monkeypatch, tmp_path):
             round(whole[f"{metric}{end}"], 4) for end in ("", "_low", "_high")]
 
 
+def test_both_translations_share_the_threads_of_the_run(small, tmp_path, monkeypatch):
+    asked = []
+    ranks = object()
+
+    def translate(translator, sentences, beam, **how):
+        asked.append((beam, how))
+        return nearly_right(translator, sentences, beam)
+
+    pairs = small.load("test")
+    translator = small.create(pairs)
+    translator.fit(pairs, pairs, tmp_path / "run", 1, progress=False)
+    monkeypatch.setattr(Translator, "translate", translate)
+    monkeypatch.setattr(Translator, "measure", lambda self, *how: asked.append(how[1:]) or {})
+    small.measure(translator, pairs, {"bleu"}, ranks)
+    (beam, how), (again, threads, found, measured_on, rng) = asked
+    assert translator.threads == 1 and (beam, how) == (2, {"threads": 1, "ranks": ranks})
+    assert (again, threads, measured_on, rng) == (2, 1, ranks, None) and len(found) == len(pairs)
+
+
 def test_without_draws_there_are_no_intervals(small, tmp_path):
     pairs = small.load("test")
     translator = small.create(pairs)
