@@ -214,6 +214,12 @@ def test_without_attention_there_is_nothing_to_show(rng):
         assert next(writer.generate(rng)).weights is None
 
 
+@pytest.mark.parametrize("name", ["streams", "cut"])
+def test_a_text_is_read_in_at_least_one(name):
+    with pytest.raises(ValueError, match=f"{name} = 0: expected a whole number of at least 1"):
+        writer_of().batches(TEXT, **{name: 0})
+
+
 def test_refused(rng):
     with pytest.raises(ValueError, match="an empty sentence"):
         writer_of(settings=ATTENTIVE).attend([])
