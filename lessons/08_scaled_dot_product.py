@@ -665,10 +665,10 @@ show(ax, "08_start")
 # two apart. And is it all, at d = 256, where the gradient does vanish? That is question 5. What the
 # division gives for certain is this: whatever d is, attention begins undecided.
 #
-# Is it worth it everywhere, then? Lesson 07's decoder has
-# no matrices W_q and W_k: its dot asks with the state, of 120 numbers between −1 and 1. The package
-# has records of it (`results/README.md`; the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000
-# clauses of the Bible, six epochs, test perplexity, the mean of three seeds):
+# Is it worth it everywhere, then? Lesson 07's decoder has no matrices W_q and W_k: its dot asks with
+# the state, of 120 numbers between −1 and 1. The package has records of it (`results/README.md`;
+# the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the Bible, six epochs, test
+# perplexity, the mean of three seeds):
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
@@ -676,8 +676,8 @@ print("\nrecorded, one head of 120, states as queries and keys, test perplexity:
       + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
 
 # %% [markdown]
-# There the division loses; perhaps because those scores begin small as they are, which nobody has
-# measured. So it is no law. Where scores begin large, it is one remedy.
+# There the division loses, so it is no law. (Perhaps those scores begin small enough without it.
+# How would you find out?)
 #
 # ## What the heads look at
 #
