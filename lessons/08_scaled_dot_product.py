@@ -665,9 +665,9 @@ show(ax, "08_start")
 # two apart. And is it all, at d = 256, where the gradient does vanish? That is question 5. What the
 # division gives for certain is this: whatever d is, attention begins undecided.
 #
-# Is it worth it everywhere, then? Lesson 07's decoder has no matrices W_q and W_k: its dot asks with
-# the state, of 120 numbers between −1 and 1. The package has records of it (`results/README.md`;
-# the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the Bible, six epochs, test
+# Is it worth it everywhere, then? Lesson 07's decoder has no matrices W_q and W_k: its dot asks
+# with the state, of 120 numbers between −1 and 1. The package has records of it
+# (`results/README.md`; the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the Bible, six epochs, test
 # perplexity, the mean of three seeds):
 
 # %% tags=["training"]
