@@ -31,9 +31,9 @@ import numpy as np
 from numpy_attention import metrics
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.runs.translator import Translator
+from numpy_attention.experiments.runs.translator import Translator
 
 # steps until a query has read the word; of other models 1
 READ = {"rnnsearch": 2, "encoder-decoder": 2}

@@ -17,8 +17,8 @@ import tempfile
 
 import numpy as np
 
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 
 FIGURES = 10        # that are printed
 SETTLED = 2         # of them before everything has been of its largest size once

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.data.grammar import phenomena
-from numpy_attention.runs.translator import Translator
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.datasets.grammar import phenomena
+from numpy_attention.experiments.runs.translator import Translator
 
 SHOWN = ("swapped adjective", "negation", "ne", "pas", "object pronoun", "moved adverb")
 EOS = ["</s>"]

@@ -15,11 +15,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.analysis import attention_span, gradient_flow
+from numpy_attention.experiments.analysis import attention_span, gradient_flow
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.selection import selected
-from numpy_attention.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import Writer
 
 STREAMS = 20
 

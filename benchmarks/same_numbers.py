@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.data.batching import PairBatch, PairBatches
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.runs.libraries import blas
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.experiments.runs.libraries import blas
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.evaluation import evaluate
 
 # what NumPy has found in this processor beyond what it is built for

@@ -19,9 +19,9 @@ from pytorch.torch_decoding import RNNSearcher, greedy
 from pytorch.torch_rnnsearch import TorchRNNSearch
 
 from numpy_attention import metrics
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.recipes.rnnsearch_bible import RECIPE
-from numpy_attention.runs.translator import Translator
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.experiments.recipes.rnnsearch_bible import RECIPE
+from numpy_attention.experiments.runs.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[1]
 

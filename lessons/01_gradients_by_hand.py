@@ -36,7 +36,7 @@ from course import caught, show
 from matplotlib import pyplot as plt
 
 from numpy_attention import plotting
-from numpy_attention.data.corpora import load_text
+from numpy_attention.data.datasets.corpora import load_text
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize, relative_errors
 from numpy_attention.layers.embedding import Embedding

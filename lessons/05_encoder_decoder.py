@@ -35,7 +35,7 @@ from translator_parts import CELL, gradient_by_place, right_when_fed, trained_tr
 
 from numpy_attention import plotting
 from numpy_attention.data.batching import pair_batch
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.vocabulary import BOS, EOS
 from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize
 from numpy_attention.models.encoder_decoder import EncoderDecoder

@@ -41,7 +41,7 @@ from translator_parts import (bible_clauses, expect_same_translator, right_when_
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.attention.memory import Memory
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.gradcheck import gradcheck, numeric_gradient, protocol
 from numpy_attention.module import Array, Module
 

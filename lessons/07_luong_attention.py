@@ -50,11 +50,11 @@ from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.data.grammar import phenomena
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.module import Array, Module
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer

@@ -43,11 +43,11 @@ from matplotlib import pyplot as plt
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.data.grammar import phenomena
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.module import Array, Module
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer

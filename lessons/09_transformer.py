@@ -40,8 +40,8 @@ from transformer_parts import (curves_picture, expect_same_decoder, expect_same_
                                positions_picture, trained, weights_of_heads)
 
 from numpy_attention import metrics, plotting
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.data.grammar import phenomena
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize
 from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.module import Array, Module

@@ -38,7 +38,8 @@ from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, create, 
 from course import caught, show
 from matplotlib import pyplot as plt
 
-from numpy_attention import analysis, plotting
+from numpy_attention import plotting
+from numpy_attention.experiments import analysis
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReader
 from numpy_attention.attention.single import Single

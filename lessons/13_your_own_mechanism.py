@@ -53,13 +53,13 @@ from own_parts import class_in, draw_runs, run_command, write_class
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.data.corpora import load_parallel
-from numpy_attention.data.grammar import phenomena
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.gradcheck import gradcheck, numeric_gradient, protocol, randomize
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array
-from numpy_attention.runs.translator import Translator, TranslatorTraining
-from numpy_attention.shapes import flat
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.validation.arrays import flat
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer

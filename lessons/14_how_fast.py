@@ -62,7 +62,7 @@ from numpy_attention.kernels.softmax import cross_entropy
 from numpy_attention.kernels.updates import sgd, squared_norm
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import flat
+from numpy_attention.validation.arrays import flat
 from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.threads import keep_freed_memory
 

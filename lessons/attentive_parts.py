@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib import pyplot as plt
 
-from numpy_attention import analysis, plotting
+from numpy_attention import plotting
+from numpy_attention.experiments import analysis
 from numpy_attention.data.batching import DocumentBatches, TextBatch
 from numpy_attention.data.running_text import load
 from numpy_attention.data.vocabulary import PAD, Vocabulary

@@ -7,11 +7,11 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from numpy_attention import plotting
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.decoding.hypothesis import forbid
 from numpy_attention.decoding.sampling import choose
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer

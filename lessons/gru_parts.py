@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.data.corpora import load_text
+from numpy_attention.data.datasets.corpora import load_text
 
 OPENING = "“"
 CLOSING = "”"

@@ -8,7 +8,7 @@ from recurrent_parts import QUESTION, recall_model
 
 from numpy_attention import plotting
 from numpy_attention.data.batching import TextBatches
-from numpy_attention.data.corpora import load_text
+from numpy_attention.data.datasets.corpora import load_text
 from numpy_attention.data.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
 from numpy_attention.models.language_model import LanguageModel
 

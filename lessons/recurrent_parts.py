@@ -3,7 +3,7 @@
 import numpy as np
 
 from numpy_attention.data.batching import TextBatch, TextBatches
-from numpy_attention.data.corpora import load_text
+from numpy_attention.data.datasets.corpora import load_text
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.initializers import orthogonal
 from numpy_attention.models.language_model import LanguageModel

@@ -13,7 +13,7 @@ from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.residual import Residual
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.trainer import Trainer
 

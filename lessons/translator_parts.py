@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention.data.batching import pair_batch
-from numpy_attention.data.corpora import load_parallel
+from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.models.rnnsearch import RNNSearch
-from numpy_attention.runs.saved import CHECKPOINT
-from numpy_attention.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.saved import CHECKPOINT
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import as_numbers, expect_generator, expect_number
+from numpy_attention.validation.arguments import as_numbers, expect_generator, expect_number
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_whole
+from numpy_attention.validation.arrays import expect_whole
 
 DRAWS = 1000
 LEVEL = 0.95

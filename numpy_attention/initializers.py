@@ -7,10 +7,10 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_function, expect_generator, expect_number
-from numpy_attention.messages import shown
-from numpy_attention.names import INITIAL_VALUES
-from numpy_attention.shapes import at_least, expect_floating
+from numpy_attention.validation.arguments import expect_function, expect_generator, expect_number
+from numpy_attention.validation.messages import shown
+from numpy_attention.registry import INITIAL_VALUES
+from numpy_attention.validation.arrays import at_least, expect_floating
 
 FINITE = "a finite number of at least 0"
 HIGHEST = float(np.finfo(np.float32).max)

@@ -16,13 +16,13 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, Sized
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
-from numpy_attention.arguments import (as_numbers, expect_generator, expect_name, expect_number,
+from numpy_attention.validation.arguments import (as_numbers, expect_generator, expect_name, expect_number,
                                        is_list, listed)
 from numpy_attention.bootstrap import DRAWS, ends
-from numpy_attention.messages import given, shown
+from numpy_attention.validation.messages import given, shown
 from numpy_attention.data.pairs import Pair, as_set, expect_pairs
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_whole
+from numpy_attention.validation.arrays import expect_whole
 
 Sentence = str | Sequence[str]          # a string, or its tokens
 Link = tuple[int, int]                  # source position, target position

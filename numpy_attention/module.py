@@ -18,8 +18,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from numpy_attention.arguments import expect_kind
-from numpy_attention.shapes import expect_array, expect_floating, expect_real
+from numpy_attention.validation.arguments import expect_kind
+from numpy_attention.validation.arrays import expect_array, expect_floating, expect_real
 
 Array = np.ndarray
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.shapes import expect, expect_array, expect_whole, kind_of
+from numpy_attention.validation.arrays import expect, expect_array, expect_whole, kind_of
 
 
 def tree_map(f, *trees):

@@ -14,7 +14,7 @@ import pytest
 TESTS = Path(__file__).parent
 ADDED = """
 import minimal_gated, squashed
-from numpy_attention import names
+from numpy_attention import registry as names
 names.SCORES["squashed"] = squashed.SquashedAttention
 names.CELLS["mgu"] = minimal_gated.MinimalGatedUnit
 from numpy_attention.cli.main import main
@@ -42,7 +42,7 @@ assert main(["gradcheck", "MinimalGatedUnit"]) == 0
 """,
     "the laws": """
 import laws, numpy as np
-from numpy_attention.checks import CASES
+from numpy_attention.gradcheck.cases import CASES
 squashed = [name for name in CASES if "squashed" in name.lower()]
 assert len(squashed) == 3, squashed         # alone, and in both local windows
 gated = [name for name in CASES if "MinimalGatedUnit" in name]

@@ -5,9 +5,9 @@
 
 FOLDER must hold, at any depth, the modules engKJV2006eb (sword-text-kjv), spaRV1909eb
 (sword-text-sparv) and engWEB2015eb (sword-text-web); --fetch needs apt-get and dpkg. They are read
-with pysword (pip install pysword). The files go to numpy_attention/data/shipped, or to --output;
+with pysword (pip install pysword). The files go to numpy_attention/data/datasets/shipped, or to --output;
 the same modules give the same bytes. What is printed at the end is the table of files in the README
-there; the checksums stand in numpy_attention/data/bible.py as well. tools/count_corpora.py counts
+there; the checksums stand in numpy_attention/data/datasets/bible.py as well. tools/count_corpora.py counts
 what is in the files.
 
 From a King James and a Reina-Valera verse to a line of bible-en-es: verses.py parses both, pairs
@@ -33,7 +33,7 @@ ENGLISH = "engKJV2006eb"
 SPANISH = "spaRV1909eb"
 MODERN = "engWEB2015eb"
 SPLITS = ("train", "valid", "test")
-OUTPUT = Path(__file__).resolve().parents[1] / "numpy_attention" / "data" / "shipped"
+OUTPUT = Path(__file__).resolve().parents[1] / "numpy_attention" / "data" / "datasets" / "shipped"
 
 # follows the last verse of the World English Bible
 GLOSSARY = re.compile(r'<div\b[^>]*type="glossary".*', re.DOTALL)

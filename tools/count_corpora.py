@@ -3,7 +3,7 @@
     python tools/count_corpora.py
 """
 
-from numpy_attention.data.bible import LENGTHS, SPLITS, load_bible_en, load_bible_en_es
+from numpy_attention.data.datasets.bible import LENGTHS, SPLITS, load_bible_en, load_bible_en_es
 
 
 def crosses(links):

@@ -10,7 +10,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import numpy_attention
-from numpy_attention import names
+from numpy_attention import registry as names
 from numpy_attention.gradcheck import rewriting, watching
 
 PACKAGE = Path(numpy_attention.__file__).parent

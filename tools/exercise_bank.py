@@ -1,4 +1,4 @@
-"""Make the bank of mistakes that ships: numpy_attention/exercises/bank.json.
+"""Make the bank of mistakes that ships: numpy_attention/course/exercises/bank.json.
 
     python tools/exercise_bank.py              write it
     python tools/exercise_bank.py --only gru   of these exercises alone; the others stay
@@ -13,9 +13,9 @@ import argparse
 import json
 import sys
 
-from numpy_attention.exercises import bank
-from numpy_attention.exercises.catalogue import EXERCISES
-from numpy_attention.paths import written_whole
+from numpy_attention.course.exercises import bank
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.validation.paths import written_whole
 
 
 def main(arguments=None):

@@ -3,7 +3,7 @@
     python tools/exercise_exam.py              a table: curated mistakes, and unseen ones
     python tools/exercise_exam.py --unseen     of each unseen mistake what is wrong, what is named
 
-The curated mistakes are those of numpy_attention/exercises/mistakes/; the unseen ones, of
+The curated mistakes are those of numpy_attention/course/exercises/mistakes/; the unseen ones, of
 tests/exercises/unseen.py and unseen_models.py, were written by somebody who had not seen the bank.
 Named is a mistake for which the bank has one that gives the same numbers; proven is, besides, one
 whose line the report names, with a change of it that makes everything right, or a law it breaks.
@@ -21,9 +21,9 @@ import unseen  # noqa: E402
 import unseen_models  # noqa: E402
 from unseen import text_of  # noqa: E402
 
-from numpy_attention.exercises.catalogue import EXERCISES  # noqa: E402
-from numpy_attention.exercises.checking import check  # noqa: E402
-from numpy_attention.exercises.mistakes import MISTAKES  # noqa: E402
+from numpy_attention.course.exercises.catalogue import EXERCISES  # noqa: E402
+from numpy_attention.course.exercises.checking import check  # noqa: E402
+from numpy_attention.course.exercises.mistakes import MISTAKES  # noqa: E402
 
 UNSEEN = [*unseen.UNSEEN, *unseen_models.UNSEEN]
 

@@ -41,27 +41,27 @@ HARMLESS = {
         "numpy_attention/training/trainer.py Trainer._check: constant: 1 → 2",
     ],
     "what an argument says is the default: else tests/recipes/written.txt would differ": [
-        "numpy_attention/recipes/* argument left out: TranslatorTraining(*",
-        "numpy_attention/recipes/* argument left out: WriterTraining(*",
+        "numpy_attention/experiments/recipes/* argument left out: TranslatorTraining(*",
+        "numpy_attention/experiments/recipes/* argument left out: WriterTraining(*",
     ],
     "whether two sentences are equal is asked the same either way round": [
-        "numpy_attention/runs/figures.py of_text: arguments: metrics.exact_match(*",
+        "numpy_attention/experiments/runs/figures.py of_text: arguments: metrics.exact_match(*",
     ],
     "a training whose optimizer is not known is refused before, by its own name": [
-        "numpy_attention/runs/trained.py Trained.trainer: constant: 'optimizer' → 'optimizer_'",
+        "numpy_attention/experiments/runs/trained.py Trained.trainer: constant: 'optimizer' → 'optimizer_'",
     ],
     "one thread or two: the same sums to rounding": [
-        "numpy_attention/runs/writer.py Writer.measure: constant: 1 → 2",
+        "numpy_attention/experiments/runs/writer.py Writer.measure: constant: 1 → 2",
     ],
     "no model has a size in between": [
-        "numpy_attention/recipes/equal.py : constant: 2000000 → 2000001",
-        "numpy_attention/recipes/mechanisms.py : constant: 3000000 → 3000001",
+        "numpy_attention/experiments/recipes/equal.py : constant: 2000000 → 2000001",
+        "numpy_attention/experiments/recipes/mechanisms.py : constant: 3000000 → 3000001",
     ],
     "there is one Transformer, and it is named so": [
-        "numpy_attention/recipes/mechanisms.py transformer: arguments: mechanism(name, *",
+        "numpy_attention/experiments/recipes/mechanisms.py transformer: arguments: mechanism(name, *",
     ],
     "two markers, each once, do not begin at one place": [
-        "numpy_attention/recipes/results.py put_tables: compare: text.index(START) > * → * >= *",
+        "numpy_attention/experiments/recipes/results.py put_tables: compare: text.index(START) > * → * >= *",
     ],
     "the neighbour of 0 on the way to 1 is the one on the way to 2": [
         "numpy_attention/decoding/sampling.py _check: constant: 1 → 2 (2)",
@@ -100,33 +100,33 @@ HARMLESS = {
         "numpy_attention/data/pairs.py _expect_links: left out: continue",
     ],
     "speed of a download: as many bytes come in pieces of any size": [
-        "numpy_attention/data/downloads.py _download: argument left out: pooch.HTTPDownloader("
+        "numpy_attention/data/datasets/downloads.py _download: argument left out: pooch.HTTPDownloader("
         "progressbar=progress, headers=headers, timeout=30, chunk_size=1 << 16) → "
         "pooch.HTTPDownloader(progressbar=progress, headers=headers, timeout=30)",
-        "numpy_attention/data/downloads.py _download: constant: 1 → 2",
-        "numpy_attention/data/downloads.py _download: constant: 16 → 17",
+        "numpy_attention/data/datasets/downloads.py _download: constant: 1 → 2",
+        "numpy_attention/data/datasets/downloads.py _download: constant: 16 → 17",
     ],
     "how long a silent server is waited for: half a minute, as pooch does unless told": [
-        "numpy_attention/data/downloads.py _download: argument left out: pooch.HTTPDownloader("
+        "numpy_attention/data/datasets/downloads.py _download: argument left out: pooch.HTTPDownloader("
         "progressbar=progress, headers=headers, timeout=30, chunk_size=1 << 16) → "
         "pooch.HTTPDownloader(progressbar=progress, headers=headers, chunk_size=1 << 16)",
-        "numpy_attention/data/downloads.py _download: constant: 30 → 31",
+        "numpy_attention/data/datasets/downloads.py _download: constant: 30 → 31",
     ],
     "a name in a temporary folder of its own": [
-        "numpy_attention/data/downloads.py fetch_file: constant: 'member' → 'member_'",
+        "numpy_attention/data/datasets/downloads.py fetch_file: constant: 'member' → 'member_'",
     ],
     "the next condition asks more: of two equals signs alone, the second is no title": [
-        "numpy_attention/data/public.py articles_of: compare: len(line) > 2 → len(line) >= 2",
+        "numpy_attention/data/datasets/public.py articles_of: compare: len(line) > 2 → len(line) >= 2",
     ],
     "the default, said where the French beside it says the same in its own way": [
-        "numpy_attention/data/public.py tatoeba: argument left out: "
+        "numpy_attention/data/datasets/public.py tatoeba: argument left out: "
         "TextForm('words', lowercase=True) → TextForm('words')",
     ],
     "all fields that begin so go on with an underscore": [
-        "numpy_attention/data/own_text.py OwnFiles._arguments: constant: 'valid' → 'valid_'",
+        "numpy_attention/data/user_text.py OwnFiles._arguments: constant: 'valid' → 'valid_'",
     ],
     "one validation file without the other is refused when they are named; both are for mypy": [
-        "numpy_attention/data/own_text.py OwnPairs._parts: logic: self.valid_source is None or "
+        "numpy_attention/data/user_text.py OwnPairs._parts: logic: self.valid_source is None or "
         "self.valid_target is None → self.valid_source is None and self.valid_target is None",
     ],
     "the first character beyond: a letter of Linear B, no mark": [
@@ -148,26 +148,26 @@ HARMLESS = {
         "numpy_attention/data/subwords.py Subwords.build: constant: 2 → 3",
     ],
     "a draw that hits the share itself, to the last of 53 bits, is met by no seed": [
-        "numpy_attention/data/grammar.py * compare: rng.random() < 0.* → rng.random() <= 0.*",
+        "numpy_attention/data/datasets/grammar.py * compare: rng.random() < 0.* → rng.random() <= 0.*",
     ],
     "no word begins with what stands here besides the vowels": [
-        "numpy_attention/data/grammar.py _starts_with_vowel: constant: 'aeiouœ' → 'aeiouœ_'",
-        "numpy_attention/data/grammar.py _noun_phrase: constant: 'aeiou' → 'aeiou_'",
+        "numpy_attention/data/datasets/grammar.py _starts_with_vowel: constant: 'aeiouœ' → 'aeiouœ_'",
+        "numpy_attention/data/datasets/grammar.py _noun_phrase: constant: 'aeiou' → 'aeiou_'",
     ],
     "keys of a sentence's phrases: that they differ is all, and both sides are given the same": [
-        "numpy_attention/data/grammar.py _sentence: constant: 'subject' → 'subject_'",
-        "numpy_attention/data/grammar.py _doing: constant: 'object' → 'object_' (3)",
-        "numpy_attention/data/grammar.py _doing: constant: 'place' → 'place_'",
+        "numpy_attention/data/datasets/grammar.py _sentence: constant: 'subject' → 'subject_'",
+        "numpy_attention/data/datasets/grammar.py _doing: constant: 'object' → 'object_' (3)",
+        "numpy_attention/data/datasets/grammar.py _doing: constant: 'place' → 'place_'",
     ],
     "of an adverb, an object or a place, with which nothing agrees": [
-        "numpy_attention/data/grammar.py Phrase: constant: 'il' → 'il_'",
-        "numpy_attention/data/grammar.py Phrase: constant: 'm' → 'm_'",
-        "numpy_attention/data/grammar.py Phrase: constant: False → True",
+        "numpy_attention/data/datasets/grammar.py Phrase: constant: 'il' → 'il_'",
+        "numpy_attention/data/datasets/grammar.py Phrase: constant: 'm' → 'm_'",
+        "numpy_attention/data/datasets/grammar.py Phrase: constant: False → True",
     ],
     "the last word of a vocabulary occurs in the text that it was made of": [
-        "numpy_attention/runs/writer.py Writer.create: argument left out: np.bincount(*",
+        "numpy_attention/experiments/runs/writer.py Writer.create: argument left out: np.bincount(*",
     ],
     "sentences of like lengths go together for speed; each finds its place again": [
-        "numpy_attention/runs/translator.py Translator.translate: argument left out: sorted(*",
+        "numpy_attention/experiments/runs/translator.py Translator.translate: argument left out: sorted(*",
     ],
 }

@@ -23,7 +23,7 @@ import numpy as np
 import trainings
 from killing import differences, step_of, tell_in, told
 
-from numpy_attention.runs.saved import CHECKPOINT
+from numpy_attention.experiments.runs.saved import CHECKPOINT
 
 PATIENCE = 20       # seconds for mpirun to end all ranks after one is dead
 LONGEST = 300       # seconds of a training that nobody kills

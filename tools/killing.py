@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from trainings import TRAININGS, command
 
-from numpy_attention.runs.saved import CHECKPOINT
+from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.training import checkpoint, snapshot
 
 # of seconds, for what is left of a training after the last kill

@@ -42,7 +42,7 @@ def main(arguments=None):
 def run(lesson):
     """→ for each cell of code a list of {"text": …} and {"png": base64, "titles": […]}."""
     from numpy_attention import plotting
-    from numpy_attention.trace.lessons import cells_of
+    from numpy_attention.course.trace.lessons import cells_of
     text = lesson.read_text(encoding="utf-8")
     script = types.ModuleType("__main__")
     script.__file__ = str(lesson)

@@ -18,7 +18,7 @@ sys.path.append(str(LESSONS))
 from translator_parts import (  # noqa: E402
     LONGEST, SHIPPED, bible_clauses, digest, trained_translator)
 
-from numpy_attention.runs.saved import CHECKPOINT  # noqa: E402
+from numpy_attention.experiments.runs.saved import CHECKPOINT  # noqa: E402
 from numpy_attention.training import checkpoint  # noqa: E402
 
 SETTINGS = {"embedding": 48, "hidden": 64, "dropout": 0.3}

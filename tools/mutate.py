@@ -4,12 +4,12 @@
     python tools/mutate.py --only layers/linear.py      a file of it, or any other
     python tools/mutate.py --workers 2 --resume FILE    in two processes; FILE keeps the outcomes
 
-A mutant is caught when a check of `numpy_attention.checks` that reaches the mutated function fails.
+A mutant is caught when a check of `numpy_attention.gradcheck.cases` that reaches the mutated function fails.
 Exit status 1 when one survives that equivalent.py does not explain, or when what stands there, or
 in mutants.py, names nothing any more. What may be mutated, and how, is said in mutants.py.
 
 A file of your own, given by its path, is imported before the checks are: an entry that it makes in
-a table of `numpy_attention.names` is checked like those that are there.
+a table of `numpy_attention.registry` is checked like those that are there.
 
 Nothing is compiled but the unmutated kernels, once: mutants run as plain Python, in which np.empty
 gives NaN (so that what is never written shows), and central differences, which no backward pass
@@ -272,7 +272,7 @@ def main(arguments=None, checks=None):
         if not path.is_relative_to(PACKAGE):
             module_of(path)
     if checks is None:
-        from numpy_attention.checks import CHECKS as checks
+        from numpy_attention.gradcheck.cases import CHECKS as checks
     made, survivors = run(paths, checks, options.workers, Outcomes(options.resume))
     return report(made, survivors, stale(made, paths, everything=not options.only))
 

@@ -29,7 +29,7 @@ from mistakes.planting import run
 from mutants import functions, mutants, plain
 from outcomes import Outcomes, digest
 
-from numpy_attention.checks import CHECKS
+from numpy_attention.gradcheck.cases import CHECKS
 from numpy_attention.gradcheck import gradcheck
 
 

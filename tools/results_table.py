@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from numpy_attention.recipes import RECIPES, results  # noqa: E402
+from numpy_attention.experiments.recipes import RECIPES, results  # noqa: E402
 
 
 def main(arguments=None):

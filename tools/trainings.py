@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention.cli.main import main
-from numpy_attention.data.own_text import OwnPairs, OwnText
+from numpy_attention.data.user_text import OwnPairs, OwnText
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
-from numpy_attention.runs.translator import Translator, TranslatorTraining
-from numpy_attention.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.writer import Writer, WriterTraining
 from numpy_attention.training.ranks import ALONE
 
 WORDS = "the a red green blue house tree river sees finds and old new".split()

@@ -9,7 +9,7 @@ from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect, expect_dtype, expect_parameters, expect_sizes, flat
+from numpy_attention.validation.arrays import expect, expect_dtype, expect_parameters, expect_sizes, flat
 
 
 class Cache(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from numpy_attention.attention.memory import (Memory, expect_gradient, expect_memory,
                                               expect_upstream, sum_of_values, sum_over_steps)
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_made
+from numpy_attention.validation.arrays import expect_made
 
 
 class Cache(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy_attention.attention.memory import expect_own
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_mask, expect_sizes,
+from numpy_attention.validation.arrays import (at_least, expect, expect_dtype, expect_mask, expect_sizes,
                                     expect_twin)
 
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_methods
+from numpy_attention.validation.arguments import expect_methods
 from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradient, expect_memory,
                                               expect_own, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_parameters,
+from numpy_attention.validation.arrays import (at_least, expect, expect_dtype, expect_parameters,
                                     expect_sizes, expect_twin, flat)
 
 SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head attention mixes "

@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_parameters, expect_sizes
+from numpy_attention.validation.arrays import expect_parameters, expect_sizes
 
 
 @dataclass(eq=False)

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
-from numpy_attention.messages import counted
+from numpy_attention.validation.messages import counted
 from numpy_attention.module import Array
-from numpy_attention.shapes import (expect, expect_dtype, expect_ids, expect_made, expect_mask,
+from numpy_attention.validation.arrays import (expect, expect_dtype, expect_ids, expect_made, expect_mask,
                                     expect_real)
 
 

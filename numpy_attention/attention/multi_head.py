@@ -10,7 +10,7 @@ from numpy_attention.attention.memory import Memory, expect_gradient, expect_mem
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (at_least, expect, expect_dtype, expect_made, expect_mask,
+from numpy_attention.validation.arrays import (at_least, expect, expect_dtype, expect_made, expect_mask,
                                     expect_parameters, expect_sizes, expect_twin, flat)
 
 

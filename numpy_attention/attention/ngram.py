@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_name
-from numpy_attention.attention.reader import (Reader, activate, activate_backward,
+from numpy_attention.validation.arguments import expect_name
+from numpy_attention.attention.readout import (Reader, activate, activate_backward,
                                               expect_upstream, last)
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.names import ACTIVATIONS
-from numpy_attention.shapes import (at_least, expect_made, expect_parameters, expect_sizes,
+from numpy_attention.registry import ACTIVATIONS
+from numpy_attention.validation.arrays import (at_least, expect_made, expect_parameters, expect_sizes,
                                     expect_twin, flat)
 
 

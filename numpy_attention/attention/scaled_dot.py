@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_dtype, expect_made, expect_mask, expect_real
+from numpy_attention.validation.arrays import expect, expect_dtype, expect_made, expect_mask, expect_real
 
 
 class Cache(NamedTuple):

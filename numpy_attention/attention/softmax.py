@@ -3,7 +3,7 @@
 import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
-from numpy_attention.shapes import expect_like, expect_mask, expect_real, flat
+from numpy_attention.validation.arrays import expect_like, expect_mask, expect_real, flat
 
 
 def masked_softmax(scores, visible):

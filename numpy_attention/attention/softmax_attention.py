@@ -8,9 +8,9 @@ from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradien
                                               expect_own, expect_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
-from numpy_attention.messages import counted, shown
+from numpy_attention.validation.messages import counted, shown
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect, expect_dtype, expect_twin, flat, kind_of
+from numpy_attention.validation.arrays import expect, expect_dtype, expect_twin, flat, kind_of
 
 
 class Cache(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.cells.cell import Cell
 from numpy_attention.module import Module
-from numpy_attention.shapes import expect, expect_made, expect_twin, kind_of
+from numpy_attention.validation.arrays import expect, expect_made, expect_twin, kind_of
 
 
 class Cache(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (expect, expect_dtype, expect_made, expect_mask,
+from numpy_attention.validation.arrays import (expect, expect_dtype, expect_made, expect_mask,
                                     expect_parameters, expect_sizes, expect_twin, expect_whole,
                                     expect_writable, flat, transposed)
 

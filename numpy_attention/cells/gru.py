@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from numpy_attention.messages import shown
+from numpy_attention.validation.messages import shown
 from numpy_attention.cells.cell import Cell, Steps, expect_steps, expect_steps_gradient
 from numpy_attention.initializers import expect_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
-from numpy_attention.names import RESETS, UPDATES
-from numpy_attention.shapes import expect_parameters, expect_sizes, expect_twin, flat
+from numpy_attention.registry import RESETS, UPDATES
+from numpy_attention.validation.arrays import expect_parameters, expect_sizes, expect_twin, flat
 
 
 @dataclass

@@ -8,7 +8,7 @@ from numpy_attention.cells.cell import Cell
 from numpy_attention.initializers import expect_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_sizes
+from numpy_attention.validation.arrays import expect_sizes
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy_attention.cells.cell import StepGradients, Steps, expect_steps
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (expect, expect_integers, expect_made, expect_twin, kind_of,
+from numpy_attention.validation.arrays import (expect, expect_integers, expect_made, expect_twin, kind_of,
                                     transposed)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.analysis.ablation import CHANGES, Ablation, ablate
+from numpy_attention.experiments.analysis.ablation import CHANGES, Ablation, ablate
 from numpy_attention.cli import language_models, translators
-from numpy_attention.runs.translator import Translator
-from numpy_attention.runs.writer import Writer
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import Writer
 
 
 def translator(options: Namespace) -> None:

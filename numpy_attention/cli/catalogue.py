@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from numpy_attention import metrics
-from numpy_attention.checks import CHECKS
-from numpy_attention.cli import own_checks
-from numpy_attention.cli.own_checks import show_checks
+from numpy_attention.gradcheck.cases import CHECKS
+from numpy_attention.cli import custom_checks
+from numpy_attention.cli.custom_checks import show_checks
 from numpy_attention.cli.shared import refuse
-from numpy_attention.data import corpora, downloads
+from numpy_attention.data.datasets import corpora, downloads
 from numpy_attention.data.pairs import Pair
-from numpy_attention.names import SPLITS, names_code
-from numpy_attention.recipes import RECIPES, find_recipe, results
-from numpy_attention.recipes.recipe import Recipe, run
+from numpy_attention.registry import SPLITS, names_code
+from numpy_attention.experiments.recipes import RECIPES, find_recipe, results
+from numpy_attention.experiments.recipes.recipe import Recipe, run
 from numpy_attention.training.ranks import world
 
 # ---- gradcheck ----------------------------------------------------------------------------------
@@ -22,7 +22,7 @@ from numpy_attention.training.ranks import world
 
 def gradcheck(options: Namespace) -> int:
     if any(map(names_code, options.names or [])):
-        return own_checks.in_a_child(options)
+        return custom_checks.in_a_child(options)
     refuse(options, "it is for a class of your own, FILE.py:CLASS", "seconds")
     names = checks_named(options.names or [""])
     return show_checks({name: CHECKS[name] for name in names}, options.seed, full=options.full)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.analysis.cloze import Cloze, cloze_test
+from numpy_attention.experiments.analysis.cloze import Cloze, cloze_test
 from numpy_attention.bootstrap import Interval
 from numpy_attention.cli.language_models import how_state_goes, text_to_measure_on, what_it_is
 from numpy_attention.cli.shared import refuse, report, runs_of, voices
 from numpy_attention.data.cloze import Question, make_questions, read_questions, write_questions
 from numpy_attention.data.selection import selected
-from numpy_attention.runs.circumstances import circumstances
-from numpy_attention.runs.trained import kind_of
-from numpy_attention.runs.writer import Writer
+from numpy_attention.experiments.runs.provenance import circumstances
+from numpy_attention.experiments.runs.trained import kind_of
+from numpy_attention.experiments.runs.writer import Writer
 from numpy_attention.training.threads import Threads
 
 GAP = "_____"

@@ -18,16 +18,16 @@ from numpy_attention.cli.shared import END, example_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import selected
 from numpy_attention.metrics import LengthBucket
-from numpy_attention.messages import EXPECTED, counted, words_of
+from numpy_attention.validation.messages import EXPECTED, counted, words_of
 from numpy_attention.module import Array
-from numpy_attention.names import names_code
-from numpy_attention.own.kinds import ATTENTION, own_class
-from numpy_attention.paths import make_folder
-from numpy_attention.recipes import RECIPES, mechanisms
-from numpy_attention.recipes.recipe import LanguageRecipe, Recipe
-from numpy_attention.runs.agreement import expect_agreement
-from numpy_attention.runs.resume import check_same
-from numpy_attention.runs.saved import CHECKPOINT
+from numpy_attention.registry import names_code
+from numpy_attention.custom.kinds import ATTENTION, own_class
+from numpy_attention.validation.paths import make_folder
+from numpy_attention.experiments.recipes import RECIPES, mechanisms
+from numpy_attention.experiments.recipes.recipe import LanguageRecipe, Recipe
+from numpy_attention.experiments.runs.rank_consistency import expect_agreement
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.training.jobs import handed_out
 from numpy_attention.training.lock import check_free
 from numpy_attention.training.ranks import world

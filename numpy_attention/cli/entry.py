@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from numpy_attention.messages import shown
-from numpy_attention.names import names_code
+from numpy_attention.validation.messages import shown
+from numpy_attention.registry import names_code
 
 OWN = "FILE.py:CLASS"       # a class of a reader's own
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from numpy_attention.messages import EXPECTED, words_of
+from numpy_attention.validation.messages import EXPECTED, words_of
 
 
 def words_for(error: BaseException, own: str = "") -> str:
@@ -10,7 +10,7 @@ def words_for(error: BaseException, own: str = "") -> str:
 
     own: the code that is run, where every error is of its making.
     """
-    code = sys.modules.get("numpy_attention.own.code")      # where none was run, it need not load
+    code = sys.modules.get("numpy_attention.custom.code")      # where none was run, it need not load
     place = code.place_in_code(error) if code else ""
     if not isinstance(error, EXPECTED):
         place = place or own

@@ -5,12 +5,12 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from numpy_attention.exercises.catalogue import EXERCISES
-from numpy_attention.exercises.exercise import Exercise
-from numpy_attention.exercises.process import checked
-from numpy_attention.exercises.records import Folder, Record
-from numpy_attention.exercises.telling import after, find, told
-from numpy_attention.paths import brief, existing_file, exists, make_folder, written_whole
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.course.exercises.process import checked
+from numpy_attention.course.exercises.records import Folder, Record
+from numpy_attention.course.exercises.telling import after, find, told
+from numpy_attention.validation.paths import brief, existing_file, exists, make_folder, written_whole
 
 STEP = 0.3          # seconds between two looks at a file
 TITLES = ("law", "line", "derivative", "code")

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.attention.reader_choice import ReaderChoice
+from numpy_attention.attention.readout_config import ReaderChoice
 from numpy_attention.cli.figures import show_writers
-from numpy_attention.cli.own_code import brief_name, with_own, code_option
+from numpy_attention.cli.custom_code import brief_name, with_own, code_option
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, refuse, report, run_folder,
     runs_of, say_next, training_of, voices, warn_of_unknown_words)
 from numpy_attention.cli.training_options import LANGUAGE_MODEL, SIZE
 from numpy_attention.data import running_text
-from numpy_attention.data.own_text import OwnText
+from numpy_attention.data.user_text import OwnText
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.text_form import TextForm
@@ -26,12 +26,12 @@ from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models import registry
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
-from numpy_attention.names import asked_for
-from numpy_attention.own.kinds import CELL, SCORE
-from numpy_attention.runs import confidence
-from numpy_attention.runs.circumstances import circumstances
-from numpy_attention.runs.trained import kind_of
-from numpy_attention.runs.writer import Word, Writer, WriterTraining
+from numpy_attention.registry import asked_for
+from numpy_attention.custom.kinds import CELL, SCORE
+from numpy_attention.experiments.runs import confidence
+from numpy_attention.experiments.runs.provenance import circumstances
+from numpy_attention.experiments.runs.trained import kind_of
+from numpy_attention.experiments.runs.writer import Word, Writer, WriterTraining
 from numpy_attention.training.ranks import world
 from numpy_attention.training.threads import Threads, available
 

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from argparse import Namespace
 
-from numpy_attention import course
-from numpy_attention.paths import as_path, brief, make_folder
+from numpy_attention.course import lessons as course
+from numpy_attention.validation.paths import as_path, brief, make_folder
 
 OUTPUTS = "NUMPY_ATTENTION_OUTPUTS"         # where a lesson saves its figures, if not beside itself
 

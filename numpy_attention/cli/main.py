@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from numpy_attention.cli import ranks, run_options, streams, training_options
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
 from numpy_attention.cli.errors import words_for
-from numpy_attention.messages import shown
-from numpy_attention.names import started
+from numpy_attention.validation.messages import shown
+from numpy_attention.registry import started
 
 ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
 # the second is what Python says where there is none left even for an error
@@ -291,7 +291,7 @@ def worker(command: Command, options: argparse.Namespace) -> Callable[[argparse.
     """
     work = command.work
     if not isinstance(work, str):
-        from numpy_attention.runs.trained import kind_of
+        from numpy_attention.experiments.runs.trained import kind_of
         kind = kind_of(options.run)
         given = {name: getattr(options, name) for name in options.given}
         settled(command.options, given | {"kind": kind})

@@ -7,7 +7,7 @@ for --help waits.
 
 from collections.abc import Sequence
 
-from numpy_attention import names
+from numpy_attention import registry as names
 from numpy_attention.cli.entry import Against, Option, With, Without, flag, word
 from numpy_attention.cli.values import seed, thread_count, whole
 

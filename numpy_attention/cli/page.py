@@ -11,16 +11,16 @@ import numpy as np
 from numpy_attention.cli.shared import END, part_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import Selection, selected
-from numpy_attention.messages import words_of
+from numpy_attention.validation.messages import words_of
 from numpy_attention.module import Array
 from numpy_attention.page.export import exported, megabytes
 from numpy_attention.page.table import heatmap_table
 from numpy_attention.page.write import write_page
-from numpy_attention.paths import as_path, is_folder
-from numpy_attention.runs.saved import CHECKPOINT
-from numpy_attention.runs.trained import kind_of
-from numpy_attention.runs.translator import Translator
-from numpy_attention.runs.writer import Writer
+from numpy_attention.validation.paths import as_path, is_folder
+from numpy_attention.experiments.runs.saved import CHECKPOINT
+from numpy_attention.experiments.runs.trained import kind_of
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import Writer
 from numpy_attention.training import checkpoint
 
 KINDS: Mapping[str, Any] = {"translator": Translator, "writer": Writer}

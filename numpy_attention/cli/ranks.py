@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 
 from numpy_attention.cli import streams
-from numpy_attention.names import started
+from numpy_attention.registry import started
 
 
 def together(do: Callable[[], int]) -> int:

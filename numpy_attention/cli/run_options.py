@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from numpy_attention import names as named
+from numpy_attention import registry as named
 from numpy_attention.cli.entry import Against, Group, Option, With, Without, flag, word
 from numpy_attention.cli.options import (
     CASE, Conditions, CORPUS, PARALLEL, RUN, SEED, SPLIT, TEXT, THREADS)

@@ -10,16 +10,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numpy_attention import names, plotting
+from numpy_attention import plotting
+from numpy_attention import registry as names
 from numpy_attention.cli.entry import flag_of
-from numpy_attention.data.corpora import find_corpus
+from numpy_attention.data.datasets.corpora import find_corpus
 from numpy_attention.data.selection import Selection
-from numpy_attention.messages import counted
-from numpy_attention.paths import brief, exists, is_folder, make_folder
-from numpy_attention.runs.resume import check_same
-from numpy_attention.runs.saved import CHECKPOINT
-from numpy_attention.runs.together import load_together
-from numpy_attention.runs.trained import Trained
+from numpy_attention.validation.messages import counted
+from numpy_attention.validation.paths import brief, exists, is_folder, make_folder
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.saved import CHECKPOINT
+from numpy_attention.experiments.runs.ensemble import load_together
+from numpy_attention.experiments.runs.trained import Trained
 from numpy_attention.training.lock import check_free
 from numpy_attention.training.ranks import world
 from numpy_attention.training.settings import Training

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.analysis.distance import Distances, loss_by_distance
-from numpy_attention.analysis.recovery import Recovery, disturbed
-from numpy_attention.analysis.recovery import recover as recovery_of
+from numpy_attention.experiments.analysis.distance import Distances, loss_by_distance
+from numpy_attention.experiments.analysis.recovery import Recovery, disturbed
+from numpy_attention.experiments.analysis.recovery import recover as recovery_of
 from numpy_attention.bootstrap import Interval
 from numpy_attention.cli.language_models import how_state_goes, text_to_measure_on, what_it_is
-from numpy_attention.runs.together import load_alike
-from numpy_attention.runs.writer import Writer
+from numpy_attention.experiments.runs.ensemble import load_alike
+from numpy_attention.experiments.runs.writer import Writer
 
 SHOWN = (1, 2, 5, 10, 20)       # distances of the table
 

@@ -7,12 +7,12 @@ from typing import Any
 from numpy_attention import plotting
 from numpy_attention.cli.shared import warn_of_unknown_words
 from numpy_attention.data.selection import selected
-from numpy_attention.runs.trained import kind_of
-from numpy_attention.runs.translator import Translator
-from numpy_attention.runs.writer import Writer
-from numpy_attention.trace import stepping, traced
-from numpy_attention.trace.lessons import lesson_named, plain_cell, plain_form_of
-from numpy_attention.trace.weights import weight_gradients
+from numpy_attention.experiments.runs.trained import kind_of
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.course.trace import stepping, traced
+from numpy_attention.course.trace.lessons import lesson_named, plain_cell, plain_form_of
+from numpy_attention.course.trace.weights import weight_gradients
 
 # ---- trace --------------------------------------------------------------------------------------
 

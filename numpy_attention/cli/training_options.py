@@ -12,7 +12,7 @@ training/settings.py. For one more option, name it as the library names its argu
 from dataclasses import fields, replace
 from typing import Any
 
-from numpy_attention import names
+from numpy_attention import registry as names
 from numpy_attention.cli.entry import Against, By, Group, Option, With, Without
 from numpy_attention.cli.options import (
     Conditions, MOST_LAYERS, PARALLEL, PREPARED, RUNNING, THREADS, VALID_PARALLEL)

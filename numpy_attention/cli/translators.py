@@ -11,22 +11,22 @@ import numpy as np
 from numpy_attention import metrics, plotting
 from numpy_attention.cli.figures import show_translators
 from numpy_attention.cli.options import LIMITS
-from numpy_attention.cli.own_code import brief_name, with_own, code_option
+from numpy_attention.cli.custom_code import brief_name, with_own, code_option
 from numpy_attention.cli.run_options import BEAM
 from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, runs_of,
     say_next, training_of, voices, warn_of_unknown_words)
 from numpy_attention.cli.training_options import TRANSLATOR
-from numpy_attention.data.own_text import OwnPairs
+from numpy_attention.data.user_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.selection import Selection, selected
-from numpy_attention.names import MODERN, SCORES, asked_for, find
-from numpy_attention.own.kinds import ATTENTION, CELL
-from numpy_attention.runs import confidence
-from numpy_attention.runs.circumstances import circumstances
-from numpy_attention.runs.trained import kind_of
-from numpy_attention.runs.translator import (
+from numpy_attention.registry import MODERN, SCORES, asked_for, find
+from numpy_attention.custom.kinds import ATTENTION, CELL
+from numpy_attention.experiments.runs import confidence
+from numpy_attention.experiments.runs.provenance import circumstances
+from numpy_attention.experiments.runs.trained import kind_of
+from numpy_attention.experiments.runs.translator import (
     Translation, Translator, TranslatorTraining, vocabularies_of)
 from numpy_attention.training.ranks import world
 from numpy_attention.training.threads import Threads, available

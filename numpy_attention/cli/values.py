@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from numpy_attention.messages import shown
-from numpy_attention.paths import brief
+from numpy_attention.validation.messages import shown
+from numpy_attention.validation.paths import brief
 from numpy_attention.training import settings
 from numpy_attention.training.settings import Values
 

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention.arguments import (encodable, expect_all, expect_flags, expect_generator,
+from numpy_attention.validation.arguments import (encodable, expect_all, expect_flags, expect_generator,
                                        expect_kind, expect_list, expect_tokens)
 from numpy_attention.data.reading import read_lines
 from numpy_attention.data.running_text import Sentence, Text
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.messages import shown
-from numpy_attention.paths import as_path, brief, told
-from numpy_attention.shapes import expect_sizes, expect_whole
+from numpy_attention.validation.messages import shown
+from numpy_attention.validation.paths import as_path, brief, told
+from numpy_attention.validation.arrays import expect_sizes, expect_whole
 
 Tokens = tuple[str, ...]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.arguments import expect_generator, expect_kind, expect_number
+from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_number
 from numpy_attention.data.pairs import Pair, expect_pairs
 from numpy_attention.data.running_text import Text
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.arguments import expect_all, expect_kind, expect_list, expect_tokens, listed
-from numpy_attention.messages import given
-from numpy_attention.shapes import at_least
+from numpy_attention.validation.arguments import expect_all, expect_kind, expect_list, expect_tokens, listed
+from numpy_attention.validation.messages import given
+from numpy_attention.validation.arrays import at_least
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from numpy_attention.arguments import expect_flags, expect_function, expect_tokens
-from numpy_attention.paths import existing_file, told
+from numpy_attention.validation.arguments import expect_flags, expect_function, expect_tokens
+from numpy_attention.validation.paths import existing_file, told
 from numpy_attention.data.pairs import Pair
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from numpy_attention.arguments import (expect_flags, expect_kind, expect_list, expect_methods,
+from numpy_attention.validation.arguments import (expect_flags, expect_kind, expect_list, expect_methods,
                                        expect_name, expect_tokens)
-from numpy_attention.data.corpora import text_corpus
+from numpy_attention.data.datasets.corpora import text_corpus
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.reading import read_lines, read_text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
-from numpy_attention.names import STATES, UNITS
-from numpy_attention.shapes import at_least
+from numpy_attention.registry import STATES, UNITS
+from numpy_attention.validation.arrays import at_least
 
 Sentence = list[str]
 

@@ -15,11 +15,11 @@ or the reader's own text (see `own_text`):
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
-from numpy_attention.arguments import expect_kind
-from numpy_attention.messages import shown
+from numpy_attention.validation.arguments import expect_kind
+from numpy_attention.validation.messages import shown
 from numpy_attention.data import running_text
-from numpy_attention.data.corpora import find_corpus, load_parallel
-from numpy_attention.data.own_text import OwnPairs, OwnText
+from numpy_attention.data.datasets.corpora import find_corpus, load_parallel
+from numpy_attention.data.user_text import OwnPairs, OwnText
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.splits import SPLITS

@@ -8,9 +8,9 @@ in one split.
 import hashlib
 from collections.abc import Sequence
 
-from numpy_attention.arguments import expect_number, expect_tokens
-from numpy_attention.messages import shown
-from numpy_attention.names import SPLITS
+from numpy_attention.validation.arguments import expect_number, expect_tokens
+from numpy_attention.validation.messages import shown
+from numpy_attention.registry import SPLITS
 
 
 def check_split(split: str) -> None:

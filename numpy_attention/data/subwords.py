@@ -9,10 +9,10 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from numpy_attention.arguments import encodable, expect_kind, expect_text, expect_tokens, listed
+from numpy_attention.validation.arguments import encodable, expect_kind, expect_text, expect_tokens, listed
 from numpy_attention.data.vocabulary import (BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary,
                                              expect_id)
-from numpy_attention.shapes import expect_whole
+from numpy_attention.validation.arrays import expect_whole
 
 START = "▁"     # begins the first piece of a word
 LARGEST = 2**31 - 1     # ids that sentencepiece can count

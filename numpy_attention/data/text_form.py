@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from numpy_attention.arguments import expect_flags, expect_kind, expect_name, expect_tokens
+from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name, expect_tokens
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import Tokens, read_pairs
 

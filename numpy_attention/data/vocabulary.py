@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.arguments import expect_list, expect_tokens, listed
-from numpy_attention.messages import given
-from numpy_attention.shapes import at_least, expect_whole
+from numpy_attention.validation.arguments import expect_list, expect_tokens, listed
+from numpy_attention.validation.messages import given
+from numpy_attention.validation.arrays import at_least, expect_whole
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")

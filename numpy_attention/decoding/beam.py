@@ -11,7 +11,7 @@ from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_pena
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.kernels import largest as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_whole
+from numpy_attention.validation.arrays import expect_whole
 
 WIDEST = 10_000     # hypotheses that a beam may keep
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.arguments import as_integers, expect_methods, expect_number
+from numpy_attention.validation.arguments import as_integers, expect_methods, expect_number
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, expect_integers, expect_mask
+from numpy_attention.validation.arrays import at_least, expect_integers, expect_mask
 
 
 @dataclass

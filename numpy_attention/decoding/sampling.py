@@ -4,14 +4,14 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.arguments import (as_integers, expect_flags, expect_generator, expect_kind,
+from numpy_attention.validation.arguments import (as_integers, expect_flags, expect_generator, expect_kind,
                                        expect_methods, expect_number)
-from numpy_attention.messages import given
+from numpy_attention.validation.messages import given
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.decoding.hypothesis import forbid, never_chosen
 from numpy_attention.decoding.protocols import LanguageModel
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, expect, expect_whole
+from numpy_attention.validation.arrays import at_least, expect, expect_whole
 
 
 class Reading(NamedTuple):

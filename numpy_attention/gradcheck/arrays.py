@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.messages import given
+from numpy_attention.validation.messages import given
 
 
 def float_arrays(value, name):

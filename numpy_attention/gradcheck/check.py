@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.arguments import expect_generator, expect_number
+from numpy_attention.validation.arguments import expect_generator, expect_number
 from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, expect_epsilon,

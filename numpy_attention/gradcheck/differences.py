@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from numpy_attention.arguments import expect_function, expect_number
-from numpy_attention.messages import given
+from numpy_attention.validation.arguments import expect_function, expect_number
+from numpy_attention.validation.messages import given
 
 EPSILON = 1e-4
 ROUNDING = 1e-15

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.arguments import expect_generator, expect_kind, expect_number
+from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_number
 from numpy_attention.gradcheck.faults import expect_attention
 from numpy_attention.module import Module
 

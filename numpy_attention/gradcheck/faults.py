@@ -12,7 +12,7 @@ import numpy as np
 from numpy_attention.gradcheck.arrays import float_arrays
 from numpy_attention.gradcheck.report import GradientError
 from numpy_attention.gradcheck.watching import arrays_within
-from numpy_attention.messages import given
+from numpy_attention.validation.messages import given
 from numpy_attention.module import Module, join
 
 # numbers that nobody means to train

@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.leaks import leak
 from numpy_attention.gradcheck.passes import (Broken, Unjudged, differing, forward_of,
                                               listed, names_of)
 from numpy_attention.gradcheck.watching import arrays_within
-from numpy_attention.shapes import expect_whole
+from numpy_attention.validation.arrays import expect_whole
 
 NOTHING = 1e-9          # of an output, that rounding may change
 ADVICE = ("  a hidden word's score is −∞ before the softmax, a hidden step keeps its state; where "

@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 PACKAGE = HERE.parent
 MADE = "<string>", "__init__"       # by dataclass, of a list of fields
 # what checks, copies and walks, and makes no number
-PLUMBING = {"arguments.py", "messages.py", "module.py", "shapes.py", "trees.py"}
+PLUMBING = HERE, PACKAGE / "validation", PACKAGE / "module.py", PACKAGE / "trees.py"
 # where Python's own files are, those of this environment, and NumPy's, which may be another's
 LIBRARIES = tuple({sysconfig.get_path(name)
                    for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -110,7 +110,7 @@ def is_somebodys(code):
         return False
     path = Path(code.co_filename)
     if PACKAGE in path.parents:
-        return HERE not in path.parents and not (path.parent == PACKAGE and path.name in PLUMBING)
+        return not any(place == path or place in path.parents for place in PLUMBING)
     return not code.co_filename.startswith(LIBRARIES)
 
 

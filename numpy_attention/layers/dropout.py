@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_generator, expect_number
+from numpy_attention.validation.arguments import expect_generator, expect_number
 from numpy_attention.kernels import rows as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (expect, expect_integers, expect_made, expect_real, expect_sizes,
+from numpy_attention.validation.arrays import (expect, expect_integers, expect_made, expect_real, expect_sizes,
                                     flat)
 
 BELOW_ONE = math.nextafter(1, 0)

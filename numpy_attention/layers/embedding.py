@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.initializers import expect_initial, normal
 from numpy_attention.kernels.rows import scatter_add
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (expect, expect_dtype, expect_ids, expect_parameters,
+from numpy_attention.validation.arrays import (expect, expect_dtype, expect_ids, expect_parameters,
                                     expect_sizes, expect_twin, flat)
 
 

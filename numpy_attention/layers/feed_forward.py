@@ -8,7 +8,7 @@ import numpy as np
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_made, expect_sizes, expect_twin
+from numpy_attention.validation.arrays import expect_made, expect_sizes, expect_twin
 
 
 class Cache(NamedTuple):

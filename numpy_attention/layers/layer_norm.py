@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (expect, expect_dtype, expect_floating, expect_made,
+from numpy_attention.validation.arrays import (expect, expect_dtype, expect_floating, expect_made,
                                     expect_parameters, expect_sizes, expect_twin, flat)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.initializers import expect_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (expect, expect_dtype, expect_parameters, expect_sizes,
+from numpy_attention.validation.arrays import (expect, expect_dtype, expect_parameters, expect_sizes,
                                     expect_twin, flat)
 
 

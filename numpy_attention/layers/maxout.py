@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.module import Module
-from numpy_attention.shapes import expect, expect_mask, expect_real
+from numpy_attention.validation.arrays import expect, expect_mask, expect_real
 
 
 @dataclass(eq=False)

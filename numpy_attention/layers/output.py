@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.arguments import expect_number
+from numpy_attention.validation.arguments import expect_number
 from numpy_attention.initializers import HIGHEST, expect_initial, normal
 from numpy_attention.kernels.softmax import cross_entropy, log_softmax
 from numpy_attention.layers.dropout import BELOW_ONE
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import (
+from numpy_attention.validation.arrays import (
     expect,
     expect_dtype,
     expect_ids,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.shapes import expect_floating, expect_sizes
+from numpy_attention.validation.arrays import expect_floating, expect_sizes
 
 
 def positional_encoding(length, size, dtype=np.float32, start=0):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.module import Module
-from numpy_attention.shapes import expect, expect_dtype, expect_made, expect_twin
+from numpy_attention.validation.arrays import expect, expect_dtype, expect_made, expect_twin
 
 
 class Left(NamedTuple):

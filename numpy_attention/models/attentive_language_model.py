@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_number
-from numpy_attention.messages import given
-from numpy_attention.attention.reader_choice import ReaderChoice
+from numpy_attention.validation.arguments import expect_flags, expect_number
+from numpy_attention.validation.messages import given
+from numpy_attention.attention.readout_config import ReaderChoice
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
 from numpy_attention.layers.dropout import Dropout, position_names
@@ -15,7 +15,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import LanguageModel, ReadCache, stack_of
 from numpy_attention.module import Module
-from numpy_attention.shapes import at_least, expect_integers, expect_sizes
+from numpy_attention.validation.arrays import at_least, expect_integers, expect_sizes
 
 
 class Cache(NamedTuple):

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags
-from numpy_attention.attention.reader_choice import ReaderChoice
+from numpy_attention.validation.arguments import expect_flags
+from numpy_attention.attention.readout_config import ReaderChoice
 from numpy_attention.models.registry import build
-from numpy_attention.names import TRANSLATORS, find
-from numpy_attention.shapes import expect_sizes, expect_whole
+from numpy_attention.registry import TRANSLATORS, find
+from numpy_attention.validation.arrays import expect_sizes, expect_whole
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.arguments import expect_list, expect_methods
+from numpy_attention.validation.arguments import expect_list, expect_methods
 from numpy_attention.module import Array
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_number
+from numpy_attention.validation.arguments import expect_flags, expect_number
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
@@ -14,8 +14,8 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import TEXT, expect_batch, expect_step
 from numpy_attention.module import Array, Module
-from numpy_attention.names import CELLS, find, made
-from numpy_attention.shapes import at_least, expect, expect_integers, expect_sizes, flat
+from numpy_attention.registry import CELLS, find, made
+from numpy_attention.validation.arrays import at_least, expect, expect_integers, expect_sizes, flat
 
 
 class ReadCache(NamedTuple):

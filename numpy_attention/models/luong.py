@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_kind, expect_name
-from numpy_attention.attention.choice import AttentionChoice, attention_of
+from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name
+from numpy_attention.attention.config import AttentionChoice, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.stacked import Stacked
@@ -17,8 +17,8 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
                                                    expect_vocabularies)
 from numpy_attention.module import Array, Module
-from numpy_attention.names import CELLS, QUERIES, find, made
-from numpy_attention.shapes import expect_integers, expect_sizes, flat, transposed
+from numpy_attention.registry import CELLS, QUERIES, find, made
+from numpy_attention.validation.arrays import expect_integers, expect_sizes, flat, transposed
 from numpy_attention.trees import tree_map
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))

@@ -2,8 +2,8 @@
 
 from inspect import Parameter, signature
 
-from numpy_attention.arguments import expect_methods, expect_name
-from numpy_attention.names import LANGUAGE_MODELS, TRANSLATORS, find
+from numpy_attention.validation.arguments import expect_methods, expect_name
+from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS, find
 
 # parameters of `create` that are no settings of a run's configuration
 NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "dtype")

@@ -5,9 +5,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_kind, expect_name
-from numpy_attention.messages import shown
-from numpy_attention.attention.choice import AttentionChoice, attention_of
+from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name
+from numpy_attention.validation.messages import shown
+from numpy_attention.attention.config import AttentionChoice, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
@@ -20,8 +20,8 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
                                                    expect_vocabularies)
 from numpy_attention.module import Array, Module
-from numpy_attention.names import READOUTS, RESETS, UPDATES
-from numpy_attention.shapes import at_least, expect_integers, expect_sizes, flat, transposed
+from numpy_attention.registry import READOUTS, RESETS, UPDATES
+from numpy_attention.validation.arrays import at_least, expect_integers, expect_sizes, flat, transposed
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
 
 # appendix B.1

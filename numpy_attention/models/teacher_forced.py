@@ -4,10 +4,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_generator, expect_methods, expect_number
+from numpy_attention.validation.arguments import expect_generator, expect_methods, expect_number
 from numpy_attention.layers.dropout import position_names
 from numpy_attention.module import Array, Module
-from numpy_attention.shapes import expect_integers, expect_mask, expect_sizes, expect_twin
+from numpy_attention.validation.arrays import expect_integers, expect_mask, expect_sizes, expect_twin
 
 
 class Embedded(NamedTuple):

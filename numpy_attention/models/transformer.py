@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_kind, expect_number
+from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_number
 from numpy_attention.initializers import normal
 from numpy_attention.layers.dropout import Dropout, position_names
 from numpy_attention.layers.embedding import Embedding
@@ -16,7 +16,7 @@ from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForce
                                                    expect_vocabularies)
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, expect_integers, expect_sizes, flat
+from numpy_attention.validation.arrays import at_least, expect_integers, expect_sizes, flat
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.paths import written_whole
+from numpy_attention.validation.paths import written_whole
 
 ROOM = Path(__file__).parent
 # the engine's files, each after those that it reads

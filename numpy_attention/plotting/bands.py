@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
-from numpy_attention.arguments import expect_kind, expect_number, expect_text
+from numpy_attention.validation.arguments import expect_kind, expect_number, expect_text
 from numpy_attention.plotting.base import (as_written, curve_style, expect_axes, legend_as_written,
                                            new_axes)
 from numpy_attention.plotting.costs import Bar, checked_bar

@@ -14,9 +14,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numpy_attention.arguments import expect_kind, expect_text, listed
-from numpy_attention.messages import shown
-from numpy_attention.paths import as_path, is_folder, told
+from numpy_attention.validation.arguments import expect_kind, expect_text, listed
+from numpy_attention.validation.messages import shown
+from numpy_attention.validation.paths import as_path, is_folder, told
 
 # Okabe & Ito (2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
-from numpy_attention.arguments import expect_kind, expect_text
+from numpy_attention.validation.arguments import expect_kind, expect_text
 from numpy_attention.plotting.base import (COLOURS, MARKERS, as_written, expect_axes,
                                            legend_as_written, new_axes)
 

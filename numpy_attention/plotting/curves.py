@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
-from numpy_attention.arguments import expect_kind, expect_number, listed
-from numpy_attention.messages import given, shown
+from numpy_attention.validation.arguments import expect_kind, expect_number, listed
+from numpy_attention.validation.messages import given, shown
 from numpy_attention.plotting.base import (COLOURS, MARKERS, curve_style, expect_axes,
                                            legend_as_written, new_axes)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from numpy_attention.arguments import expect_kind, expect_number, expect_text, listed
+from numpy_attention.validation.arguments import expect_kind, expect_number, expect_text, listed
 from numpy_attention.plotting.base import COLOURS, as_written, expect_axes, new_axes
 
 FARTHEST = 100                  # columns or rows from the origin

@@ -8,7 +8,7 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from numpy_attention.arguments import as_numbers, expect_kind
+from numpy_attention.validation.arguments import as_numbers, expect_kind
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import (as_written, curve_style, expect_axes, legend_as_written,
                                            new_axes)

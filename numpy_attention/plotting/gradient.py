@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from numpy_attention.arguments import as_numbers
+from numpy_attention.validation.arguments import as_numbers
 from numpy_attention.plotting.base import (as_written, expect_axes, label_of, label_width,
                                            new_figure, tokens_of)
 from numpy_attention.plotting.heatmap import LETTER, check_heatmap, check_vmax, draw_cells

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from numpy_attention.arguments import expect_kind
+from numpy_attention.validation.arguments import expect_kind
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import label_of, label_width, new_figure, tokens_of
 from numpy_attention.plotting.heatmap import LETTER, Link, attention_heatmap, check_heatmap
-from numpy_attention.shapes import at_least
+from numpy_attention.validation.arrays import at_least
 
 CELL = 0.24     # inches a side
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from numpy_attention.arguments import as_numbers, expect_flags, expect_number
+from numpy_attention.validation.arguments import as_numbers, expect_flags, expect_number
 from numpy_attention.data.pairs import as_set
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import (as_written, expect_axes, label_of, label_width,

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from numpy_attention.arguments import as_numbers
+from numpy_attention.validation.arguments import as_numbers
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import expect_axes, tokens_of
 from numpy_attention.plotting.heatmap import check_vmax, draw_cells, legend_below

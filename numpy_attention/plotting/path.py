@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from numpy_attention.arguments import expect_kind
+from numpy_attention.validation.arguments import expect_kind
 from numpy_attention.plotting.base import COLOURS, as_written, expect_axes, new_axes
 
 

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from numpy_attention.module import Array
-from numpy_attention.paths import told
+from numpy_attention.validation.paths import told
 
 # what zipfile says of damaged bytes
 DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError, OverflowError)

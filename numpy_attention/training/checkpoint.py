@@ -10,8 +10,8 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.module import Array
-from numpy_attention.messages import cut
-from numpy_attention.paths import PARTIAL, existing_file, written_whole
+from numpy_attention.validation.messages import cut
+from numpy_attention.validation.paths import PARTIAL, existing_file, written_whole
 from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep

@@ -5,10 +5,10 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from numpy_attention.arguments import expect_methods
+from numpy_attention.validation.arguments import expect_methods
 from numpy_attention.data.protocols import Batch
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_twin
+from numpy_attention.validation.arrays import expect_twin
 from numpy_attention.training.protocols import Model
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.arguments import expect_kind, expect_methods
-from numpy_attention.messages import shown
+from numpy_attention.validation.arguments import expect_kind, expect_methods
+from numpy_attention.validation.messages import shown
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
 from numpy_attention.training.protocols import Model, State

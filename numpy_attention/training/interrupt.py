@@ -11,7 +11,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
-from numpy_attention.names import started
+from numpy_attention.registry import started
 
 # Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed; a polite end, as
 # schedulers of clusters ask for it

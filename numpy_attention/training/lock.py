@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from numpy_attention.paths import exists, make_folder, told
+from numpy_attention.validation.paths import exists, make_folder, told
 
 try:
     import fcntl

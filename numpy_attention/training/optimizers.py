@@ -16,10 +16,10 @@ from typing import Mapping
 
 import numpy as np
 
-from numpy_attention.arguments import expect_number
+from numpy_attention.validation.arguments import expect_number
 from numpy_attention.kernels import updates as kernels
 from numpy_attention.module import Array
-from numpy_attention.shapes import DTYPES, expect_like, expect_whole, expect_writable
+from numpy_attention.validation.arrays import DTYPES, expect_like, expect_whole, expect_writable
 
 SMALLEST, BELOW_ONE, LARGEST = math.nextafter(0, 1), math.nextafter(1, 0), sys.float_info.max
 Vectors = Mapping[str, Array]

@@ -18,7 +18,7 @@ import numpy as np
 
 from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.module import Array
-from numpy_attention.names import STARTERS
+from numpy_attention.registry import STARTERS
 
 Value = TypeVar("Value")
 ENDED = 3.0         # seconds in which ranks that fail alike all have failed

@@ -5,8 +5,8 @@ Steps count from 1, epochs from 0.
 
 from dataclasses import dataclass
 
-from numpy_attention.arguments import expect_number
-from numpy_attention.shapes import expect_whole
+from numpy_attention.validation.arguments import expect_number
+from numpy_attention.validation.arrays import expect_whole
 
 
 def expect_time(step: int, epoch: int) -> None:

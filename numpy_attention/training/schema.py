@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from numpy_attention.names import AVERAGES
-from numpy_attention.messages import cut
+from numpy_attention.registry import AVERAGES
+from numpy_attention.validation.messages import cut
 from numpy_attention.training.settings import FLAG, NORM, SEEDS, THREADS, Values, choice, whole
 
 DEEPEST = 16        # lists and dicts within each other

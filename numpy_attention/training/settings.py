@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from numpy_attention.names import AVERAGES, KEPT, MOST_THREADS, OPTIMIZERS, SCHEDULES, STATES
-from numpy_attention.messages import shown
+from numpy_attention.registry import AVERAGES, KEPT, MOST_THREADS, OPTIMIZERS, SCHEDULES, STATES
+from numpy_attention.validation.messages import shown
 
 MOST_COUNTED = 10_000       # epochs of a linear schedule
 

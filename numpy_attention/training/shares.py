@@ -12,7 +12,7 @@ from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
-from numpy_attention.shapes import pieces
+from numpy_attention.validation.arrays import pieces
 from numpy_attention.training import row_sums
 from numpy_attention.training.protocols import Model, Optimizer, State
 from numpy_attention.training.ranks import Alone, tree

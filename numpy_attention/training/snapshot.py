@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.messages import cut
+from numpy_attention.validation.messages import cut
 from numpy_attention.module import Array
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import TRAINING, check

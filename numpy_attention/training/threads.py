@@ -9,8 +9,8 @@ from typing import Any, Callable
 
 from threadpoolctl import threadpool_limits
 
-from numpy_attention.names import MOST_THREADS
-from numpy_attention.shapes import expect_whole
+from numpy_attention.registry import MOST_THREADS
+from numpy_attention.validation.arrays import expect_whole
 from numpy_attention.training.ranks import ALONE, Alone, host
 
 # parameters of mallopt, as malloc.h numbers them

@@ -11,13 +11,13 @@ from typing import Any, NoReturn, Sequence
 
 import numpy as np
 
-from numpy_attention.arguments import (expect_function, expect_generator, expect_kind,
+from numpy_attention.validation.arguments import (expect_function, expect_generator, expect_kind,
                                        expect_methods, expect_name, expect_number)
-from numpy_attention.paths import exists, is_folder
+from numpy_attention.validation.paths import exists, is_folder
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
-from numpy_attention.names import AVERAGES
-from numpy_attention.shapes import at_least, expect_whole
+from numpy_attention.registry import AVERAGES
+from numpy_attention.validation.arrays import at_least, expect_whole
 from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import Evaluation, evaluate

@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.cells.cell import Cell, Steps
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.module import Array
-from numpy_attention.shapes import flat
+from numpy_attention.validation.arrays import flat
 
 
 @dataclass

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from histories import MASK, B, K, H, T
 
-from numpy_attention.names import ACTIVATIONS
+from numpy_attention.registry import ACTIVATIONS
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

@@ -5,7 +5,7 @@ import numpy as np
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.rnn import RNN
-from numpy_attention.checks.case import ragged
+from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import randomize
 
 T, B, I, H = 5, 3, 2, 4

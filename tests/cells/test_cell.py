@@ -8,11 +8,11 @@ import laws
 import numpy as np
 import pytest
 
-from numpy_attention import names
+from numpy_attention import registry as names
 from numpy_attention.cells.cell import Cell
 from numpy_attention.cells.gru import GRU
-from numpy_attention.checks import cells as checks
-from numpy_attention.checks.case import ragged
+from numpy_attention.gradcheck.cases import cells as checks
+from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import gradcheck, randomize
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.module import Array

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.checks import CASES
-from numpy_attention.checks.case import B, I, T, ragged
+from numpy_attention.gradcheck.cases import CASES
+from numpy_attention.gradcheck.cases.case import B, I, T, ragged
 from numpy_attention.layers.dropout import position_names
-from numpy_attention.names import CELLS, RESETS, UPDATES, find
+from numpy_attention.registry import CELLS, RESETS, UPDATES, find
 
 MASK = ragged(T, [4, 2, 1])
 MORE = 3

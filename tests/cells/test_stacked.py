@@ -7,10 +7,10 @@ import pytest
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.checks.case import ragged
+from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.dropout import Dropout, position_names
-from numpy_attention.names import CELLS, find
+from numpy_attention.registry import CELLS, find
 from numpy_attention.trees import leaves
 
 T, B = 5, 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.data.own_text import OwnText
+from numpy_attention.data.user_text import OwnText
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import read_lines, read_pairs, read_tab_pairs, read_text
 from numpy_attention.data.text_form import TextForm, word_tokens

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.data import downloads, running_text
+from numpy_attention.data.datasets import downloads
+from numpy_attention.data import running_text
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from numpy_attention.data import running_text
-from numpy_attention.data.corpora import CORPORA, describe, find_corpus, load_parallel, load_text
-from numpy_attention.data.corpus import GeneratedCorpus, ParallelCorpus, TextCorpus
-from numpy_attention.data.generators import distinct
-from numpy_attention.data.own_text import OwnPairs, OwnText
+from numpy_attention.data.datasets.corpora import CORPORA, describe, find_corpus, load_parallel, load_text
+from numpy_attention.data.datasets.corpus import GeneratedCorpus, ParallelCorpus, TextCorpus
+from numpy_attention.data.datasets.generators import distinct
+from numpy_attention.data.user_text import OwnPairs, OwnText
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import NamedPairs, NamedText, selected

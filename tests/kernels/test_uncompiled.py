@@ -13,7 +13,7 @@ PROGRAM = """
 import json
 import numba
 import numpy as np
-from numpy_attention.checks.models import PAIRS
+from numpy_attention.gradcheck.cases.models import PAIRS
 from numpy_attention.models.rnnsearch import RNNSearch
 
 def figures(dtype, **settings):

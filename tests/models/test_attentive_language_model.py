@@ -5,7 +5,7 @@ import pytest
 
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
-from numpy_attention.names import READERS
+from numpy_attention.registry import READERS
 
 B, V = 3, 9
 

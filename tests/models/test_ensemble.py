@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.checks.models import PAIRS, TEXT
+from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy

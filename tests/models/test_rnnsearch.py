@@ -9,12 +9,12 @@ from numpy_attention.attention.local import LocalMonotonic
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.checks.models import MODERN, PAIRS, PAPER, translator, with_decoder
+from numpy_attention.gradcheck.cases.models import MODERN, PAIRS, PAPER, translator, with_decoder
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import gradcheck
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.rnnsearch import RNNSearch
-from numpy_attention.names import SCORES
+from numpy_attention.registry import SCORES
 
 DEEP = MODERN | {"layers": 2}
 FORMS = [(RNNSearch, PAPER), (RNNSearch, MODERN), (RNNSearch, DEEP), (EncoderDecoder, PAPER),

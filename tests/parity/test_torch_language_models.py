@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from torch_language_model import (  # noqa: E402
     TorchLanguageModel, TorchNGram, TorchReader, copy_weights, named)
 
-from numpy_attention.attention.reader_choice import FORMS  # noqa: E402
-from numpy_attention.checks.case import V  # noqa: E402
-from numpy_attention.checks.models import TEXT  # noqa: E402
+from numpy_attention.attention.readout_config import FORMS  # noqa: E402
+from numpy_attention.gradcheck.cases.case import V  # noqa: E402
+from numpy_attention.gradcheck.cases.models import TEXT  # noqa: E402
 from numpy_attention.data.batching import TextBatch  # noqa: E402
 from numpy_attention.gradcheck import randomize  # noqa: E402
 from numpy_attention.models.attentive_language_model import (  # noqa: E402

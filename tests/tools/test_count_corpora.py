@@ -8,7 +8,7 @@ from count_corpora import crosses, parallel_row, readme_rows, running_row
 
 from numpy_attention.data.pairs import Pair
 
-README = Path(count_corpora.__file__).parents[1] / "numpy_attention/data/shipped/README.md"
+README = Path(count_corpora.__file__).parents[1] / "numpy_attention/data/datasets/shipped/README.md"
 
 
 @pytest.mark.parametrize("links, expected", [

@@ -8,8 +8,8 @@ from pathlib import Path
 import exercise_bank
 import pytest
 
-from numpy_attention.exercises import bank, operators, wider
-from numpy_attention.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises import bank, operators, wider
+from numpy_attention.course.exercises.catalogue import EXERCISES
 
 
 def test_what_ships_was_made_of_what_is_there(capsys):

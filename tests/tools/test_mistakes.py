@@ -18,7 +18,7 @@ from mistakes.kept_out import KEPT_OUT
 from mistakes.known import KNOWN
 from mistakes.planting import FILES, KINDS, Mistake, plant, right
 
-from numpy_attention.checks.case import Case
+from numpy_attention.gradcheck.cases.case import Case
 from numpy_attention.gradcheck import gradcheck
 
 MISTAKES = KNOWN + KEPT_OUT + FRESH + FOURTH

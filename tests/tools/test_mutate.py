@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from exchange import PACKAGE
 
-from numpy_attention import names
-from numpy_attention.checks import CASES, CHECKS
+from numpy_attention import registry as names
+from numpy_attention.gradcheck.cases import CASES, CHECKS
 from numpy_attention.gradcheck import gradcheck, protocol, randomize
 
 LINEAR = {name: CHECKS[name] for name in ("Linear", "Linear without bias", "Embedding")}
@@ -20,7 +20,7 @@ import numpy as np
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.module import Array
-from numpy_attention.names import SCORES
+from numpy_attention.registry import SCORES
 
 
 @dataclass(eq=False)

@@ -112,8 +112,8 @@ def test_the_report_by_room(some, monkeypatch, capsys):
 
 
 def test_a_star_stands_for_anything():
-    key = "numpy_attention/data/grammar.py : constant: 'le' → 'le_'"
-    assert mutate_rooms.matches(key, "numpy_attention/data/grammar.py : constant: *")
+    key = "numpy_attention/data/datasets/grammar.py : constant: 'le' → 'le_'"
+    assert mutate_rooms.matches(key, "numpy_attention/data/datasets/grammar.py : constant: *")
     assert not mutate_rooms.matches(key, "numpy_attention/data/*.py forward: *")
     assert mutate_rooms.matches("a.py f: constant: x[0] → x[1]", "a.py f: constant: x[0] *")
 

@@ -14,7 +14,7 @@ from mistakes.lessons import LESSONS
 from mistakes.planting import run
 from mutants import Function, Mutant
 
-from numpy_attention.checks import CHECKS
+from numpy_attention.gradcheck.cases import CHECKS
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.finding import Finding
 from numpy_attention.gradcheck.kinds import Kind

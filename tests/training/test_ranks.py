@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from ranks_in_threads import Comm, same, together
 
-from numpy_attention.runs.agreement import expect_agreement
-from numpy_attention.runs.libraries import digest
-from numpy_attention.runs.trained import how_shared
+from numpy_attention.experiments.runs.rank_consistency import expect_agreement
+from numpy_attention.experiments.runs.libraries import digest
+from numpy_attention.experiments.runs.trained import how_shared
 from numpy_attention.training import ranks
 from numpy_attention.training import threads as pools
 from numpy_attention.training.ranks import ALONE, Ranks, adds_as_one, outcome_of, tree, world

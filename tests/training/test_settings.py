@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from numpy_attention import names
+from numpy_attention import registry as names
 from numpy_attention.training.settings import (
     DIVISOR, FLAG, NORM, POSITIVE, SEEDS, Training, TranslatorTraining, WriterTraining, choice,
     whole)

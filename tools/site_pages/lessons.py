@@ -49,7 +49,7 @@ def key(lesson):
 
     Its text is not among them, so that a mended sentence runs nothing.
     """
-    from numpy_attention.trace.lessons import cells_of
+    from numpy_attention.course.trace.lessons import cells_of
     digest = hashlib.sha256(used().encode())
     for cell in cells_of(lesson.read_text(encoding="utf-8")):
         digest.update(cell.body.encode())
@@ -62,7 +62,7 @@ def used():
     digest = hashlib.sha256()
     package = ROOT / "numpy_attention"
     sources = [*package.rglob("*.py"), *package.rglob("*.json"), *LESSONS.glob("[a-z]*.py"),
-               *(package / "data" / "shipped").iterdir(), *LESSONS.glob("checkpoints/*/*"), RUNNER]
+               *(package / "data" / "datasets" / "shipped").iterdir(), *LESSONS.glob("checkpoints/*/*"), RUNNER]
     for path in sorted(source for source in sources if source.is_file()):
         digest.update(os.path.relpath(path, LESSONS.parent).encode())
         digest.update(path.read_bytes())

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from numpy_attention.arguments import expect_list
+from numpy_attention.validation.arguments import expect_list
 from numpy_attention.data.batching.grouping import (expect_ids_in, expect_lists, grouped,
                                                     padded)
 from numpy_attention.data.batching.text_batches import TextBatch
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, expect_whole
+from numpy_attention.validation.arrays import at_least, expect_whole
 
 Place = tuple[Array, int]  # indices of the documents, start of the window
 

@@ -5,10 +5,10 @@ from itertools import chain
 
 import numpy as np
 
-from numpy_attention.arguments import as_integers, expect_generator, expect_list
+from numpy_attention.validation.arguments import as_integers, expect_generator, expect_list
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
-from numpy_attention.shapes import at_least, expect_whole
+from numpy_attention.validation.arrays import at_least, expect_whole
 
 
 def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Array:

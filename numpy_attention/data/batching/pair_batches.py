@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.arguments import expect_flags, expect_list, expect_methods
+from numpy_attention.validation.arguments import expect_flags, expect_list, expect_methods
 from numpy_attention.data.batching.grouping import (expect_ids_in, expect_lists, expect_places,
                                                     grouped, padded, share_of)
 from numpy_attention.data.pairs import Pair, expect_pairs
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_integers, expect_whole
+from numpy_attention.validation.arrays import expect_integers, expect_whole
 
 
 @dataclass

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.arguments import as_integers, expect_generator
+from numpy_attention.validation.arguments import as_integers, expect_generator
 from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
-from numpy_attention.shapes import expect_integers, expect_whole
+from numpy_attention.validation.arrays import expect_integers, expect_whole
 
 
 @dataclass

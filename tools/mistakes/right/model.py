@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.checks.case import ragged
+from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import randomize
 from numpy_attention.module import Array, Module
 

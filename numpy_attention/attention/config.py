@@ -1,0 +1,98 @@
+"""An attention by the names of its score and its window."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_flags
+from numpy_attention.attention.local import SEVERAL_SUMS
+from numpy_attention.initializers import glorot
+from numpy_attention.module import Module
+from numpy_attention.registry import SCORES, WINDOWS, find, made
+from numpy_attention.validation.arrays import at_least, expect_sizes
+
+NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
+             "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
+             "general): choose window 'global', or another score")
+# (score, window): why they do not go together
+REFUSED = {
+    ("location", "local-m"): NO_CHOICE,
+    ("location", "local-p"): NO_CHOICE,
+    ("multi-head", "local-p"): SEVERAL_SUMS,
+}
+
+
+@dataclass(frozen=True)
+class AttentionChoice:
+    """What may be chosen of a decoder's attention; `create` makes it.
+
+    attention, window: names of `names.SCORES` and `names.WINDOWS`, or a class on the protocol for
+    the score; width: a window has
+    2 · width + 1 positions; backwards: the sources are reversed, so local-m starts at their end;
+    alignment: the size of hidden layers, local-p's too, by default the query's; longest: the source
+    positions that location knows, </s> included; heads: multi-head's. A class gets what its own
+    `create` names.
+
+    ValueError: an unknown name, a score and a window that do not go together, a size below 1.
+    """
+
+    attention: str | type = "dot"
+    window: str = "global"
+    width: int = 10
+    backwards: bool = False
+    alignment: int | None = None
+    longest: int = 64
+    heads: int = 4
+
+    def __post_init__(self):
+        find("attention", self.attention, SCORES)
+        find("window", self.window, WINDOWS)
+        expect_sizes(width=self.width, longest=self.longest, heads=self.heads)
+        at_least(1, alignment=self.alignment)
+        expect_flags(backwards=self.backwards)
+        if (self.attention, self.window) in REFUSED:
+            why = REFUSED[self.attention, self.window]
+            raise ValueError(f"{self.attention} with {self.window}: {why}")
+
+    def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
+        """An attention whose queries (B, query_size) ask for values (B, S, value_size).
+
+        others: what else a score's `create` may ask for by name, such as init_v.
+
+        ValueError: sizes below 1, or that the score does not allow.
+        """
+        score = find("attention", self.attention, SCORES)
+        window = find("window", self.window, WINDOWS)
+        known = {
+            "query_size": query_size, "value_size": value_size, "outputs": value_size,
+            "size": self.alignment or query_size, "longest": self.longest, "heads": self.heads,
+            "width": self.width, "backwards": self.backwards, "init": init, "dtype": dtype,
+            **others,
+        }
+        attention = made(score, rng, **known)
+        if window is None:
+            return attention
+        return made(window, rng, attention=attention, **known)
+
+
+def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
+    """The attention that a decoder asks: one of these settings, or one that is made already.
+
+    attention: a name of `names.SCORES`, a class, or a Module on the protocol; settings: what else
+    an AttentionChoice takes; initial: initial values, by the names that a score's `create` has for
+    them.
+
+    ValueError: a name, sizes or settings that do not fit.
+    """
+    if not isinstance(attention, Module):
+        try:
+            choice = AttentionChoice(attention, **settings)
+        except TypeError:
+            known = ", ".join(field.name for field in fields(AttentionChoice))
+            raise ValueError(f"{', '.join(settings)}: expected settings of an attention, which are "
+                             f"{known}") from None
+        return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
+    if settings:
+        raise ValueError(f"{', '.join(settings)} belongs to an attention chosen by its name, and a "
+                         f"{type(attention).__name__} is given: leave it out")
+    return attention

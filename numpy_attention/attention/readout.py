@@ -1,0 +1,73 @@
+"""What the readers of a language model's history share: the states that they remember."""
+
+import numpy as np
+
+from numpy_attention.module import Module
+from numpy_attention.validation.arrays import at_least, expect, expect_dtype, expect_mask, kind_of
+
+
+class Reader(Module):
+    """A reader makes of each state, and of those before it, what the output layer reads.
+
+        y, memory, weights, cache = reader.forward(h, mask, memory, keep)
+        dh                        = reader.backward(dy, dweights, cache, grad)
+
+    Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
+    (states (B, M, H), known (B, M)) or None, holds the last states of the chunks of text before
+    this one; the gradient never leaves the chunk. `forward` takes the memory before the chunk and
+    gives the one after it.
+
+    A subclass has hidden_size H, output_size O, `carried`, whether or how many states go on by
+    default, and `reach`, as many as are enough to read on word by word.
+    """
+
+    def remember(self, h, mask, memory, size=None):
+        """All that may be read, and where it is known: → states (B, M + T, H), known (B, M + T).
+
+        size: M where it must be that; no memory is then one of so many states that are not known.
+        ValueError, TypeError: another shape or dtype.
+        """
+        expect("h", h, (None, None, self.hidden_size), "(T, B, H)", "sequences are time-major")
+        expect_dtype("h", h, self)
+        expect_mask(mask, h.shape[:2], "(T, B)")
+        states = np.ascontiguousarray(h.transpose(1, 0, 2))
+        known = mask.T
+        B, _, H = states.shape
+        if memory is None and size:
+            memory = np.zeros((B, size, H), h.dtype), np.zeros((B, size), bool)
+        if memory is not None:
+            if not isinstance(memory, tuple) or len(memory) != 2:
+                raise TypeError(f"memory is {kind_of(memory)}, expected (states, known) that "
+                                "`forward` gave, or None")
+            before, known_before = memory
+            expect("memory", before, (B, size, H), "(B, M, H)", "carry the state of the same rows")
+            expect_dtype("memory", before, self)
+            expect_mask(known_before, before.shape[:2], "(B, M)", "the memory's known")
+            states = np.concatenate([before, states], axis=1)
+            known = np.concatenate([known_before, known], axis=1)
+        return states, known
+
+
+def expect_upstream(dy, y, cached, reader):
+    """Refuse a ∂L/∂y that is not as y was, and a cache of states of another reader's size."""
+    expect("dy", dy, y.shape, "(T, B, O)", "as `forward` gave y")
+    expect("dy", dy, (None, None, reader.output_size), "(T, B, O)", "another reader's cache")
+    expect_dtype("dy", dy, y, "the outputs")
+    expect("the cache's states", cached, (None, None, reader.hidden_size), "(T, B, H)",
+           "another reader's cache")
+
+
+def activate(a, activation):
+    """y = tanh(a), in the memory of a, or "linear": y = a."""
+    return np.tanh(a, out=a) if activation == "tanh" else a
+
+
+def activate_backward(dy, y, activation):
+    """∂L/∂y → ∂L/∂a."""
+    return dy * (1 - y * y) if activation == "tanh" else dy
+
+
+def last(states, known, keep):
+    """The memory of the last `keep` of these states, or as many as there are; None for none."""
+    at_least(0, keep=keep)
+    return (states[:, -keep:], known[:, -keep:]) if keep else None

@@ -1,0 +1,76 @@
+"""Which reader a language model has over its own past, chosen by name."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_name
+from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.initializers import glorot
+from numpy_attention.registry import ACTIVATIONS, READERS
+from numpy_attention.validation.arrays import at_least, expect_sizes
+
+# the papers' own forms: roles of a state, score, whether there is a bias
+FORMS = {
+    "single": {"roles": 1, "score": "single", "bias": True},
+    "combined": {"roles": 1, "score": "combined", "bias": True},
+    "attention": {"roles": 1},
+    "key-value": {"roles": 2},
+    "key-value-predict": {"roles": 3},
+}
+
+
+@dataclass(frozen=True)
+class ReaderChoice:
+    """A reader by name, and what it remembers.
+
+    attention: "single" or "combined" (Salton et al. 2017), "attention", "key-value",
+    "key-value-predict" or "ngram" (Daniluk et al. 2017), or "projection", which has no past: the
+    2-gram, a layer between state and words as every reader has it; or a HistoryAttention, a score
+    of one's own, whose reader has one role and no bias, as "attention" has. window: how far back it
+    may look. carried: states that it remembers from the batch before (of an N-gram model any number
+    but 0 means order − 2). order: N of the N-gram model. activation: "tanh", or "linear" for none.
+
+    ValueError: an unknown name, numbers that cannot be.
+    """
+
+    attention: str | type = "combined"
+    window: int | None = None
+    carried: int = 0
+    order: int = 4
+    activation: str = "tanh"
+
+    def __post_init__(self):
+        if not (isinstance(self.attention, type) and hasattr(self.attention, "create")):
+            expect_name("attention", self.attention, READERS)
+        expect_name("activation", self.activation, ACTIVATIONS)
+        expect_sizes(0, carried=self.carried)
+        at_least(1, window=self.window)
+        expect_sizes(2, order=self.order)
+        if self._order is not None and self.window is not None:
+            raise ValueError(f"window = {self.window}: an N-gram model looks back order − 1 = "
+                             f"{self._order - 1} states, set order")
+
+    @property
+    def _order(self):
+        """N of an N-gram model; None with attention."""
+        return {"ngram": self.order, "projection": 2}.get(self.attention)
+
+    @property
+    def _form(self):
+        return FORMS.get(self.attention) or {"roles": 1, "score": self.attention}
+
+    @property
+    def roles(self):
+        """Into how many parts a model's states are divided: its hidden size is a multiple of it."""
+        return self._order - 1 if self._order else self._form["roles"]
+
+    def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):
+        """A reader of states (T, B, hidden) that gives (T, B, outputs)."""
+        shared = {"activation": self.activation, "init": init, "dtype": dtype}
+        if self._order:
+            return NGramReader.create(rng, hidden, outputs, self._order, bool(self.carried),
+                                      **shared)
+        return KeyValueReader.create(rng, hidden, outputs, window=self.window,
+                                     carried=self.carried, **self._form, **shared)

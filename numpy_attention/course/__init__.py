@@ -1,0 +1,1 @@
+"""The course: its lessons, its exercises, and the trace of a pass."""

@@ -1,0 +1,356 @@
+"""A check of a reader's file: stages in their order, the first that fails is told.
+
+It runs; it returns what it should; the shapes; the protocol (nothing that it was given is changed,
+nothing is left unwritten); the values; the gradients; the laws that no difference shows.
+"""
+
+import ast
+import inspect
+import linecache
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.course.exercises.bank import names_in, told
+from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
+from numpy_attention.course.exercises.given import Given, with_given
+from numpy_attention.course.exercises.signature import arrays_of, named, signature
+from numpy_attention.course.exercises.source import BLANK
+from numpy_attention.course.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
+from numpy_attention.gradcheck import GradientError, NotAParameter, gradcheck
+from numpy_attention.gradcheck.arrays import copied
+from numpy_attention.gradcheck.budget import fewer_trials
+from numpy_attention.gradcheck.passes import told_of
+from numpy_attention.gradcheck.report import line_of
+from numpy_attention.gradcheck.rewriting import line_that_stops
+from numpy_attention.gradcheck.watching import Watch, arrays_within
+from numpy_attention.validation.messages import cut, given
+from numpy_attention.custom.code import Code, place_in_code, read
+from numpy_attention.validation.paths import brief
+
+# what would take the task away
+FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
+LONGEST = 400       # characters of an error of the reader's own
+TRIED = 0.3         # of what the gradient check would try, so that an answer takes some two seconds
+
+
+@dataclass
+class Verdict:
+    """What a check says. stage: the one that failed, "" where all is right; message: why;
+    mistakes: those of the bank that give the same numbers; proven: the message names a line and
+    what is wrong with it, and with that changed all is right; blank: nothing was written yet.
+    """
+
+    stage: str = ""
+    message: str = ""
+    mistakes: list[str] = field(default_factory=list)
+    proven: bool = False
+    blank: bool = False
+
+    @property
+    def passed(self) -> bool:
+        return not self.stage
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Failed(Exception):
+    """A stage fails: its name, and why; proven, blank: as of a Verdict."""
+
+    def __init__(self, stage: str, message: str, blank: bool = False, proven: bool = False):
+        super().__init__(stage, message)
+        self.stage = stage
+        self.message = message
+        self.blank = blank
+        self.proven = proven
+
+
+def check(exercise: Exercise, path: str | Path) -> Verdict:
+    """The Verdict on a reader's file. OSError: it cannot be read."""
+    linecache.checkcache(str(path))                 # the file may have been changed since
+    try:
+        code = read(path)
+    except ValueError as error:                     # too long, say
+        return Verdict("runs", str(error))
+    try:
+        tree = tree_of(exercise, code)
+        its = module_of(code)
+    except Failed as failure:
+        return Verdict(failure.stage, failure.message, blank=failure.blank)
+    try:
+        for seed in SEEDS:
+            for mine, right in exercise.pairs(its, seed):
+                expect_outputs(exercise, mine, right)
+        for seed in SEEDS:
+            for mine, _ in exercise.pairs(its, seed):
+                expect_gradients(mine, seed, exercise.planted is not None)
+    except Failed as failure:
+        found = Verdict(failure.stage, failure.message, proven=failure.proven)
+        if not exercise.planted:
+            found.message = with_given(found.message, Given(exercise, tree))
+            if failure.stage != "runs":             # where it does, its numbers can be had
+                found.mistakes = told(exercise, numbers_of(exercise, its),
+                                      names_in(exercise, tree))
+        return found
+    return Verdict()
+
+
+def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
+    """The signature of the reader's functions; {} where they stop."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return signature(exercise, its)
+    except Exception:                               # whatever a reader's code may come to
+        return {}
+
+
+# ---- it runs -----------------------------------------------------------------------------------
+
+
+def tree_of(exercise: Exercise, code: Code) -> ast.Module:
+    """The file, parsed. Failed: it is no Python, has lost a name, or is still blank."""
+    text = code.text.decode("utf-8", errors="replace")
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        where = f"line {line}" if line else "it"
+        said = f"{where} is no Python: {getattr(error, 'msg', error)}"
+        if line and text.splitlines()[line - 1:line]:
+            said += f"\n    {cut(text.splitlines()[line - 1].strip(), LONGEST)}"
+        raise Failed("runs", said) from None
+    for name in imported(tree):
+        if name in FRAMEWORKS:
+            raise Failed("runs", f"it imports {name}: an exercise is written in NumPy")
+    expect_names(exercise, tree, text)
+    return tree
+
+
+def module_of(code: Code) -> Any:
+    """What the file defines. Failed: it stops."""
+    try:
+        return code.module
+    except ValueError as error:
+        raise Failed("runs", str(error).removeprefix(f"{brief(code.path)} cannot be run: ")
+                     ) from None
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The packages that a file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name.partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def expect_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
+    """Failed: a function that is to be written is gone, or still blank."""
+    if not text.strip():
+        raise Failed("runs", f"the file is empty: numpy-attention exercise reset {exercise.name} "
+                     "writes it anew")
+    for blank in exercise.blanks:
+        node: Any = tree
+        for name in blank.split("."):
+            inside = [one for one in node.body if getattr(one, "name", None) == name]
+            if not inside:
+                raise Failed("runs", f"{blank} is gone: it must keep its name")
+            node = inside[-1]
+        if any(BLANK in ast.unparse(one).replace("'", '"') for one in node.body):
+            raise Failed("runs", f"{blank} is not written yet", blank=True)
+
+
+def stopped(error: Exception) -> str:
+    """Where a reader's code stops, with what, and of what shapes the arrays there were."""
+    place = place_in_code(error)
+    words = cut(f"{type(error).__name__}: {error}", LONGEST)
+    return "\n".join([f"{place} stops with {words}" if place else f"it stops with {words}",
+                      *shapes_at(error)])
+
+
+# ---- returns, shapes, protocol, values ----------------------------------------------------------
+
+
+def expect_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
+    """Failed: the forward stops, or gives something else than the solution's."""
+    inputs = [copied(one) for one in mine.inputs]
+    watch = Watch(dict(arrays_within(inputs, "input")))
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = mine.forward(*inputs)
+    except Exception as error:                      # whatever a reader's code may come to
+        raise Failed("runs", stopped(error)) from None
+    wanted = right.forward(*right.inputs)
+    if mine.backward is not None:
+        found, wanted = without_cache(found, wanted)
+    expect_like(found, wanted)
+    changed = watch.changed()
+    if changed:
+        raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: what a function "
+                                            "is given belongs to who calls it, work on a copy",
+                                            mine))
+    if mine.differ is None:
+        expect_values(found, wanted, labels_of(exercise, right.forward))
+    elif not np.allclose(found, wanted):
+        raise Failed("values", mine.differ(found, wanted))
+
+
+def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
+    if not isinstance(found, tuple) or len(found) != len(wanted):
+        raise Failed("returns", f"forward gives {shape_of(found)}: expected "
+                     f"{len(wanted) - 1} output{'s' if len(wanted) > 2 else ''} and the cache")
+    return found[:-1], wanted[:-1]
+
+
+def shape_of(value: Any) -> str:
+    """What a value is, in a few words."""
+    if value is None:
+        return "nothing (None): has it a return?"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    return given(value)
+
+
+def expect_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
+    """Failed: another kind of thing, or of another shape."""
+    if isinstance(wanted, (tuple, list)):
+        if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
+            raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
+        for number, (one, other) in enumerate(zip(found, wanted)):
+            part = "output" if name == "what it gives" else name
+            expect_like(one, other, f"{part}[{number}]")
+        return
+    if wanted is None or isinstance(wanted, str):
+        if type(found) is not type(wanted):
+            raise Failed("returns", f"{name} is {shape_of(found)}: expected {given(wanted)}")
+        return
+    if found is None or isinstance(found, (str, dict, tuple, list)):
+        raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
+    try:
+        array = np.asarray(found)
+        kind = array.dtype.kind
+    except Exception:
+        kind = "O"
+    if kind not in "fiub":
+        raise Failed("returns", f"{name} is {given(found)}: expected numbers")
+    if array.shape != np.shape(wanted):
+        raise Failed("shapes", f"{name} has shape {array.shape}: expected {np.shape(wanted)}")
+
+
+def expect_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
+    """Failed: an output has other values; says where they differ most, and which are right."""
+    wrong, right = [], []
+    for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
+        name = labels.get(name, name)
+        differs = ~np.isclose(one, other, rtol=1e-7, atol=1e-10)
+        if differs.any():
+            wrong.append("\n".join(of_values(name, one, other, differs)))
+        else:
+            right.append(name)
+    if wrong:
+        also = f"\n  right: {', '.join(right)}" if right else ""
+        raise Failed("values", wrong[0] + also)
+
+
+# ---- gradients and laws -------------------------------------------------------------------------
+
+
+def expect_gradients(case: Case, seed: int, hidden: bool) -> None:
+    """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
+    where the line is to be found, with what is right and what is wrong alone.
+    """
+    if case.backward is None:
+        return
+    expect_no_stop(case, seed)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), fewer_trials(TRIED):
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", NotAParameter)
+            gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),
+                      forward=case.forward, backward=case.backward, causal=case.causal)
+    except GradientError as error:
+        message = symptoms(error) if hidden else str(error)
+        raise Failed(stage_of(error), with_names(message, case),
+                     proven=not hidden and is_proven(error.report)) from None
+    except NotAParameter as warned:
+        raise Failed("protocol", str(warned)) from None
+    except Exception as error:                      # whatever a reader's code may come to
+        raise Failed("returns", stopped(error)) from None
+
+
+def is_proven(report: Any) -> bool:
+    """Whether a report of the gradient check names the line of all that is wrong, with a proof."""
+    if isinstance(report, str):
+        return False
+    if not report.wrong:
+        return any(law.place is not None for law in report.laws)
+    return any(one.is_proven and one.follows == report.wrong for one in report.findings)
+
+
+def expect_no_stop(case: Case, seed: int) -> None:
+    """Failed: the backward pass stops in a line of the reader's; with what, and the shapes in it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            list(arrays_of(case, seed))
+    except Exception as error:                      # whatever a reader's code may come to
+        place = line_that_stops(error)
+        if place is None:
+            return                                  # what it returns is no gradient, say
+        words = cut(f"{type(error).__name__}: {error}", LONGEST)
+        raise Failed("runs", "\n".join([f"backward stops in {told_of(place)}, with {words}",
+                                        f"    {line_of(place)}", *shapes_at(error)])) from None
+
+
+def symptoms(error: GradientError) -> str:
+    """Which gradients are right and which wrong, by how many elements; no line of the code."""
+    report = error.report
+    if isinstance(report, str) or not report.wrong:
+        return str(error)
+    lines = [f"right: {', '.join(report.right) or 'none'}; wrong: {', '.join(report.wrong)}"]
+    for name in report.wrong:
+        found, right = report.analytic.get(name), report.numeric[name]
+        if found is None or np.shape(found) != right.shape:
+            lines.append(f"  {name}: it has not the shape {right.shape}")
+            continue
+        wrong = ~np.isclose(found, right, rtol=1e-6, atol=1e-9)
+        at = tuple(map(int, np.argwhere(wrong)[0])) if wrong.any() else (0,) * right.ndim
+        lines.append(f"  {name}: {int(wrong.sum())} of {right.size} elements{rows_of(wrong)}; "
+                     f"{list(at)} is {found[at]:.6g}, right {right[at]:.6g}")
+    return "\n".join(lines)
+
+
+def with_names(message: str, case: Case) -> str:
+    """A message in which inputs go by the names that the forward gives them."""
+    names = list(inspect.signature(case.forward).parameters)
+
+    def name_of(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return names[number] if number < len(names) else found[0]
+    return re.sub(r"\binput\[(\d+)\]", name_of, message)
+
+
+def stage_of(error: GradientError) -> str:
+    """Which stage a report of the gradient check belongs to."""
+    report = error.report
+    stop = report if isinstance(report, str) else report.stops
+    if stop:
+        return "runs" if " stops in " in stop else "returns"
+    kinds = {kind.name for of_one in report.kinds for kind in of_one[:1]}
+    if kinds & {"shape"} or any(np.shape(report.analytic[name]) != report.numeric[name].shape
+                                for name in report.wrong if report.analytic.get(name) is not None):
+        return "shapes"
+    if kinds & {"unwritten", "argument changed"}:
+        return "protocol"
+    return "gradients" if report.wrong else "laws"

@@ -1,0 +1,96 @@
+"""A check in a process of its own, with limits: whatever the reader's code does, it ends here."""
+
+import faulthandler
+import json
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.checking import Verdict, check
+from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.custom.processes import ended, where
+from numpy_attention.validation.paths import existing_file, told
+
+try:
+    import resource
+except ImportError:                                     # Windows
+    resource = None                                     # type: ignore[assignment]
+
+SECONDS = 30
+LATER = 20          # seconds in which a process that was told to end must have done so
+MEMORY = 4 * 2**30  # bytes of address space
+WRITTEN = 2**20     # bytes of a file: of what is printed, above all
+SHOWN = 2_000       # characters of what the reader's code prints
+ROOM = 2**17        # bytes that are kept free for a Verdict
+START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
+         f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")
+
+
+def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
+    """The Verdict on a file, and what its code has printed.
+
+    OSError: it cannot be read, or there is no room for the Verdict.
+    """
+    file = existing_file(path)
+    with tempfile.TemporaryDirectory() as folder:
+        result, place, printed = (Path(folder) / name for name in ("result", "place", "printed"))
+        command = [sys.executable, "-c", START, exercise.name, str(file.resolve()), str(seconds),
+                   str(result), str(place), os.pathsep.join(sys.path)]
+        with told(folder, "written"):
+            result.write_bytes(b" " * ROOM)
+        with open(printed, "wb") as out:
+            status = ended(command, seconds + LATER, stdout=out, stderr=out)
+        output = told_of_output(printed)
+        if printed.stat().st_size >= WRITTEN:
+            return Verdict("runs", "it prints more than 1 MB: print less"), output
+        found = result.read_text(encoding="utf-8").strip()
+        if found:
+            return Verdict(**json.loads(found)), output
+        if place.exists() and place.stat().st_size:
+            trace = place.read_text(errors="replace")
+            return Verdict("runs", f"it took longer than {seconds:g} seconds and was ended"
+                           f"{where(trace, file)}: is there an endless loop?"), output
+    return Verdict("runs", why_ended(status)), output
+
+
+def why_ended(status: int) -> str:
+    """Of a process that ended without a word."""
+    if status == -signal.SIGKILL:
+        return "it did not come to an end: is there an endless loop?"
+    if status < 0:
+        return f"it was ended by signal {-status} ({signal.Signals(-status).name})"
+    return f"it has ended its process, with exit status {status}: leave out sys.exit()"
+
+
+def told_of_output(path: Path) -> str:
+    """The beginning of what was printed."""
+    with open(path, "rb") as file:
+        text = file.read(SHOWN + 1).decode("utf-8", errors="replace")
+    more = path.stat().st_size - len(text.encode("utf-8", errors="replace"))
+    return text if more <= 0 else f"{text}\n… and {more:,} bytes more"
+
+
+# ---- within the process -------------------------------------------------------------------------
+
+
+def child(name: str, path: str, seconds: str, result: str, place: str) -> int:
+    """Check a file, and write the Verdict as JSON."""
+    with open(place, "w") as file:
+        faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
+        if resource is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (WRITTEN, WRITTEN))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        try:
+            verdict = check(EXERCISES[name], path)
+        except (MemoryError, OSError, KeyboardInterrupt) as error:
+            words = f"{type(error).__name__}: {error}".rstrip(": ")
+            verdict = Verdict("runs", f"it stops with {words}")
+        faulthandler.cancel_dump_traceback_later()
+    with open(result, "r+b") as whole:              # in the room that is kept for it
+        whole.write(json.dumps(verdict.as_dict()).encode())
+        whole.truncate()
+    sys.stdout.flush()
+    return 0

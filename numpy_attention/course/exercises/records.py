@@ -1,0 +1,90 @@
+"""What a reader has done: one JSON file beside the exercises."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.validation.paths import as_path, brief, existing_file, exists, told, written_whole
+from numpy_attention.training.lock import held
+
+FILE = "progress.json"
+FORMAT = 1
+MOST = 10**6        # bytes
+
+
+@dataclass
+class Record:
+    """Of one exercise. cut: the digest of the file as it was given; hints: how many were read;
+    asked: the solution was asked for before it was passed; seen: and was shown.
+    """
+
+    cut: str = ""
+    checks: int = 0
+    hints: int = 0
+    passed: bool = False
+    asked: bool = False
+    seen: bool = False
+
+
+class Folder:
+    """A reader's folder of exercises."""
+
+    def __init__(self, path: str | Path):
+        self.path = as_path(path, "folder")
+
+    @property
+    def file(self) -> Path:
+        return self.path / FILE
+
+    def of(self, exercise: Exercise) -> Path:
+        """The reader's file of an exercise."""
+        return self.path / f"{exercise.name.replace('-', '_')}.py"
+
+    def records(self) -> dict[str, Record]:
+        """{name of an exercise: its Record}. ValueError: the file is none of this kind."""
+        if not exists(self.file):
+            return {}
+        with told(existing_file(self.file), "read"), open(self.file, "rb") as opened:
+            text = opened.read(MOST + 1)
+        try:
+            return understood(json.loads(text))
+        except (ValueError, TypeError, RecursionError) as error:
+            reason = str(error).split(":")[0]
+            raise ValueError(f"{brief(self.file)} is not what this command has written ({reason}): "
+                             "move it away, progress begins anew and your exercises stay") from None
+
+    @contextmanager
+    def changed(self, exercise: Exercise) -> Iterator[Record]:
+        """Within it, the Record of an exercise may be changed; then all are written.
+
+        BlockingIOError: another command is at work on this folder.
+        """
+        with held(self.file, "command"):
+            records = self.records()
+            record = records.setdefault(exercise.name, Record())
+            yield record
+            found = {"format": FORMAT,
+                     "exercises": {name: asdict(one) for name, one in records.items()}}
+            with written_whole(self.file) as file:
+                file.write(json.dumps(found, indent=1).encode() + b"\n")
+
+
+def understood(found: Any) -> dict[str, Record]:
+    """Records from what JSON has. ValueError, TypeError: it is something else."""
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ValueError("another format")
+    exercises = found.get("exercises")
+    if not isinstance(exercises, dict):
+        raise ValueError("no exercises")
+    kinds = {field.name: type(field.default) for field in fields(Record)}
+    for record in exercises.values():
+        if not isinstance(record, dict):
+            raise ValueError("an exercise without a record")
+        for name, value in record.items():
+            if type(value) is not kinds.get(name):
+                raise ValueError("an unknown entry")
+    return {str(name): Record(**record) for name, record in exercises.items()}

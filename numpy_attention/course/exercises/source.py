@@ -1,0 +1,144 @@
+"""Where an exercise comes from: the plain form of a lesson, taken from its file as it stands."""
+
+import ast
+import re
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+
+from numpy_attention.course.lessons import lessons_folder
+
+BLANK = 'raise NotImplementedError("yours to write")'
+PLAIN = Path(__file__).with_name("plain")
+NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "# dx, (2)"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Functions and classes of one file, with the imports that they need.
+
+    file: of lessons/, or of plain/ for what no lesson has as a form of its own. given: a line in
+    front of them, for a constant that the lesson sets.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    given: str = ""
+
+    @property
+    def path(self) -> Path:
+        folder = lessons_folder() if self.file[0].isdigit() else PLAIN
+        return folder / f"{self.file}.py"
+
+    @cached_property
+    def parts(self) -> tuple[str, dict[str, str]]:
+        """The imports, and {name: its text with decorators and comments}, in the file's order.
+
+        FileNotFoundError: the lessons are not there; LookupError: the file has no such name.
+        """
+        if not self.path.exists():
+            raise FileNotFoundError(f"{self.path} is not there: exercises are cut from the "
+                                    "lessons, run this where the lessons are")
+        text = self.path.read_text(encoding="utf-8")
+        body = ast.parse(text).body
+        taken = {}
+        for node in sorted(body, key=is_definition):    # a definition, before a value of its name
+            if named(node) in self.names:
+                taken[named(node)] = node
+        taken = dict(sorted(taken.items(), key=lambda item: item[1].lineno))
+        missing = [name for name in self.names if name not in taken]
+        if missing:
+            raise LookupError(f"{self.path.name} has no {', '.join(missing)}")
+        used = {one.id for node in taken.values() for one in ast.walk(node)
+                if isinstance(one, ast.Name)} | {"np"}
+        imports = []
+        for node in body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                wanted = [one for one in node.names
+                          if (one.asname or one.name).partition(".")[0] in used]
+                if wanted:
+                    node.names = wanted
+                    imports.append(ast.unparse(node))
+        return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
+
+    def text(self, blanks: Sequence[str] = ()) -> str:
+        """Imports and forms; of the blanks ("softmax", "PlainRNN.backward") the head alone."""
+        imports, parts = self.parts
+        for blank in blanks:
+            name, _, method = blank.partition(".")
+            parts = parts | {name: without_body(parts[name], method or name)}
+        head = "\n\n".join(filter(None, [imports or "import numpy as np", self.given]))
+        return "\n\n\n".join([head, *parts.values()]) + "\n"
+
+    def body(self, blank: str) -> str:
+        """What stands in a blank, as the solution has it."""
+        _, parts = self.parts
+        name, _, method = blank.partition(".")
+        return textwrap.dedent(body_of(parts[name], method or name))
+
+
+def is_definition(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef))
+
+
+def named(node: ast.stmt) -> str:
+    """The name that a statement defines, or ""."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return ""
+
+
+def text_of(text: str, node: ast.stmt) -> str:
+    """The lines of a definition, its decorators among them; without the numbers of equations that
+    its comments end with, which stand in the lesson alone.
+    """
+    decorators = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(one.lineno for one in decorators)])
+    lines = text.splitlines()[first - 1:node.end_lineno]
+    return "\n".join(NUMBERED.sub("", line) if "#" in line else line for line in lines)
+
+
+def function_in(text: str, name: str) -> ast.FunctionDef:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node
+    raise LookupError(f"no function {name} stands in it")
+
+
+def lines_of_body(text: str, name: str) -> tuple[int, int]:
+    """The lines of a function's body behind its docstring: [first, last), from 0."""
+    function = function_in(text, name)
+    body = function.body
+    if ast.get_docstring(function) is not None and len(body) > 1:
+        body = body[1:]
+    first = body[0].lineno - 1
+    if len(function.body) > len(body):              # comments between docstring and statements
+        first = function.body[0].end_lineno or first
+    return first, function.end_lineno or first
+
+
+def body_of(text: str, name: str) -> str:
+    first, last = lines_of_body(text, name)
+    return "\n".join(text.splitlines()[first:last])
+
+
+def without_body(text: str, name: str) -> str:
+    """A text in which the body of a function is left to the reader."""
+    first, last = lines_of_body(text, name)
+    lines = text.splitlines()
+    indent = " " * function_in(text, name).body[0].col_offset
+    return "\n".join([*lines[:first], indent + BLANK, *lines[last:]])
+
+
+def run(text: str, name: str) -> ModuleType:
+    """A module of its own that has run this text."""
+    module = ModuleType(f"{__package__}.made_{name}")
+    sys.modules[module.__name__] = module           # where dataclasses look for it
+    exec(compile(text, f"<{name}>", "exec"), module.__dict__)
+    return module

@@ -1,0 +1,115 @@
+"""The course: where its lessons are, what they are called, copies of them to work in.
+
+In a checkout they stand beside the package, in `lessons`; installed from a wheel they lie among the
+files that came with it, `share/numpy_attention/lessons`.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from numpy_attention.validation.messages import shown
+from numpy_attention.validation.paths import brief, exists, make_folder, told
+
+CHECKOUT = Path(__file__).resolve().parents[2] / "lessons"
+PROJECT = "numpy_attention"
+FIRST = "00_attention_on_paper.py"
+TITLE = re.compile(r"^# # Lesson \d\d: (.+)$", re.MULTILINE)
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+# what a lesson needs beside it, or a reader does, as patterns of names
+BESIDE = ("README.md", "[a-z]*.py", "answers/*.md", "checkpoints/SHA256SUMS", "checkpoints/*/*")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson's file, its number ("06") and its title."""
+
+    path: Path
+    number: str
+    title: str
+
+
+def lessons_folder() -> Path:
+    """Where the lessons are. FileNotFoundError: they are not there."""
+    if (CHECKOUT / FIRST).is_file():
+        return CHECKOUT
+    try:
+        installed = metadata.files(PROJECT) or ()
+    except metadata.PackageNotFoundError:
+        installed = ()
+    for file in installed:
+        path = Path(str(file.locate()))
+        if file.name == FIRST and path.is_file():
+            return path.resolve().parent
+    raise FileNotFoundError("the lessons are neither beside the package nor installed with it: "
+                            f"install {PROJECT} again, or work in a checkout of the project")
+
+
+def lessons() -> list[Lesson]:
+    """All lessons, in their order. FileNotFoundError: they are not there."""
+    found = []
+    for path in sorted(lessons_folder().glob("[0-9][0-9]_*.py")):
+        title = TITLE.search(path.read_text(encoding="utf-8"))
+        found.append(Lesson(path, path.name[:2], title[1] if title else path.stem[3:]))
+    return found
+
+
+def chosen(numbers: Collection[str]) -> list[Lesson]:
+    """The lessons of these numbers, "6" or "06"; all without any. ValueError: there is no such."""
+    every = lessons()
+    wanted = [number.zfill(2) for number in numbers]
+    known = [lesson.number for lesson in every]
+    unknown = [number for number, full in zip(numbers, wanted) if full not in known]
+    if unknown:
+        raise ValueError(f"no lesson has the number {', '.join(map(shown, unknown))}: expected "
+                         f"some of {' '.join(known)}")
+    return [lesson for lesson in every if not wanted or lesson.number in wanted]
+
+
+def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
+         force: bool = False) -> list[Path]:
+    """Copy lessons into a folder, with what they need beside them; → their files there.
+
+    notebooks: as notebooks, made from the scripts. force: write over files that are there.
+
+    ValueError: an unknown number; FileExistsError: a file is there, which may have been changed;
+    ImportError: notebooks without jupytext. Nothing is written then.
+    """
+    taken = chosen(numbers)
+    end = ".ipynb" if notebooks else ".py"
+    copies = [folder / f"{lesson.path.stem}{end}" for lesson in taken]
+    source = lessons_folder()
+    beside = [path.relative_to(source) for pattern in BESIDE for path in source.glob(pattern)]
+    there = [path.name for path in [*copies, *(folder / one for one in beside)] if exists(path)]
+    if there and not force:
+        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+        raise FileExistsError(f"{brief(folder)} has {', '.join(there[:3])}{more} already: choose "
+                              "another folder, or write over them with force")
+    write = notebook_writer() if notebooks else shutil.copyfile
+    make_folder(folder)
+    with told(folder, "written"):
+        for one in beside:
+            (folder / one).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / one, folder / one)
+        for lesson, path in zip(taken, copies):
+            write(lesson.path, path)
+    return copies
+
+
+def notebook_writer() -> Callable[[Path, Path], object]:
+    """write(script, notebook). ImportError: there is no jupytext."""
+    try:
+        import jupytext
+    except ImportError:
+        raise ImportError("notebooks are made with jupytext, which is missing: "
+                          f'pip install "{PROJECT}[notebooks]"') from None
+
+    def write(script: Path, path: Path) -> None:
+        notebook = jupytext.read(script, fmt="py:percent")
+        notebook.metadata["kernelspec"] = KERNEL
+        jupytext.write(notebook, path, fmt="ipynb")
+
+    return write

@@ -1,0 +1,294 @@
+"""The plain form of a lesson, and the call of it that the lesson itself makes first.
+
+A lesson is a script in cells; the cell tagged `plain` holds a mechanism whole, forward and
+backward. Its cells run up to where both passes have been called; what they were called with is
+what is gone through.
+"""
+
+import contextlib
+import copy
+import io
+import os
+import re
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from numpy_attention.course import lessons as course
+from numpy_attention.gradcheck.rewriting import profiled
+from numpy_attention.validation.messages import shown
+from numpy_attention.validation.paths import as_path
+
+MARKER = re.compile(r"^# %%(?: (\[markdown\]))?(?: tags=\[\"(\w+)\"\])?.*$", re.MULTILINE)
+MOST_CALLS = 2000       # that are kept of what a lesson calls before its backward pass
+
+
+class Cell(NamedTuple):
+    """Python of a lesson. line: of its marker in the file, so that sources are found there."""
+
+    tag: str
+    body: str
+    line: int
+
+
+class Lesson(NamedTuple):
+    """A lesson's file and its cells of code."""
+
+    path: Path
+    cells: list[Cell]
+
+
+class Made(NamedTuple):
+    """A call of a function of the plain form, with copies of its arguments."""
+
+    function: Callable
+    arguments: list[Any]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def again(self) -> Any:
+        """Call it with the same arguments, which stay as they are."""
+        return self.function(*copy.deepcopy(self.arguments))
+
+
+@dataclass
+class PlainForm:
+    """A mechanism gone through. forward, backward: the calls of it, in their order."""
+
+    lesson: Lesson
+    name: str
+    forward: list[Made]
+    backward: list[Made]
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
+    """A lesson by its number, its name or a part of it. folder: of the lessons; None: `lessons`
+    here, or else those of the course.
+
+    ValueError: no lesson has the name, or several have. FileNotFoundError: there are no lessons.
+    """
+    files = lessons_in(folder)
+    wanted = Path(name).stem.lower()
+    if re.fullmatch(r"\d{1,2}", wanted):
+        found = [one for one in files if one.name.startswith(f"{int(wanted):02d}_")]
+    else:
+        found = [one for one in files if one.stem == wanted] or [
+            one for one in files if wanted and wanted in one.stem]
+    if len(found) != 1:
+        known = ", ".join(one.stem for one in found or files)
+        raise ValueError(f"lesson {shown(name)}: {'several have' if found else 'none has'} this "
+                         f"name or number: choose one of {known}")
+    text = found[0].read_text(encoding="utf-8")
+    return Lesson(found[0], list(cells_of(text)))
+
+
+def lessons_in(folder: str | Path | None) -> list[Path]:
+    """The lessons of a folder. FileNotFoundError: there are none."""
+    place = Path("lessons") if folder is None else as_path(folder)
+    files = sorted(place.glob("[0-9][0-9]_*.py"))
+    if not files and folder is None:
+        files = [lesson.path for lesson in course.lessons()]
+    if not files:
+        raise FileNotFoundError(f"there are no lessons in {place}: name the folder of some, or "
+                                "leave it out for those of the course")
+    return [one.resolve() for one in files]
+
+
+def cells_of(text: str) -> Iterator[Cell]:
+    """The cells of code of a script in cells."""
+    marks = list(MARKER.finditer(text))
+    for mark, after in zip(marks, [*marks[1:], None]):
+        if not mark[1]:
+            body = text[mark.end():after.start() if after else len(text)]
+            yield Cell(mark[2] or "", body, text.count("\n", 0, mark.start()) + 1)
+
+
+def plain_cell(lesson: Lesson) -> int:
+    """The number of the cell that holds the plain form. ValueError: none does."""
+    for test in (lambda cell: cell.tag == "plain", has_backward):
+        for number, cell in enumerate(lesson.cells):
+            if test(cell):
+                return number
+    raise ValueError(f"{lesson.path.name} has no plain form to step through: no cell of it is "
+                     "tagged plain, and none defines a backward pass")
+
+
+def has_backward(cell: Cell) -> bool:
+    """Whether a cell defines a backward pass."""
+    return re.search(r"^ *def \w*backward", cell.body, re.MULTILINE) is not None
+
+
+# ---- what a lesson calls ------------------------------------------------------------------------
+
+
+class Enough(BaseException):
+    """Ends the run of a lesson, which catches no such thing."""
+
+
+def plain_form_of(lesson: Lesson) -> PlainForm:
+    """Run the lesson until it has called its plain form forward and backward.
+
+    ValueError: it has no plain form, does not call it before its training, or stops.
+    """
+    plain = plain_cell(lesson)
+    names: dict[str, Any] = {"__file__": str(lesson.path), "__name__": "lesson"}
+    heard = Heard(names)
+    with quietly(lesson.path.parent), stops_told(lesson):
+        for cell in lesson.cells[:plain]:
+            if cell.tag != "training":
+                exec(compiled(lesson, cell), names)
+        code = compiled(lesson, lesson.cells[plain])
+        heard.codes = set(functions_in(code))
+        with contextlib.suppress(Enough), profiled(heard.profile):
+            exec(code, names)
+            for cell in lesson.cells[plain + 1:]:
+                if cell.tag == "training":
+                    break
+                exec(compiled(lesson, cell), names)
+                if heard.is_backward:
+                    break
+    forward, backward = passes_of(heard.made)
+    if not forward:
+        raise ValueError(f"{lesson.path.name} does not call its plain form before it trains: there "
+                         "is nothing to step through")
+    name = forward[0].function.__qualname__.partition(".")[0]
+    return PlainForm(lesson, name, forward, backward)
+
+
+@contextlib.contextmanager
+def stops_told(lesson: Lesson) -> Iterator[None]:
+    """An exception of a lesson becomes a ValueError that tells its line."""
+    try:
+        yield
+    except Exception as error:
+        trace = traceback.extract_tb(error.__traceback__)
+        lines = [one.lineno for one in trace if one.filename == str(lesson.path)]
+        if isinstance(error, SyntaxError):
+            lines.append(error.lineno)
+        where = f" in line {lines[-1]}" if lines else ""
+        raise ValueError(f"{lesson.path.name} stops{where} before both passes of its plain form "
+                         f"are known, with {type(error).__name__}: {error}") from error
+
+
+def compiled(lesson: Lesson, cell: Cell) -> CodeType:
+    """A cell as if it stood in its file alone."""
+    return compile("\n" * (cell.line - 1) + cell.body, str(lesson.path), "exec")
+
+
+def functions_in(code: CodeType) -> Iterator[CodeType]:
+    """The codes of functions and methods, not those within them."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType) and not one.co_name.startswith("<"):
+            if not one.co_flags & 2:            # of a class, which has no local names of its own
+                yield from functions_in(one)
+            elif not one.co_name.startswith("__"):
+                yield one
+
+
+@contextlib.contextmanager
+def quietly(folder: Path) -> Iterator[None]:
+    """For a while, lessons find their modules, print nothing, and save pictures elsewhere."""
+    import matplotlib
+    backend = matplotlib.get_backend()
+    matplotlib.use("Agg")
+    known = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(
+            io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            if (folder / "course.py").is_file():
+                import course  # type: ignore[import-not-found]
+                kept, course.OUTPUTS = course.OUTPUTS, Path(place)
+            yield
+        finally:
+            if (folder / "course.py").is_file():
+                course.OUTPUTS = kept
+            sys.path.remove(str(folder))
+            for name in set(sys.modules) - known:
+                file = getattr(sys.modules[name], "__file__", None)
+                if file and os.path.dirname(file) == str(folder):
+                    del sys.modules[name]
+            matplotlib.use(backend)
+
+
+class Heard:
+    """Which functions of a plain form were called from outside of it, and with what.
+
+    made: the calls until a backward pass, and of the first backward pass.
+    """
+
+    def __init__(self, names: dict[str, Any]):
+        self.names = names
+        self.codes: set[CodeType] = set()
+        self.made: list[Made] = []
+        self.is_backward = False
+
+    def profile(self, frame: FrameType, event: str, _: Any) -> None:
+        if event != "call" or frame.f_code not in self.codes or self.is_within(frame):
+            return
+        function = self.function_of(frame)
+        if function is None:
+            return
+        backward = "backward" in frame.f_code.co_name
+        if self.is_backward and not backward:
+            raise Enough
+        self.is_backward = backward
+        code = frame.f_code
+        names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+        self.made.append(Made(function, copy.deepcopy([frame.f_locals[name] for name in names])))
+        del self.made[:-MOST_CALLS]
+
+    def is_within(self, frame: FrameType) -> bool:
+        """Whether another function of the plain form has called this one."""
+        outer = frame.f_back
+        while outer is not None:
+            if outer.f_code in self.codes:
+                return True
+            outer = outer.f_back
+        return False
+
+    def function_of(self, frame: FrameType) -> Any:
+        """The function that runs; None: a method of what is not the plain form itself."""
+        name = frame.f_code.co_name
+        if "self" in frame.f_code.co_varnames[:1]:
+            function = vars(type(frame.f_locals["self"])).get(name)
+        else:
+            function = self.names.get(name)
+        return function if getattr(function, "__code__", None) is frame.f_code else None
+
+
+def passes_of(made: list[Made]) -> tuple[list[Made], list[Made]]:
+    """→ the calls of one forward pass, and of the backward pass after it.
+
+    Where one step after the other is called, as often forward as backward. Without a backward
+    pass: the first call.
+    """
+    backward = [one for one in made if "backward" in one.name]
+    before = [one for one in made if "backward" not in one.name]
+    if not backward:
+        return before[:1], []
+    times = Counter(one.name for one in backward)
+    forward: list[Made] = []
+    seen: set[str] = set()
+    groups = [(name, list(calls)) for name, calls in groupby(before, lambda one: one.name)]
+    for name, calls in reversed(groups):
+        if name in seen:
+            break
+        seen.add(name)
+        partner = "backward" if name == "forward" else f"{name}_backward"
+        forward[:0] = calls[-(times[partner] or 1):]
+    kept = [one for one in forward
+            if times["backward" if one.name == "forward" else f"{one.name}_backward"]]
+    return kept or forward[-1:], backward

@@ -1,0 +1,183 @@
+"""A plain form gone through one time step after the other: its arrays, and what has changed.
+
+A step is a turn of its outermost loop; where one step after the other is called from outside, a
+call; and in a form without a loop a line.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.course.trace.lessons import Made, PlainForm
+from numpy_attention.course.trace.recording import Told, recorded, written
+from numpy_attention.course.trace.table import told_shape
+
+MOST = 60           # numbers of an array that are printed whole
+EDGE = 3            # else so many at each end
+PROMPT = "Enter: on, q: end "
+
+
+class Stage(NamedTuple):
+    """What is made in one step. title: which it is; told: its values, in their order."""
+
+    title: str
+    told: list[Told]
+
+
+def go(form: PlainForm, steps: int | None = None) -> None:
+    """Print the steps of a plain form, so many of them, or all.
+
+    In a terminal, without a number of steps, each waits for Enter.
+    """
+    waits = steps is None and sys.stdin.isatty()
+    for number, text in enumerate(texts_of(form), 1):
+        print(text, flush=True)
+        if number == steps or waits and asked_to_end():
+            return
+
+
+def asked_to_end() -> bool:
+    """Wait for Enter; → whether something begins with q, or nothing more comes."""
+    try:
+        return input(PROMPT).strip().lower().startswith("q")
+    except EOFError:
+        return True
+
+
+def texts_of(form: PlainForm) -> Iterator[str]:
+    """Each step of the forward pass, then of the backward pass, as text."""
+    for name, calls in (("forward", form.forward), ("backward", form.backward)):
+        if not calls:
+            continue
+        stages = stages_of(calls)
+        before: dict[str, Any] = {}
+        for number, stage in enumerate(stages, 1):
+            head = f"── {form.name}, {name}: step {number} of {len(stages)}, {stage.title} ──"
+            yield "\n".join([head, *lines_of(stage, before), ""])
+
+
+# ---- from calls to steps ------------------------------------------------------------------------
+
+
+def stages_of(calls: list[Made]) -> list[Stage]:
+    """The steps of a pass; what is made before the first is told with it, and so is what is after
+    the last."""
+    file = calls[0].function.__code__.co_filename
+    told = recorded(lambda: [one.again() for one in calls], kept,
+                    is_followed=lambda code: code.co_filename == file).told
+    loops = any(one.every_step for one in told)
+    roots: dict[int, int] = {}
+    stages: list[Stage] = []
+    waiting: list[Told] = []
+    last: Any = None
+    for one in told:
+        root = root_of(one)
+        count = roots.setdefault(id(root), len(roots))
+        key: Any
+        if loops:
+            step = one.every_step[0] if one.every_step else None
+            key = step and (count, step.head, step.turn)
+            title = step and f"{step.text.rstrip(':')} ({step.label})"
+        elif len(calls) > 1:
+            key, title = count, f"call {count + 1} of {len(calls)}, {root.function}"
+        else:
+            line = line_in(one, root)
+            key, title = line, f"line {line}"
+            if one.place.kind == "argument" and one.call is root:
+                key = None
+        if key is None:
+            waiting.append(one)
+        elif key == last:
+            stages[-1].told.extend([*waiting, one])
+            waiting = []
+        else:
+            stages.append(Stage(str(title), [*waiting, one]))
+            waiting, last = [], key
+    if stages:
+        stages[-1].told.extend(waiting)
+        return stages
+    return [Stage("the whole", waiting)]
+
+
+def root_of(told: Told) -> Any:
+    """The outermost Call."""
+    call: Any = told.call
+    while call.parent is not None:
+        call = call.parent
+    return call
+
+
+def line_in(told: Told, root: Any) -> int:
+    """The line of the outermost function in which a value is made."""
+    if told.call is root:
+        return told.place.line
+    call: Any = told.call
+    while call.parent is not root:
+        call = call.parent
+    return call.at
+
+
+def kept(array: Any) -> Any:
+    """A copy of an array, or of a number."""
+    return np.array(array)
+
+
+# ---- as text ------------------------------------------------------------------------------------
+
+
+def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
+    """The lines of a step; before: {name: value} until now, which goes on."""
+    for one in stage.told:
+        function = one.call.function.rpartition(".")[2]
+        nested = one.call.parent is not None
+        read_next = one.place.kind == "argument" and (nested or one.place.name == "cache")
+        if read_next or one.place.kind == "packed":
+            continue
+        name = f"{function}: {one.name}" if nested else one.name
+        was = before.get(name)
+        before[name] = one.value
+        different = differs(one.value, was)
+        state = "new" if was is None else told_change(different)
+        mark = " " if state == "the same" else "*"
+        where = "given" if one.place.kind == "argument" else f"{one.place.line}: {one.place.text}"
+        yield f"{mark} {name} {told_shape(one.value.shape)}  {state}   {where}"
+        some = was is not None and 0 < np.sum(different) < np.size(different)
+        marked = different if some else np.zeros(one.value.shape, bool)
+        yield from (f"      {line}" for line in numbers_of(one.value, marked).splitlines())
+
+
+def differs(value: Any, was: Any) -> Any:
+    """Where a value is not what it was, booleans of its shape."""
+    if was is None or np.shape(was) != np.shape(value):
+        return np.ones(np.shape(value), bool)
+    same = value == was
+    if value.dtype.kind == "f" and was.dtype == value.dtype:
+        same = same | (np.isnan(value) & np.isnan(was))
+    return ~same
+
+
+def told_change(different: Any) -> str:
+    count = int(np.sum(different))
+    if not count:
+        return "the same"
+    if count == np.size(different):
+        return "changed"
+    return f"changed in {count} of {np.size(different)}"
+
+
+def numbers_of(array: Any, marked: Any) -> str:
+    """The numbers of an array, a star behind those that are marked; · is not written yet."""
+    if array.dtype.kind != "f":
+        return np.array2string(array, threshold=MOST, edgeitems=EDGE, max_line_width=96)
+    there = written(array)
+    texts = np.empty(array.shape, object)
+    stars = marked.any()
+    for place in np.ndindex(array.shape):
+        text = f"{array[place]:.4g}" if there[place] else "·"
+        star = ("*" if marked[place] else " ") if stars else ""
+        texts[place] = text + star
+    width = max((len(text) for text in texts.flat), default=0)
+    return np.array2string(texts, threshold=MOST, edgeitems=EDGE, max_line_width=96,
+                           formatter={"object": lambda text: f"{text:>{width}}"})

@@ -1,0 +1,182 @@
+"""What can be traced, and how it is run: translators, language models, any forward and backward."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.validation.arguments import as_integers, expect_function, expect_text, expect_tokens
+from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
+from numpy_attention.data.vocabulary import EOS
+from numpy_attention.gradcheck.arrays import outputs_of
+from numpy_attention.validation.messages import given
+from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.teacher_forced import TeacherForced
+from numpy_attention.module import Module
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import Writer
+
+
+class Subject(NamedTuple):
+    """What is run: work() → L; what it is called; the Module whose parts are named; the batch that
+    a model of the library reads."""
+
+    work: Callable[[], float]
+    title: str
+    model: Any
+    batch: Any = None
+
+
+def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
+               backward: Any = None) -> Subject:
+    """How a model, or a function, is run forward and backward.
+
+    TypeError: nothing that has the two passes; inputs of another kind, or another number of them.
+    """
+    if forward is not None or backward is not None:
+        return passes(model, inputs, forward, backward)
+    if isinstance(model, Translator):
+        return of_translator(model, *expect_count(inputs, 1, 2, "a source sentence, and perhaps "
+                                                  "its translation"))
+    if isinstance(model, Writer):
+        return of_writer(model, *expect_count(inputs, 1, 1, "one sentence"))
+    if isinstance(model, TeacherForced):
+        if len(inputs) == 1 and isinstance(inputs[0], PairBatch):
+            return of_batch(model, inputs[0], "one batch")
+        source, target = expect_count(inputs, 2, 2, "the ids of a source and of a target "
+                                      "sentence, or a PairBatch")
+        return of_batch(model, pair_batch([source], [target]),
+                        f"{len(source)} → {len(target)} ids")
+    if isinstance(model, LanguageModel):
+        one, = expect_count(inputs, 1, 1, "the ids of a sentence, or a TextBatch")
+        if isinstance(one, TextBatch):
+            return of_batch(model, one, "one batch")
+        return of_batch(model, text_of(one), f"{len(one)} ids")
+    return passes(model, inputs, forward, backward)
+
+
+def expect_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
+    """The inputs. TypeError: there are too few of them, or too many."""
+    if not low <= len(inputs) <= high:
+        raise TypeError(f"{len(inputs)} inputs: expected {expected}")
+    return inputs
+
+
+def tokens_of(name: str, sentence: Any) -> list[str]:
+    """The tokens of a sentence, a string among them cut at its spaces. TypeError, ValueError."""
+    tokens = sentence
+    if isinstance(sentence, str):
+        expect_text(name, sentence)
+        tokens = sentence.split()
+    expect_tokens(name, tokens)
+    if not len(tokens):
+        raise ValueError(f"{name} is empty: expected at least one token")
+    return list(tokens)
+
+
+def text_of(ids: Any) -> TextBatch:
+    """A sentence of ids after </s>, each to be predicted, and </s> after them. ValueError: none."""
+    ids = as_integers("ids", ids)
+    if not len(ids):
+        raise ValueError("the sentence is empty: expected at least one id")
+    read = np.array([EOS, *ids, EOS])[:, None]
+    return TextBatch(read[:-1], read[1:], np.arange(1))
+
+
+# ---- models of the library ----------------------------------------------------------------------
+
+
+def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[list[str], list[str]]:
+    """The tokens of a sentence and of its translation; without one, the translator's own.
+
+    ValueError: a sentence without tokens, or a translation of its own without any.
+    """
+    source = tokens_of("the sentence", source)
+    if target is not None:
+        return source, tokens_of("the translation", target)
+    found = translator.translate([source], beam=1)[0].target
+    if not found:
+        raise ValueError("the model translates this sentence with no word at all: give a "
+                         "translation after it")
+    return source, found
+
+
+def batch_of(translator: Translator, source: list[str], target: list[str]) -> PairBatch:
+    """Both sentences as the translator reads them."""
+    return pair_batch([translator.source_vocabulary.encode(source)],
+                      [translator.target_vocabulary.encode(target)],
+                      translator.training.reverse_source)
+
+
+def of_translator(translator: Translator, source: Any, target: Any = None) -> Subject:
+    source, target = pair_of(translator, source, target)
+    return of_batch(translator.model, batch_of(translator, source, target),
+                    f"{' '.join(source)} → {' '.join(target)}")
+
+
+def tokens_read(writer: Writer, sentence: Any) -> list[str]:
+    """The tokens of a sentence, letters for a model of letters. TypeError, ValueError."""
+    if writer.training.unit == "characters" and isinstance(sentence, str):
+        sentence = list(sentence)
+    return tokens_of("the sentence", sentence)
+
+
+def of_writer(writer: Writer, sentence: Any) -> Subject:
+    tokens = tokens_read(writer, sentence)
+    batch = text_of(writer.vocabulary.encode(tokens))
+    between = "" if writer.training.unit == "characters" else " "
+    return of_batch(writer.model, batch, between.join(tokens))
+
+
+def of_batch(model: Any, batch: Any, what: str) -> Subject:
+    """L = Σ −log p of the batch's words, without dropout, and its gradient."""
+    def work() -> float:
+        loss, _ = model.loss_and_grad(batch, None, 1.0, model.zeros_like())
+        return float(loss)
+
+    return Subject(work, f"{type(model).__name__}, {what}", model, batch)
+
+
+# ---- any two passes -----------------------------------------------------------------------------
+
+
+def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Subject:
+    """The two passes of a Module, or of two functions, as a gradient check takes them.
+
+    L is what the forward gives, where that is one number, and else ½ Σ y² of all that it gives, so
+    that dy = y.
+    """
+    forward = getattr(model, "forward", None) if forward is None else forward
+    backward = getattr(model, "backward", None) if backward is None else backward
+    if forward is None or backward is None:
+        raise TypeError(f"model is {given(model)}: expected a translator, a language model, or "
+                        "what has a forward and a backward; or give both")
+    expect_function("forward", forward, "a function that gives (output, …, cache)")
+    expect_function("backward", backward, "a function of (doutput, …, cache, grad)")
+
+    def work() -> float:
+        *outputs, cache = outputs_of(forward, inputs)
+        numbers = [np.ndim(one) == 0 and one is not None for one in outputs]
+        if numbers == [True]:
+            upstream, loss = [np.ones(())], float(outputs[0])
+        else:
+            upstream, loss = [upstream_of(one) for one in outputs], sum(map(half_square, outputs))
+        grad = model.zeros_like() if isinstance(model, Module) else None
+        backward(*upstream, cache, grad)
+        return loss
+
+    name = getattr(forward, "__qualname__", "function") if model is None else type(model).__name__
+    return Subject(work, name, model)
+
+
+def upstream_of(output: Any) -> Any:
+    """∂(½ Σ y²)/∂y, of an array, a tuple of them, or None."""
+    if isinstance(output, tuple):
+        return tuple(map(upstream_of, output))
+    return None if output is None else np.array(output, dtype=np.result_type(output, np.float32))
+
+
+def half_square(output: Any) -> float:
+    if isinstance(output, tuple):
+        return sum(map(half_square, output))
+    return 0.0 if output is None else float(np.sum(np.square(output)) / 2)

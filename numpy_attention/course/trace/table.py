@@ -1,0 +1,328 @@
+"""A recording as a table: one row for each line that makes an array, in the order of the run.
+
+What a loop does again and again is one row, with the smallest and the largest norm; a function that
+is called stands above the line that called it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_text, listed
+from numpy_attention.gradcheck.notebooks import file_told
+from numpy_attention.gradcheck.rewriting import PACKAGE
+from numpy_attention.validation.messages import counted, shown
+from numpy_attention.validation.arrays import at_least
+from numpy_attention.course.trace.recording import Call, Recording, Step, Told, written
+
+# not computed there, but handed over, read, or counted
+GIVEN = "argument", "unpacked", "packed", "step"
+
+
+class Measured(NamedTuple):
+    """An array as it was when it was told. norm: of what is written, None of what is no float.
+    is_empty: nothing is written yet."""
+
+    shape: tuple[int, ...]
+    norm: float | None
+    is_empty: bool = False
+
+
+def measured(array: Any) -> Measured:
+    """→ the Measured of an array, or of a number."""
+    values = np.asarray(array)
+    if values.dtype.kind != "f":
+        return Measured(values.shape, None)
+    there = values[written(values)]
+    with np.errstate(all="ignore"):
+        norm = float(np.linalg.norm(there.astype(np.float64)))
+    return Measured(values.shape, norm, values.size > there.size == 0)
+
+
+@dataclass
+class Row:
+    """What a line makes. layer: whose method it stands in, "" the model's own; None: nobody's.
+
+    file: as it is told; function: "RNNSearch.forward". steps: by which numbers the loops around it
+    were told, outermost first; norms: one for each of them.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    equation: str
+    function: str
+    file: str
+    line: int
+    layer: str | None
+    steps: list[tuple[Step, ...]]
+    norms: list[float | None]
+
+    @property
+    def norm(self) -> float | None:
+        """The last one: of what adds up, all of it."""
+        return self.norms[-1]
+
+    def at(self, step: int) -> "Row | None":
+        """The row of one step of the longest loop around it; None: there is none."""
+        longest = self.longest()
+        if longest is None:
+            return None
+        chosen = [n for n, steps in enumerate(self.steps) if steps[longest].label == step]
+        if not chosen:
+            return None
+        return Row(self.name, self.shape, self.equation, self.function, self.file, self.line,
+                   self.layer, [self.steps[n] for n in chosen], [self.norms[n] for n in chosen])
+
+    def labels(self) -> set[int]:
+        """The numbers of that loop's steps."""
+        longest = self.longest()
+        return set() if longest is None else {steps[longest].label for steps in self.steps}
+
+    def longest(self) -> int | None:
+        """Which of the loops around it has most steps: that over time; None: there is none."""
+        turns = [len({steps[n].label for steps in self.steps}) for n in range(len(self.steps[0]))]
+        return max(range(len(turns)), key=lambda n: (turns[n], n)) if turns else None
+
+
+@dataclass
+class Block:
+    """Rows, loops and calls in their order. head: of a call or a loop, what is told above them."""
+
+    head: str = ""
+    parts: dict[Any, Any] = field(default_factory=dict)         # {key: Row or Block}
+    call: Call | None = None
+    labels: list[int] = field(default_factory=list)             # of a loop
+
+    def rows(self) -> Iterable[Row]:
+        for part in self.parts.values():
+            if isinstance(part, Row):
+                yield part
+            else:
+                yield from part.rows()
+
+    def chosen(self, choice: Any) -> "Block":
+        """The same, with those rows that choice(row) gives, a row or None."""
+        parts: dict[Any, Any] = {}
+        for key, part in self.parts.items():
+            kept = part.chosen(choice) if isinstance(part, Block) else choice(part)
+            if kept is not None and not (isinstance(kept, Block) and not kept.parts):
+                parts[key] = kept
+        return Block(self.head, parts, self.call, self.labels)
+
+
+class Trace:
+    """Every named array of a run. rows: in their order; `told` is the table as text."""
+
+    def __init__(self, title: str, recording: Recording):
+        self.title = title
+        self.unfollowed = recording.unfollowed
+        self.tree = tree_of(recording.told)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows of the table."""
+        return list(self.tree.rows())
+
+    def __repr__(self) -> str:
+        return f"Trace of {self.title}: {counted(len(self.rows), 'line')} that make arrays"
+
+    def told(self, step: int | None = None, layer: str | None = None,
+             names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
+        """The table. step: only what is made in this step of a loop, by the number that its
+        variable has; layer: only in a part of the model, by its path, or by the name of a function;
+        names: only arrays of these names, patterns such as d* among them. depth: calls within so
+        many calls are told in a line.
+
+        ValueError: nothing has such a step, layer or name. TypeError: arguments of another kind.
+        """
+        at_least(0, step=step, depth=depth)
+        if layer is not None:
+            expect_text("layer", layer)
+        patterns = [names] if isinstance(names, str) else names_in(names)
+        tree = self.tree
+        if layer is not None:
+            tree = self._chosen(tree, lambda row: row if is_of(row, layer) else None,
+                                f"layer {shown(layer)}", self._layers(), layer)
+        for pattern in patterns:
+            if not any(is_named(row, pattern) for row in tree.rows()):
+                every = list(dict.fromkeys(row.name for row in tree.rows()))
+                raise ValueError(f"name {shown(pattern)}: nothing has it"
+                                 f"{nearest(pattern, every)}")
+        if patterns:
+            tree = tree.chosen(lambda row: row if any(is_named(row, one) for one in patterns)
+                               else None)
+        if step is not None:
+            known = sorted({label for row in tree.rows() for label in row.labels()})
+            tree = self._chosen(tree, lambda row: row.at(step), f"step {step}",
+                                list(map(str, known)), "")
+        lines = [self.title, *lines_of(tree, step, depth)]
+        return "\n".join([*lines, *self._notes()])
+
+    def _chosen(self, tree: Block, choice: Any, what: str, known: list[str], given: str) -> Block:
+        found = tree.chosen(choice)
+        if not found.parts:
+            raise ValueError(f"{what}: nothing has it{nearest(given, known)}")
+        return found
+
+    def _layers(self) -> list[str]:
+        layers = [row.layer for row in self.rows if row.layer]
+        return list(dict.fromkeys([*layers, *(row.function for row in self.rows)]))
+
+    def _notes(self) -> list[str]:
+        return [f"not followed: {why}" for why in self.unfollowed.values()]
+
+
+def names_in(names: Any) -> list[str]:
+    """Names, or patterns, as a list; None are none. TypeError: no list of texts; ValueError: none.
+    """
+    found = [] if names is None else listed("names", names, "names of arrays")
+    if names is not None and not found:
+        raise ValueError("names is empty: expected names of arrays, or None for all")
+    for one in found:
+        expect_text("names", one)
+    return found
+
+
+def nearest(given: str, known: list[str]) -> str:
+    """Which names come nearest, or the first; "": there are none."""
+    if not known:
+        return ""
+    close = get_close_matches(given, known, 5, 0.4) or known
+    more = ", …" if len(close) > 8 else ""
+    return f"; there are {', '.join(close[:8])}{more}"
+
+
+def is_of(row: Row, layer: str) -> bool:
+    """Whether a row is of a part of the model, of a part of it, or of a function of this name."""
+    if row.layer is not None and (row.layer == layer or row.layer.startswith(f"{layer}.")):
+        return True
+    return row.function == layer or layer in row.function.split(".")
+
+
+def is_named(row: Row, pattern: str) -> bool:
+    """Whether the name fits a pattern; W fits grad.W, and weights weights[i]."""
+    whole = row.name.partition("[")[0]
+    return any(fnmatchcase(one, pattern) for one in (row.name, whole, whole.rpartition(".")[2]))
+
+
+# ---- from what was told to a tree ---------------------------------------------------------------
+
+
+def tree_of(told: Iterable[Told]) -> Block:
+    """The calls, in them their loops, in these the rows."""
+    root = Block()
+    for one in told:
+        unused = one.name.partition("[")[0] == "_"
+        if one.place.kind in GIVEN or one.value.is_empty or unused:
+            continue
+        if one.value.norm is None and one.call.owner is None:       # such as names of positions
+            continue
+        block = inside(block_of(root, one.call), one.steps, one.place.file)
+        key = one.place.line, one.name, one.place.text
+        if key not in block.parts:
+            block.parts[key] = Row(one.name, one.value.shape, one.place.text, one.place.function,
+                                   file_of(one.place.file), one.place.line, one.call.owner, [], [])
+        row = block.parts[key]
+        row.shape = one.value.shape
+        row.steps.append(one.every_step)
+        row.norms.append(one.value.norm)
+    return root
+
+
+def block_of(root: Block, call: Call) -> Block:
+    """The Block of a call, within those of its callers."""
+    if call.parent is None:
+        outer = root
+    else:
+        outer = inside(block_of(root, call.parent), call.around, call.parent.file)
+    key = call.function, call.at, call.owner
+    if key not in outer.parts:
+        outer.parts[key] = Block(head_of(call), call=call)
+    return outer.parts[key]
+
+
+def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
+    """The Block of the innermost of these loops."""
+    for step in steps:
+        key = "loop", step.head
+        if key not in block.parts:
+            block.parts[key] = Block(step.text)
+        block = block.parts[key]
+        if step.label not in block.labels:
+            block.labels.append(step.label)
+    return block
+
+
+def head_of(call: Call) -> str:
+    """"encoder.forward(xs (4, 1, 6))   cells/cell.py", what a call is told as."""
+    name = call.function.rpartition(".")[2]
+    if call.owner:
+        name = f"{call.owner}.{name}"
+    given = ", ".join(f"{name} {told_shape(shape)}" for name, shape in call.given.items())
+    return f"{name}({given})   {file_of(call.file)}"
+
+
+def file_of(file: str) -> str:
+    """A file of the package by its path there, another by its name."""
+    path = Path(file)
+    if PACKAGE in path.parents:
+        return str(path.relative_to(PACKAGE))
+    return file_told(file)
+
+
+# ---- as text ------------------------------------------------------------------------------------
+
+
+def lines_of(block: Block, step: int | None, depth: int | None, margin: str = "") -> list[str]:
+    """The lines of a Block's parts; depth: of calls within calls."""
+    lines = []
+    for part in block.parts.values():
+        while isinstance(part, Block) and part.call is not None and is_wrapper(part):
+            part, = part.parts.values()
+        if isinstance(part, Row):
+            lines.append(f"{part.line:>5} {margin}{part.name:<14} {told_shape(part.shape):<12} "
+                         f"{told_norms(part.norms):<19} {part.equation}")
+            continue
+        if part.call is not None:
+            within = counted(len(list(part.rows())), "line")
+            folded = f"   … {within}" if depth == 0 else ""
+            lines.append(f"      {margin}{part.head}{folded}")
+            if depth != 0:
+                lines += lines_of(part, step, depth and depth - 1, margin + "  ")
+        elif step is None:
+            lines.append(f"      {margin}{part.head}   {told_steps(part.labels)}")
+            lines += lines_of(part, step, depth, margin + "  ")
+        else:
+            lines += lines_of(part, step, depth, margin)
+    return lines
+
+
+def is_wrapper(block: Block) -> bool:
+    """Whether a call does nothing but another call."""
+    parts = list(block.parts.values())
+    return len(parts) == 1 and isinstance(parts[0], Block) and parts[0].call is not None
+
+
+def told_shape(shape: tuple[int, ...]) -> str:
+    return str(tuple(shape)) if shape else "()"
+
+
+def told_norms(norms: Sequence[float | None]) -> str:
+    """The norm; of several the smallest and the largest."""
+    known = [one for one in norms if one is not None]
+    if not known:
+        return "–"
+    low, high = f"{min(known):.4g}", f"{max(known):.4g}"
+    return low if low == high else f"{low} … {high}"
+
+
+def told_steps(labels: Sequence[int]) -> str:
+    """"steps 0 … 5", the numbers in the order of the run."""
+    if len(labels) == 1:
+        return f"step {labels[0]}"
+    return f"steps {labels[0]} … {labels[-1]}"

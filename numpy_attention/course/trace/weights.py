@@ -1,0 +1,125 @@
+"""The gradient of the loss with respect to attention weights, taken from a traced backward pass.
+
+A backward pass has it by the habit of dX: the mechanisms of this package call it dalpha; one of a
+reader's own may call it dweights, as it does its weights.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.data.batching import TextBatch
+from numpy_attention.module import Array
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.words import turned
+from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.course.trace.recording import Told, recorded
+from numpy_attention.course.trace.subjects import batch_of, pair_of, subject_of, text_of, tokens_read
+from numpy_attention.course.trace.table import GIVEN
+
+END = "</s>"
+GRADIENTS = "dalpha", "dweights"
+WEIGHTS = "weights", "alpha"
+AS_LARGE = 1e-5     # how far weights may be apart that are the same
+
+
+class Looked(NamedTuple):
+    """What a model looked at, and what the loss makes of it.
+
+    weights α, gradients ∂L/∂α, and what is visible, a row for each of the targets, a column for
+    each of the sources.
+    """
+
+    weights: Array
+    gradients: Array
+    visible: Array
+    sources: list[str]
+    targets: list[str]
+
+
+def weight_gradients(run: Translator | Writer, *sentence: Any) -> Looked:
+    """α and ∂L/∂α of a sentence, L = Σ −log p of its words; arguments as those of `trace`.
+
+    Where weights are the mean over heads, the derivative is that of moving all heads' alike. A
+    translator of subwords has a row, and a column, for each piece. Without the constraint that
+    weights add up to 1: only differences within a row can reach the scores.
+
+    TypeError: no run; ValueError: a model without attention weights, or one whose backward pass
+    does not have their gradient by its name.
+    """
+    if isinstance(run, Writer):
+        return of_writer(run, *sentence)
+    if isinstance(run, Translator):
+        return of_translator(run, *sentence)
+    raise TypeError(f"run is {type(run).__name__}: expected a Translator or a Writer")
+
+
+def of_translator(run: Translator, source: Any, target: Any = None) -> Looked:
+    words, translation = pair_of(run, source, target)
+    batch = batch_of(run, words, translation)
+    if run.name == "encoder-decoder":
+        raise ValueError("the encoder-decoder has no attention weights: choose a run with "
+                         "attention")
+    weights = run.model.weights(batch)[:, 0]
+    gradients = gradients_of(run, (words, translation), weights)
+    if run.training.reverse_source:
+        weights, gradients = turned(weights), turned(gradients)
+    columns = labels(run.source_vocabulary, words, run)
+    rows = labels(run.target_vocabulary, translation, run)
+    return Looked(weights, gradients, np.ones(weights.shape, bool), columns, rows)
+
+
+def of_writer(run: Writer, sentence: Any) -> Looked:
+    tokens = tokens_read(run, sentence)
+    shown = run.attend(tokens)
+    batch: TextBatch = text_of(run.vocabulary.encode(tokens))
+    weights = run.model.weights(batch)[0][:, 0]
+    gradients = gradients_of(run, (tokens,), weights)
+    return Looked(shown, gradients, ~np.isnan(shown), [END, *tokens], [*tokens, END])
+
+
+def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
+    """The words, or their pieces, and </s>."""
+    if not run.training.subwords:
+        return [*words, END]
+    return [*(vocabulary.token(id) for id in vocabulary.encode(words)), END]
+
+
+def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
+    """∂L/∂α (T, S) of the part of the model whose weights these are."""
+    subject = subject_of(run, sentence)
+    told = recorded(subject.work, np.array, subject.model).told
+    known = by_owner(told, GRADIENTS[:1]) or by_owner(told, GRADIENTS[1:])
+    forward = by_owner(told, WEIGHTS)
+    for owner in sorted(known, key=lambda owner: owner.count(".")):
+        found = as_rows(known[owner], weights.shape, np.sum)
+        own = as_rows(forward.get(owner, []), weights.shape, np.mean)
+        if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
+            return found
+    raise ValueError("the backward pass makes no array dalpha, or dweights, that is as large as "
+                     "the weights that it is the gradient of: call it so")
+
+
+def by_owner(told: Iterable[Told], names: tuple[str, ...]) -> dict[str, list[Told]]:
+    """{path of a part: the last value of such a name in each of its calls}."""
+    last: dict[tuple, Told] = {}
+    for one in told:
+        owner = one.call.owner
+        if one.name in names and owner is not None and one.place.kind not in GIVEN:
+            last[owner, id(one.call)] = one
+    found: dict[str, list[Told]] = {}
+    for (owner, _), one in last.items():
+        found.setdefault(owner, []).append(one)
+    return found
+
+
+def as_rows(told: list[Told], shape: tuple[int, ...], over_heads: Any) -> Array | None:
+    """Values of all target words at once, or of one word after another, as (T, S); else None."""
+    T, S = shape
+    if len(told) == 1 and told[0].value.size % (T * S) == 0:
+        return over_heads(told[0].value.reshape(-1, T, S), axis=0)
+    if len(told) == T and all(one.value.size % S == 0 for one in told):
+        inorder = sorted(told, key=lambda one: [step.label for step in one.every_step])
+        return np.stack([over_heads(one.value.reshape(-1, S), axis=0) for one in inorder])
+    return None

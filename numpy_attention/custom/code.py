@@ -1,0 +1,161 @@
+"""A Python file of a reader's own: read first, and run only where its user has named it."""
+
+import hashlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from numpy_attention.validation.arguments import expect_kind
+from numpy_attention.validation.messages import cut, shown
+from numpy_attention.validation.paths import as_path, brief, existing_file, told
+
+# "mine.py:Bilinear", as a run keeps it: no folder, so that nothing is looked for anywhere, and
+# nothing that a shell would take for more than a name
+NAME = re.compile(r"\w[\w.+-]{0,99}\.py:[^\W\d]\w{0,99}")
+MOST = 10**6        # bytes
+SHOWN = 8           # letters of a digest
+REASON = 200        # characters of what went wrong in the code
+# {the path of a file: its Code}, of the files that were run here
+RUN: dict[str, "Code"] = {}
+
+
+@dataclass(frozen=True)
+class Code:
+    """A file that was read; `module` runs it, once."""
+
+    path: Path
+    text: bytes
+
+    @property
+    def name(self) -> str:
+        """The file's name, without its folder."""
+        return self.path.name
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file, in hexadecimal digits."""
+        return hashlib.sha256(self.text).hexdigest()
+
+    @cached_property
+    def module(self) -> ModuleType:
+        """What the file defines. ValueError: it is no Python, or stops; says in which line."""
+        path = str(self.path.resolve())
+        if path in RUN and RUN[path].text == self.text:
+            return RUN[path].module
+        try:
+            compiled = compile(self.text, path, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            line = f"line {error.lineno}" if error.lineno else "it"
+            self._refuse(f"{line} is no Python: {error.msg}")
+        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            self._refuse(f"it is no Python: {error}")
+        place = hashlib.sha256(path.encode("utf-8", "surrogatepass") + self.text).hexdigest()
+        module = ModuleType(f"{__package__}.{self.path.stem}_{place[:SHOWN]}")
+        module.__file__ = path
+        sys.modules[module.__name__] = module       # where dataclasses look for it
+        sys.path.append(str(Path(path).parent))
+        RUN[path] = self
+        try:
+            exec(compiled, module.__dict__)
+        except BaseException as error:              # sys.exit() among others
+            where = place_in_code(error) or self.name
+            del RUN[path], sys.modules[module.__name__]
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            self._refuse(f"{where} stops with {type(error).__name__}: {error}")
+        finally:
+            sys.path.pop()
+        return module
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise ValueError(f"{brief(self.path)} cannot be run: {cut(why, REASON)}") from None
+
+    def found(self, name: str) -> Any:
+        """What has this name in the file. ValueError: nothing, and what there is."""
+        try:
+            return vars(self.module)[name]
+        except KeyError:
+            names = ", ".join(self.defined()) or "nothing"
+            raise ValueError(f"{self.name} has no {shown(name)}: it has "
+                             f"{cut(names, REASON)}") from None
+
+    def defined(self) -> dict[str, Any]:
+        """Classes and functions that the file itself defines, by name."""
+        return {name: value for name, value in vars(self.module).items()
+                if inspect.isclass(value) or inspect.isfunction(value)
+                if value.__module__ == self.module.__name__}
+
+
+@dataclass(frozen=True)
+class Own:
+    """A class of a reader's own: its name, as a run keeps it, its file, and itself."""
+
+    name: str       # "mine.py:Bilinear"
+    code: Code
+    kind: type
+
+
+def read(path: str | Path) -> Code:
+    """The Code of a file, which is not run. OSError, ValueError: there is none that could be."""
+    file = existing_file(as_path(path))
+    if file.suffix != ".py":
+        raise ValueError(f"{brief(file)}: expected a file whose name ends with .py")
+    if not NAME.fullmatch(f"{file.name}:Mine"):
+        raise ValueError(f"{brief(file)}: expected a file whose name has letters, digits, _, ., + "
+                         "and - alone, 103 at most")
+    with told(file, "read"), open(file, "rb") as opened:
+        text = opened.read(MOST + 1)
+    if len(text) > MOST:
+        raise ValueError(f"{brief(file)} has more than {MOST:,} bytes: expected a file of Python")
+    return Code(file, text)
+
+
+def parted(text: str) -> tuple[str, str]:
+    """"folder/mine.py:Bilinear" → "folder/mine.py", "Bilinear"; "" where none is named."""
+    if text.endswith(".py"):
+        return text, ""
+    file, _, name = text.rpartition(":")
+    return file, name
+
+
+def own_of(kind: type) -> Own:
+    """A class with its file. TypeError: no class; ValueError: it stands in no file."""
+    expect_kind("a class of your own", kind, type, "a class")
+    package, mine = __package__.partition(".")[0], f"{__package__}."
+    if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
+        raise ValueError(f"{kind.__qualname__} is the package's: give its name, as a table of "
+                         f"{package}.names has it")
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{kind.__qualname__} stands in no file, or within another name: a run "
+                         "keeps the digest of a class's file, write it into one, such as mine.py")
+    assert file is not None
+    return Own(name, RUN.get(file) or read(file), kind)
+
+
+def place_in_code(error: BaseException) -> str:
+    """"line 12 of mine.py, in step": where an error left code that was run here; "": nowhere."""
+    places = [f"line {line} of {Path(file).name}{within(function)}"
+              for file, line, function in frames_of(error) if file in RUN]
+    return places[-1] if places else ""
+
+
+def within(function: str) -> str:
+    """The function's name as a message goes on with it; "" for the file itself."""
+    return "" if function.startswith("<module") else f", in {function}"
+
+
+def frames_of(error: BaseException) -> Iterator[tuple[str, int, str]]:
+    """(file, line, function) of an error's traceback, from the outside in."""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        yield code.co_filename, trace.tb_lineno, code.co_name
+        trace = trace.tb_next

@@ -1,0 +1,184 @@
+"""What a class of a reader's own is, told by its methods, and whether it can be built."""
+
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, get_annotations, isclass, isfunction, signature
+from typing import Any
+
+from numpy_attention.attention.history import HistoryAttention
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.cells.cell import Cell
+from numpy_attention.module import Module
+from numpy_attention.custom.code import Code, parted, read
+
+ATTENTION = "attention"
+SCORE = "score of a language model"
+CELL = "cell"
+MODEL = "model"
+LAYER = "layer"
+
+# what each kind is known by, those with more methods first
+METHODS = {
+    CELL: ("zero_state", "project", "begin", "step", "state", "hidden", "begin_backward",
+           "step_backward", "end_backward", "project_backward", "forward", "backward"),
+    ATTENTION: ("read", "step", "step_backward", "read_backward"),
+    SCORE: ("score", "score_backward", "forward", "backward"),
+    MODEL: ("forward", "backward", "loss_and_grad"),
+    LAYER: ("forward", "backward"),
+}
+NAMES = {name for names in METHODS.values() for name in names}
+# a base that has the rest, and the methods that it leaves to its subclass
+BASES: dict[str, tuple[type, tuple[str, ...]]] = {
+    CELL: (Cell, ("_step", "_step_backward")),
+    ATTENTION: (SoftmaxAttention, ("score", "score_backward")),
+    SCORE: (HistoryAttention, ("score", "score_backward")),
+}
+# arguments that the builders of each kind have for its `create`
+OFFERED = {
+    ATTENTION: ("query_size", "value_size", "outputs", "size", "longest", "heads", "width",
+                "backwards", "init", "init_v", "dtype"),
+    SCORE: ("query_size", "key_size", "size", "init", "dtype"),
+    CELL: ("inputs", "hidden", "init", "recurrent", "dtype", "forget_bias"),
+}
+
+
+def kind_of(one: type) -> str:
+    """The kind of a class. ValueError: it is none, what it lacks, or why it cannot be a part."""
+    for kind, (base, left) in BASES.items():
+        missing = [name for name in left if not hasattr(one, name)]
+        if issubclass(one, base) and missing:
+            raise ValueError(f"{one.__name__} is a {base.__name__} without {' and '.join(missing)}:"
+                             f" write {'them' if len(missing) > 1 else 'it'}")
+    has = {kind: [name for name in names if callable(getattr(one, name, None))]
+           for kind, names in METHODS.items()}
+    whole = [kind for kind, names in METHODS.items() if len(has[kind]) == len(names)]
+    if not whole:
+        raise ValueError(f"{one.__name__} is {lacking(has)}")
+    expect_part(one, whole[0])
+    return whole[0]
+
+
+def lacking(has: dict[str, list[str]]) -> str:
+    """What a class lacks that is none of the kinds, of the one that it is nearest to."""
+    if has[SCORE][:2] == ["score", "score_backward"]:
+        return ("no score yet: derive it from SoftmaxAttention, for a translator, or from "
+                "HistoryAttention, for a language model")
+    nearest = max(METHODS, key=lambda kind: (len(has[kind]) / len(METHODS[kind])))
+    if not has[nearest]:
+        return ("none of the kinds: expected a class with read, step, step_backward and "
+                "read_backward (an attention), or forward and backward (a layer)")
+    missing = [name for name in METHODS[nearest] if name not in has[nearest]]
+    return (f"no {nearest} yet: it has {', '.join(has[nearest])}, and no {', '.join(missing)}; "
+            "write what is missing")
+
+
+def expect_part(one: type, kind: str) -> None:
+    """ValueError: no Module, or no dataclass, whose arrays nothing would find."""
+    if not issubclass(one, Module):
+        raise ValueError(f"{one.__name__} is no Module, so its arrays are no parameters: write "
+                         f"class {one.__name__}(Module), from numpy_attention.module")
+    own = get_annotations(one)
+    if own and "__dataclass_fields__" not in vars(one):
+        raise ValueError(f"{one.__name__} is no dataclass, so {', '.join(own)} would be no "
+                         "parameters: write @dataclass(eq=False) above the class")
+    if not is_dataclass(one):
+        raise ValueError(f"{one.__name__} is no dataclass: write @dataclass(eq=False) above the "
+                         "class, though it has no parameters")
+    if one.__hash__ is None:
+        raise ValueError(f"{one.__name__} would be compared by its arrays: write "
+                         "@dataclass(eq=False) above the class")
+    if issubclass(one, Cell):
+        expect_cell(one)
+    if kind in OFFERED:
+        expect_create(one, OFFERED[kind])
+
+
+def expect_cell(one: Any) -> None:
+    """ValueError: a Cell without the parameters by which it knows its sizes."""
+    has = {field.name for field in fields(one)}
+    missing = [name for name in ("W", "U", "b") if name not in has]
+    if missing:
+        raise ValueError(f"{one.__name__} has no {' and no '.join(missing)}: a Cell has the fields "
+                         "W (I, G), U (H, G) and b (G,), the columns of its gates side by side")
+
+
+def expect_create(one: type, offered: tuple[str, ...]) -> None:
+    """ValueError: no `create` of the class can be called with what is offered by name."""
+    create = getattr(one, "create", None)
+    if create is None:
+        raise ValueError(f"{one.__name__} has no create, by which it is built: write a classmethod "
+                         f"create(cls, rng, {', '.join(offered[:2])}, init=glorot, "
+                         "dtype=np.float32)")
+    unknown = [name for name in required(create) if name not in offered]
+    if unknown:
+        raise ValueError(f"{one.__name__}.create asks for {', '.join(unknown)}, which nothing here "
+                         f"has: give a default, or ask for some of {', '.join(offered)}")
+
+
+def required(function: Any, first: int = 1) -> list[str]:
+    """The parameters of a function that have no default, from `first` on: after the generator."""
+    parameters = list(signature(function).parameters.values())
+    return [one.name for one in parameters[first:] if one.default is Parameter.empty
+            and one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
+
+
+# ---- by name ------------------------------------------------------------------------------------
+
+
+def own_class(text: str, wanted: str | None = None) -> type:
+    """The class of "mine.py:Bilinear", or the only one of "mine.py"; the file is run.
+
+    wanted: of the kinds in METHODS, None: any.
+
+    OSError: no file; ValueError: it cannot be run, has no such class, or one that is not wanted.
+    """
+    file, name = parted(text)
+    return class_in(read(file), name, wanted)
+
+
+def class_in(code: Code, name: str, wanted: str | None = None) -> type:
+    """As `own_class`, of a file that was read already."""
+    one = code.found(name) if name else only_one(code, wanted)
+    if not isclass(one):
+        raise ValueError(f"{code.name}:{name} is no class: expected one of {classes(code)}")
+    kind = kind_of(one)
+    if wanted is not None and wanted != kind:
+        other = "" if wanted not in BASES else (f": derive it from {BASES[wanted][0].__name__}, "
+                                                "or choose another")
+        raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}, expected {a(wanted)}{other}")
+    return one
+
+
+def only_one(code: Code, wanted: str | None) -> Any:
+    """The class of the kind wanted, of a file that has no other. ValueError: the names of all."""
+    found = []
+    for one in code.defined().values():
+        if isclass(one) and any(hasattr(one, name) for name in NAMES):
+            try:
+                kind = kind_of(one)
+            except ValueError:
+                kind = wanted or LAYER          # to be told what it lacks, where it is the only one
+            if wanted in (None, kind):
+                found.append(one)
+    if not found:
+        raise ValueError(f"{code.name} has no class to take: expected one with the methods of "
+                         f"{' or '.join(map(a, METHODS if wanted is None else [wanted]))}")
+    if len(found) > 1:
+        raise ValueError(f"{code.name} has {len(found)} classes to choose from: expected "
+                         f"{code.name}:NAME with one of {', '.join(one.__name__ for one in found)}")
+    return found[0]
+
+
+def a(kind: str) -> str:
+    return f"{'an' if kind == ATTENTION else 'a'} {kind}"
+
+
+def classes(code: Code) -> str:
+    """The names of what a file defines, for a message."""
+    names = [name for name, one in code.defined().items() if isclass(one)]
+    return ", ".join(names) or "its classes, and it has none"
+
+
+def cases(code: Code) -> list[str]:
+    """The functions of a file that give a case of their own."""
+    return [name for name, one in code.defined().items()
+            if isfunction(one) and name.split("_")[0] == "case"]

@@ -1,0 +1,1 @@
+"""The corpora that the package ships, makes or downloads."""

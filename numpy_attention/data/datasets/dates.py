@@ -1,0 +1,133 @@
+"""Dates as people write them → ISO 8601 (`YYYY-MM-DD`), character by character on both sides."""
+
+import dataclasses
+import datetime
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name
+from numpy_attention.data.datasets.generators import distinct
+from numpy_attention.data.pairs import Pair
+from numpy_attention.validation.arrays import expect_whole
+
+MONTHS = (
+    "January February March April May June "
+    "July August September October November December"
+).split()
+WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
+# Fields: d, m without and dd, mm with a leading zero, th = day with ordinal suffix, Month and Mon =
+# its name or first three letters, Weekday and Wed likewise. Numbers alone are told apart by their
+# separator: / month first, . day first.
+FORMATS = (
+    "{d} {Month} {yyyy}",
+    "{Month} {d}, {yyyy}",
+    "{th} {Month} {yyyy}",
+    "{Month} {th}, {yyyy}",
+    "the {th} of {Month}, {yyyy}",
+    "{d} {Mon} {yyyy}",
+    "{Mon} {dd}, {yyyy}",
+    "{dd}-{Mon}-{yyyy}",
+    "{yyyy} {Month} {d}",
+    "{Weekday}, {d} {Month} {yyyy}",
+    "{Weekday}, {Month} {th}, {yyyy}",
+    "{Wed} {dd} {Mon} {yyyy}",
+    "{Wed}, {Mon} {d}, {yyyy}",
+    "{mm}/{dd}/{yyyy}",
+    "{m}/{d}/{yyyy}",
+    "{dd}.{mm}.{yyyy}",
+    "{d}.{m}.{yyyy}",
+    "{yyyy}/{mm}/{dd}",
+)
+
+
+def dates(
+    rng: np.random.Generator,
+    count: int,
+    first_year: int = 1900,
+    last_year: int = 2099,
+    sure_months: bool = True,
+    keep: Callable[[Pair], bool] | None = None,
+) -> list[Pair]:
+    """Dates in 18 spellings (`FORMATS`), a quarter of them in lower case → `YYYY-MM-DD`.
+
+    Tokens are characters. Day (of first_year … last_year) and spelling are drawn uniformly. Links
+    by target position, 0 to 9:
+
+        year 0–3             each digit to the same digit of the source's year: sure
+        hyphens 4, 7         none
+        day 8–9, month 5–6   two digits in the source: digit to digit, sure
+          in figures         one digit: the second to it, sure; the leading 0 to it, possible
+        month 5–6, in words  both to the first letter of its name, sure; to its letters, possible
+
+    Weekdays, ordinal suffixes and separators have no links. No single letter decides a month
+    (January, June, July), so the sure link to the first is a convention; `sure_months=False` leaves
+    the letters of names possible only.
+    Raises ValueError for years outside 1000 … 9999 or in the wrong order, or when there are fewer
+    than `count` sources.
+    """
+    expect_flags(sure_months=sure_months)
+    expect_whole("first_year", first_year, 1000, 9999)
+    expect_whole("last_year", last_year, 1000, 9999)
+    if first_year > last_year:
+        raise ValueError(
+            f"years {first_year} to {last_year}; expected 1000 ≤ first_year ≤ last_year ≤ 9999"
+        )
+    first = datetime.date(first_year, 1, 1).toordinal()
+    last = datetime.date(last_year, 12, 31).toordinal()
+
+    def draw(rng: np.random.Generator) -> Pair:
+        date = datetime.date.fromordinal(int(rng.integers(first, last + 1)))
+        layout = FORMATS[int(rng.integers(len(FORMATS)))]
+        pair = date_pair(date, layout, sure_months)
+        if rng.integers(4) == 0:
+            pair = dataclasses.replace(pair, source=tuple(c.lower() for c in pair.source))
+        return pair
+
+    return distinct(draw, rng, count, keep)
+
+
+def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
+    """The pair of a `datetime.date` written in one of `FORMATS`; links as `dates` says."""
+    expect_kind("date", date, datetime.date, "a datetime.date")
+    expect_name("layout", layout, FORMATS)
+    values = {
+        "d": str(date.day),
+        "dd": f"{date.day:02}",
+        "th": f"{date.day}{_suffix(date.day)}",
+        "m": str(date.month),
+        "mm": f"{date.month:02}",
+        "Month": MONTHS[date.month - 1],
+        "Mon": MONTHS[date.month - 1][:3],
+        "Weekday": WEEKDAYS[date.weekday()],
+        "Wed": WEEKDAYS[date.weekday()][:3],
+        "yyyy": str(date.year),
+    }
+    source = ""
+    sure: set[tuple[int, int]] = set()
+    possible: set[tuple[int, int]] = set()
+    for literal, field in re.findall(r"([^{]*)(?:\{(\w+)\})?", layout):
+        source += literal
+        start = len(source)
+        source += values.get(field, "")
+        if field == "yyyy":
+            sure.update((start + k, k) for k in range(4))
+        elif field in ("d", "dd", "th", "m", "mm"):
+            tens = 5 if field in ("m", "mm") else 8
+            digits = sum(c.isdigit() for c in values[field])
+            sure.add((start + digits - 1, tens + 1))
+            (sure if digits == 2 else possible).add((start, tens))
+        elif field in ("Month", "Mon"):
+            letters = range(start, start + len(values[field]))
+            possible.update((i, j) for i in letters for j in (5, 6))
+            if sure_months:
+                sure.update(((start, 5), (start, 6)))
+    return Pair(tuple(source), tuple(date.isoformat()), frozenset(sure), frozenset(possible))
+
+
+def _suffix(day: int) -> str:
+    if day in (11, 12, 13):
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

@@ -1,0 +1,254 @@
+"""A small English–French grammar: agreement, adjectives after the noun, negation around the verb.
+
+    S      → Subject Verb' Object [Place] .  |  Subject be [not] [Adverb] Adjective .
+    Verb'  → [Adverb] verb  |  does not [Adverb] verb
+    NP     → determiner [adjective before] [adjective after] noun
+             (French: determiner before noun after)
+    Object → NP | him | her | them
+
+French follows its rules: articles, possessives and adjectives agree in gender and number; le, la,
+de, ne and je lose their vowel before another (l', d', n', j', each a token of its own); ce, beau,
+nouveau, vieux become cet, bel, nouvel, vieil and ma becomes mon before a vowel; un, une and des
+become de after a negated verb, des also before an adjective.
+"""
+
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_kind
+from numpy_attention.data.datasets.generators import distinct
+from numpy_attention.data.datasets.lexicon import (
+    ADJECTIVES,
+    ADVERBS,
+    DETERMINERS,
+    LIVING,
+    PLACES,
+    PRONOUNS,
+    THINGS,
+    VERBS,
+    Noun,
+)
+from numpy_attention.data.pairs import Pair
+
+BEFORE_VOWEL = {
+    "le": "l'", "la": "l'", "de": "d'", "ne": "n'", "je": "j'", "ce": "cet", "ma": "mon",
+}
+ASPIRATED = {"héros", "hibou", "hiboux"}  # an h that no vowel is dropped before
+OBJECT_PRONOUNS = (("him", "le"), ("her", "la"), ("them", "les"))
+PREPOSITIONS = (("in", "dans"), ("behind", "derrière"), ("with", "avec"))
+BE = {
+    "je": ("am", "suis"),
+    "il": ("is", "est"),
+    "nous": ("are", "sommes"),
+    "vous": ("are", "êtes"),
+    "ils": ("are", "sont"),
+}
+DO = (("do", "verb"), ("do", "not"))  # keys that "do" and "does" may be linked to
+
+_ADJECTIVE_WORDS = {adjective.english for adjective in ADJECTIVES}
+_ADVERB_WORDS = {english for english, _ in ADVERBS}
+_PRONOUN_WORDS = {english for english, _ in OBJECT_PRONOUNS}
+_NOUN_WORDS = {
+    word for noun in LIVING + THINGS + PLACES for word in (noun.english, noun.english_plural)
+}
+
+Item = TypeVar("Item")
+Words = list[tuple[str, Hashable]]  # each with a key: equal keys translate each other
+
+
+class Phrase(NamedTuple):
+    """Both sides of a phrase, and what a verb or an adjective that goes with it agrees with."""
+
+    english: Words
+    french: Words
+    person: str = "il"  # je, il, nous, vous or ils
+    gender: str = "m"  # or "f"
+    plural: bool = False
+
+
+def grammar_en_fr(
+    rng: np.random.Generator, count: int, keep: Callable[[Pair], bool] | None = None
+) -> list[Pair]:
+    """English sentences of the grammar with their French translations → list of `Pair`, lowercase.
+
+    Sure links join the words that translate each other; "not" is linked to both "ne" and "pas".
+    Possible in addition: "does" or "do" with the French verb and with "ne" and "pas".
+    """
+    return distinct(_sentence, rng, count, keep)
+
+
+def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
+    """Which links of a pair show what: {name: sorted sure links (English, French position)}.
+
+    "swapped adjective": an adjective and its noun where French puts the noun first, a link each;
+    "negation": "not" with "ne" and "pas"; "moved adverb": an adverb and the verb that French puts
+    before it; "object pronoun": him, her, them and the verb that French puts after them; "elision":
+    links to l', d', n' and j'. Lists may be empty.
+    """
+    expect_kind("pair", pair, Pair, "a Pair")
+    names = ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")
+    found: dict[str, set[tuple[int, int]]] = {name: set() for name in names}
+    source = pair.source
+    targets: dict[int, list[int]] = {}
+    for i, j in sorted(pair.sure):
+        targets.setdefault(i, []).append(j)
+    for i, js in targets.items():
+        first = js[0]
+        following = targets.get(i + 1, [])
+        overtaken = bool(following) and following[0] < first
+        if source[i] in _ADJECTIVE_WORDS and _NOUN_WORDS.intersection(source[i + 1:i + 2]):
+            if overtaken:
+                found["swapped adjective"].update({(i, first), (i + 1, following[0])})
+        elif source[i] == "not":
+            found["negation"].update((i, j) for j in js)
+        elif source[i] in _ADVERB_WORDS and overtaken:
+            found["moved adverb"].update({(i, first), (i + 1, following[0])})
+        elif source[i] in _PRONOUN_WORDS and targets.get(i - 1):
+            found["object pronoun"].update({(i, first), (i - 1, targets[i - 1][0])})
+        found["elision"].update((i, j) for j in js if pair.target[j].endswith("'"))
+    return {name: sorted(links) for name, links in found.items()}
+
+
+def _pick(rng: np.random.Generator, items: Sequence[Item]) -> Item:
+    return items[int(rng.integers(len(items)))]
+
+
+def _starts_with_vowel(word: str) -> bool:
+    first = unicodedata.normalize("NFD", word)[0]
+    return first in "aeiouœ" or (first == "h" and word not in ASPIRATED)
+
+
+def _pronoun(rng: np.random.Generator) -> Phrase:
+    english, french, person, gender, plural = _pick(rng, PRONOUNS)
+    return Phrase([(english, "subject")], [(french, "subject")], person, gender, plural)
+
+
+def _noun_phrase(
+    rng: np.random.Generator, nouns: Sequence[Noun], role: str, negated_object: bool = False
+) -> Phrase:
+    noun = _pick(rng, nouns)
+    plural = bool(rng.integers(2))
+    number = "plural" if plural else "singular"
+    determiner = _pick(rng, [d for d in DETERMINERS if getattr(d, number)])
+    usable = [a for a in ADJECTIVES if nouns is LIVING or not a.living]
+    before = after = None
+    if rng.random() < 0.35:
+        before = _pick(rng, [a for a in usable if a.before])
+    if rng.random() < 0.45:
+        after = _pick(rng, [a for a in usable if not a.before])
+
+    english: Words = []
+    french: Words = []
+    head = noun.french_plural if plural else noun.french
+    if before:
+        form = before.form(noun.gender, plural, _starts_with_vowel(head))
+        english.append((before.english, (role, "before")))
+        french.append((form, (role, "before")))
+    if after:
+        english.append((after.english, (role, "after")))
+    english.append((noun.english_plural if plural else noun.english, (role, "noun")))
+    french.append((head, (role, "noun")))
+    if after:
+        french.append((after.form(noun.gender, plural), (role, "after")))
+
+    word, article = determiner.forms(noun.gender, plural)
+    if word == "a" and english[0][0][0] in "aeiou":
+        word = "an"
+    if word == "some" and negated_object:
+        word = "any"
+    if negated_object and article in ("un", "une", "des"):
+        article = "de"
+    if before and article == "des":
+        article = "de"
+    english.insert(0, (word, (role, "determiner")))
+    french.insert(0, (article, (role, "determiner")))
+    return Phrase(english, french, "ils" if plural else "il", noun.gender, plural)
+
+
+def _sentence(rng: np.random.Generator) -> Pair:
+    if rng.random() < 0.4:
+        subject = _pronoun(rng)
+    else:
+        subject = _noun_phrase(rng, LIVING, "subject")
+    negated = rng.random() < 0.35
+    adverb = Phrase([], [])
+    if rng.random() < 0.15:
+        english, french = _pick(rng, ADVERBS[:2] if negated else ADVERBS)
+        adverb = Phrase([(english, "adverb")], [(french, "adverb")])
+    if rng.random() < 0.2:
+        said = _being(rng, subject, negated, adverb)
+    else:
+        said = _doing(rng, subject, negated, adverb)
+    return _pair(
+        [*subject.english, *said.english, (".", "stop")],
+        [*subject.french, *said.french, (".", "stop")],
+        DO,
+    )
+
+
+def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
+    """A French verb with a pronoun before it, and "ne" and "pas" around both."""
+    words = [*(clitic or []), (verb, "verb")]
+    return [("ne", "not"), *words, ("pas", "not")] if negated else words
+
+
+def _being(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
+    """be [not] [Adverb] Adjective"""
+    adjective = _pick(rng, ADJECTIVES)
+    be, etre = BE[subject.person]
+    not_en: Words = [("not", "not")] if negated else []
+    form = adjective.form(subject.gender, subject.plural)
+    return Phrase(
+        [(be, "verb"), *not_en, *adverb.english, (adjective.english, "predicate")],
+        [*_around(etre, negated), *adverb.french, (form, "predicate")],
+    )
+
+
+def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
+    """Verb' Object [Place]"""
+    verb = _pick(rng, VERBS)
+    third = subject.person == "il"
+    do_not: Words = []
+    word = verb.english_third if third else verb.english
+    if negated:
+        do_not = [("does" if third else "do", "do"), ("not", "not")]
+        word = verb.english
+
+    clitic: Words = []
+    if rng.random() < 0.2:
+        pronoun, french = _pick(rng, OBJECT_PRONOUNS)
+        clitic = [(french, "object")]
+        object_ = Phrase([(pronoun, "object")], [])
+    else:
+        nouns = _pick(rng, (LIVING, THINGS))
+        object_ = _noun_phrase(rng, nouns, "object", negated)
+
+    place = Phrase([], [])
+    if rng.random() < 0.2:
+        english, french = _pick(rng, PREPOSITIONS)
+        nouns = LIVING if english == "with" else PLACES
+        where = _noun_phrase(rng, nouns, "place")
+        place = Phrase(
+            [(english, "preposition"), *where.english], [(french, "preposition"), *where.french]
+        )
+
+    around = _around(verb.french[subject.person], negated, clitic)
+    return Phrase(
+        [*do_not, *adverb.english, (word, "verb"), *object_.english, *place.english],
+        [*around, *adverb.french, *object_.french, *place.french],
+    )
+
+
+def _pair(english: Words, french: Words, possible: Iterable[tuple[Hashable, Hashable]]) -> Pair:
+    """The pair of these words, linked by their keys; French vowels are dropped before others."""
+    words = [word for word, _ in french]
+    for k in range(len(words) - 1):
+        if _starts_with_vowel(words[k + 1]):
+            words[k] = BEFORE_VOWEL.get(words[k], words[k])
+    links = [(i, j, e, f) for i, (_, e) in enumerate(english) for j, (_, f) in enumerate(french)]
+    sure = frozenset((i, j) for i, j, e, f in links if e == f)
+    maybe = frozenset((i, j) for i, j, e, f in links if (e, f) in possible)
+    return Pair(tuple(word for word, _ in english), tuple(words), sure, maybe)

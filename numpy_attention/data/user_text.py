@@ -1,0 +1,188 @@
+"""The reader's own text, as a run remembers it: its files, how they are cut, and a digest of them.
+
+What a checkpoint keeps of pairs is the fields of OwnPairs, and of running text those of OwnText:
+
+    {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, …}
+    {"text": "/…/novel.txt", "valid_text": "/…/last_chapter.txt", "characters": false, …}
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_flags, expect_kind
+from numpy_attention.validation.paths import as_path, existing_file
+from numpy_attention.data.held_out import hold_out_end, hold_out_pairs
+from numpy_attention.data.pairs import Pair, limited
+from numpy_attention.data.reading import bytes_of
+from numpy_attention.data.running_text import Text, read
+from numpy_attention.data.text_form import TextForm
+from numpy_attention.validation.arrays import at_least, expect_whole
+
+
+@dataclass(kw_only=True)
+class OwnFiles:
+    """Files of the reader's own, to learn from and to validate on, or else a share is held out.
+
+    lowercase, tokenize: what is done to their text; tokenize cuts words and punctuation apart.
+    digest: of the files when the run began, by which `load` sees whether they have changed.
+    Without it they are new: their paths are made absolute, and the digest is taken.
+    FileNotFoundError: a missing file; OSError, ValueError: what is no plain file, or cannot be
+    read.
+    """
+
+    FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
+    splits: ClassVar[tuple[str, ...]] = ("train", "valid")
+    _parts: ClassVar[Callable[..., tuple[Any, Any]]]  # what is learnt from, what validated on
+
+    lowercase: bool = False
+    tokenize: bool = False
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        expect_flags(lowercase=self.lowercase, tokenize=self.tokenize)
+        expect_kind("digest", self.digest, str, "the text that a run keeps")
+        if not self.digest:
+            for name, path in self._paths().items():
+                setattr(self, name, str(path.resolve()))
+            self.digest = self._digest_now()
+
+    @property
+    def label(self) -> str:
+        """The name of the first file."""
+        return self._first().stem
+
+    def saved(self) -> dict[str, Any]:
+        """All of it as a dict that JSON can hold."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def form(self, lowercase: bool | None = None) -> TextForm:
+        """How the files are cut; lowercase None: as they are."""
+        return TextForm(self._cut(), self.lowercase).in_case(lowercase)
+
+    def load(self, *splits: str) -> list:
+        """Pairs, or a Text, for each split named.
+
+        ValueError: an unknown split, or files that have changed or hold no text.
+        """
+        for split in splits:
+            if split not in self.splits:
+                raise ValueError(
+                    f"there is no {split!r} split of {self._first()}, only train and valid: choose "
+                    f"one of them, or give other files as {self._arguments()}"
+                )
+        if self._digest_now() != self.digest:
+            raise ValueError(
+                f"the text of {self._first()} or its companions has changed since this run began: "
+                "bring the old files back, or train anew in another folder"
+            )
+        parts = dict(zip(self.splits, self._parts()))
+        return [parts[split] for split in splits]
+
+    def _cut(self) -> str:
+        return "words" if self.tokenize else "spaces"
+
+    def _arguments(self) -> str:
+        return " and ".join(name for name in self.FILES if not name.startswith("valid"))
+
+    def _first(self) -> Path:
+        return Path(getattr(self, self.FILES[0]))
+
+    def _paths(self) -> dict[str, Path]:
+        """{field: path} of the files there are; errors as `existing_file` has them."""
+        named = {name: getattr(self, name) for name in self.FILES}
+        as_path(named[self.FILES[0]], self.FILES[0])
+        paths = {name: as_path(path, name) for name, path in named.items() if path is not None}
+        return {name: existing_file(path) for name, path in paths.items()}
+
+    def _digest_now(self) -> str:
+        """The start of the sha256 of the files' bytes."""
+        digest = hashlib.sha256()
+        for path in self._paths().values():
+            digest.update(bytes_of(path) + b"\0")
+        return digest.hexdigest()[:16]
+
+
+@dataclass
+class OwnPairs(OwnFiles):
+    """Two files, line k of one beside line k of the other, and two more to validate on, or None.
+
+    held_out_seed: which pairs are held out where there are no files to validate on.
+    max_length: of both sides; count: pairs of a split, the first ones; None: all.
+    ValueError: one validation file without the other.
+    """
+
+    FILES = ("source", "target", "valid_source", "valid_target")
+
+    source: str | Path
+    target: str | Path
+    valid_source: str | Path | None = None
+    valid_target: str | Path | None = None
+    held_out_seed: int = 0
+    max_length: int | None = None
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        expect_whole("held_out_seed", self.held_out_seed, 0)
+        at_least(1, max_length=self.max_length, count=self.count)
+        if (self.valid_source is None) != (self.valid_target is None):
+            raise ValueError(
+                "a validation file is given for one side only: give valid_source and "
+                "valid_target, or neither, and a share of the pairs is held out"
+            )
+        super().__post_init__()
+
+    def load(self, *splits: str) -> list[list[Pair]]:
+        """One list of Pairs for each split named.
+
+        ValueError: an unknown split, files that have changed, or no pair left.
+        """
+        return [
+            limited(pairs, f"{self.label} ({split})", None, self.max_length, self.count)
+            for split, pairs in zip(splits, super().load(*splits))
+        ]
+
+    def _parts(self) -> tuple[list[Pair], list[Pair]]:
+        form = self.form()
+        pairs = form.pairs(self.source, self.target)
+        if self.valid_source is None or self.valid_target is None:
+            # before any limit: whatever is measured later, no pair of one part is in the other
+            return hold_out_pairs(pairs, np.random.default_rng(self.held_out_seed))
+        return pairs, form.pairs(self.valid_source, self.valid_target)
+
+
+@dataclass
+class OwnText(OwnFiles):
+    """A file of running text, one sentence a line, and one to validate on.
+
+    valid_text None: the end is held out. characters: both are read as letters. ValueError: letters
+    that are to be cut into words.
+    """
+
+    FILES = ("text", "valid_text")
+
+    text: str | Path
+    valid_text: str | Path | None = None
+    characters: bool = False
+
+    def __post_init__(self) -> None:
+        expect_flags(characters=self.characters)
+        if self.characters and self.tokenize:
+            raise ValueError(
+                "tokenize cuts text into words, and characters into letters: give one of them"
+            )
+        super().__post_init__()
+
+    def _cut(self) -> str:
+        return "characters" if self.characters else super()._cut()
+
+    def _parts(self) -> tuple[Text, Text]:
+        form = self.form()
+        text = read(self.text, form)
+        if self.valid_text is None:
+            return hold_out_end(text)
+        return text, read(self.valid_text, form)

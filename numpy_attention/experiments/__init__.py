@@ -1,0 +1,1 @@
+"""Recorded experiments: runs, recipes, and the analysis of trained models."""

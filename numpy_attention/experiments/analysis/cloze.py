@@ -1,0 +1,209 @@
+"""Does a language model use what it read? The Children's Book Test (Hill et al. 2016) of it.
+
+A question leaves a word out of a sentence, the query, after twenty others. The model reads the
+context, each candidate fills the gap, and the likeliest whole query wins, as Daniluk et al. 2017
+test theirs:
+
+    choice = argmax_c  log p(query with c | context)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_methods, expect_name
+from numpy_attention.bootstrap import Interval, mean_interval
+from numpy_attention.data.batching import TextBatch, padded
+from numpy_attention.data.cloze import Question, expect_questions
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import PAD, SPECIAL_TOKENS, Vocabulary
+from numpy_attention.module import Array
+from numpy_attention.registry import STATES
+from numpy_attention.validation.arrays import LARGEST, at_least
+from numpy_attention.trees import tree_map
+
+TOGETHER = 20       # questions that are read side by side
+
+
+@dataclass
+class Cloze:
+    """How a model answers questions.
+
+    log_p: of each question, log p of its query with each candidate in the gap; right: of each, 1
+    or 0, or 1 / k where k candidates are equally good and the answer is one of them, as candidates
+    are that the model does not know. Accuracies are means of that.
+
+    others: the accuracy of what knows less, {name: interval}: the model without the context, the
+    candidate that occurs most often in the context, the most frequent one. gain: by how much the
+    context raises the model's accuracy, paired by question. chance: the accuracy of a guess;
+    unknown: the share of the answers that are <unk> to the model.
+    """
+
+    log_p: list[Array]
+    right: Array
+    accuracy: Interval
+    others: dict[str, Interval]
+    gain: Interval
+    chance: float
+    unknown: float
+
+    @property
+    def choices(self) -> list[int]:
+        """Of each question, the number of the candidate that wins, the first where several do."""
+        return [int(one.argmax()) for one in self.log_p]
+
+
+def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question],
+               rng: np.random.Generator, state: str = "carried",
+               steps: int | None = 20) -> Cloze:
+    """Ask a language model, or an ensemble, these questions; rng: for the intervals of 95 %.
+
+    state, steps: those of the model's training, for it reads as when it is evaluated. Where the
+    state is "carried", or of an "article", </s>, context and query are one stream, with </s> after
+    every sentence, read `steps` tokens at a time (None: all at once). Cells carry their state
+    through it; attention sees what has been read of its own `steps` tokens and the states that the
+    model carries on, no more, so the context beyond that reaches the query through the cells alone.
+    Where the state is of a "sentence" it begins anew with the query, and no context can help.
+
+    What counts is the whole query with its </s>. vocabulary: its tokens stand in the order of their
+    frequency, as `Vocabulary.build` has them.
+
+    TypeError: another kind of model, vocabulary, question or generator; ValueError: no questions,
+    another state or steps; ArithmeticError: a log p that is not finite.
+    """
+    expect_methods("model", model, "a language model", "losses")
+    expect_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
+    expect_questions(questions)
+    expect_generator(rng)
+    expect_name("state", state, STATES)
+    at_least(1, steps=steps)
+    window = LARGEST if steps is None or state == "sentence" else steps
+
+    def scores_from(state: str) -> list[Array]:
+        asked = [readings(vocabulary, question, state) for question in questions]
+        return scores(model, asked, window)
+    log_p = scores_from(state)
+    alone = log_p if state == "sentence" else scores_from("sentence")
+    right = shares_right(log_p, questions)
+    others = {
+        "without the context": shares_right(alone, questions),
+        "most often in the context": shares_right(list(map(counts, questions)), questions),
+        "most frequent": shares_right([-ranks(vocabulary, one) for one in questions], questions),
+    }
+
+    def interval(shares: Array) -> Interval:
+        return mean_interval(shares, np.ones(len(shares)), rng)
+    return Cloze(
+        log_p, right, interval(right),
+        others={name: interval(shares) for name, shares in others.items()},
+        gain=interval(right - others["without the context"]),
+        chance=float(np.mean([1 / len(one.candidates) for one in questions])),
+        unknown=float(np.mean([one.word not in vocabulary for one in questions])))
+
+
+def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Array:
+    """1 / k where the answer's value is the largest, of k that are equally large, else 0."""
+    found = []
+    for one, question in zip(values, questions):
+        best = one == one.max()
+        found.append(best[question.answer] / best.sum())
+    return np.array(found)
+
+
+def counts(question: Question) -> Array:
+    """How often each candidate occurs in the context."""
+    held = [token for sentence in question.context for token in sentence]
+    return np.array([held.count(word) for word in question.candidates])
+
+
+def ranks(vocabulary: Vocabulary, question: Question) -> Array:
+    """The place of each candidate by frequency; unknown ones share the last."""
+    ids = np.array(vocabulary.encode(question.candidates))
+    return np.where(ids < len(SPECIAL_TOKENS), len(vocabulary), ids)
+
+
+# ---- log p of the queries ------------------------------------------------------------------------
+
+
+class Readings(NamedTuple):
+    """What is read for a question.
+
+    past: ids before the query, the first of them </s>; queries: each way of filling the gap that
+    the model can tell from the others, </s> at their ends; which: the query of each candidate.
+    """
+
+    past: list[int]
+    queries: list[list[int]]
+    which: list[int]
+
+
+def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings:
+    """The ids of a question's context and queries."""
+    context = [] if state == "sentence" else list(map(list, question.context))
+    past = Text([context]).stream(vocabulary)
+    filled = [Text([[question.filled(word)]]).stream(vocabulary)[1:]
+              for word in question.candidates]
+    distinct = sorted(set(map(tuple, filled)))
+    return Readings(past, [list(ids) for ids in distinct],
+                    [distinct.index(tuple(ids)) for ids in filled])
+
+
+def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
+    """Of each question, log p of its query with each candidate, float64.
+
+    The context is read once for all candidates, as far as whole windows of `steps` go: the window
+    in which the query begins is read by each candidate's row. Questions of equally many whole
+    windows are read side by side.
+    """
+    windows = [(len(one.past) - 1) // steps for one in questions]
+    found: list[Array] = [np.empty(0)] * len(questions)
+    for count in sorted(set(windows)):
+        alike = [n for n, own in enumerate(windows) if own == count]
+        for start in range(0, len(alike), TOGETHER):
+            group = alike[start:start + TOGETHER]
+            asked = [questions[n] for n in group]
+            for n, log_p in zip(group, scores_of_group(model, asked, count * steps, steps)):
+                found[n] = log_p
+    return found
+
+
+def scores_of_group(model: Any, group: Sequence[Readings], read: int,
+                    steps: int) -> list[Array]:
+    """The same, of questions with `read` ids each in the windows before the query's first."""
+    inputs = np.array([one.past[:read] for one in group], np.int64).T
+    _, state = losses_in_windows(model, inputs, np.full_like(inputs, PAD), None, steps)
+    rows = [(k, query) for k, one in enumerate(group) for query in one.queries]
+    state = rows_taken(state, [k for k, _ in rows])
+    rests = [group[k].past[read:] for k, _ in rows]
+    inputs = padded([rest + query[:-1] for rest, (_, query) in zip(rests, rows)])
+    # what is PAD as a target is not predicted
+    targets = padded([[PAD] * (len(rest) - 1) + query for rest, (_, query) in zip(rests, rows)])
+    losses, _ = losses_in_windows(model, inputs, targets, state, steps)
+    if not np.isfinite(losses).all():
+        raise ArithmeticError(f"log p of a query is {-losses[~np.isfinite(losses)][0]}: is the "
+                              "model trained?")
+    ends = np.cumsum([len(one.queries) for one in group])
+    return [-part[one.which] for one, part in zip(group, np.split(losses, ends[:-1]))]
+
+
+def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
+                      steps: int) -> tuple[Array, Any]:
+    """inputs, targets (T, B) → Σ −log p of each row's targets (B,), the state after."""
+    T, B = inputs.shape
+    total = np.zeros(B)
+    for start in range(0, T, steps):
+        window = slice(start, start + steps)
+        batch = TextBatch(np.ascontiguousarray(inputs[window]),
+                          np.ascontiguousarray(targets[window]), np.arange(B))
+        losses, state = model.losses(batch, state)
+        total += losses.sum(0)
+    return total, state
+
+
+def rows_taken(state: Any, rows: Sequence[int]) -> Any:
+    """A state with these rows of its own; an ensemble's is the list of its models'."""
+    if isinstance(state, list):
+        return [rows_taken(one, rows) for one in state]
+    return tree_map(lambda array: array[rows], state)

@@ -1,0 +1,62 @@
+"""What a language model pays for a word, by how long ago the word last occurred."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.experiments.analysis.losses import expect_texts, groups_of, losses_of, sums
+from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_methods
+from numpy_attention.bootstrap import Interval, mean_interval
+from numpy_attention.module import Array
+
+
+@dataclass
+class Distances:
+    """The loss of each group of words, by the group's name, "all" first.
+
+    loss: nats a token; tokens: how many. totals, counts: the nats and the tokens of each unit, a
+    row of a batch, from which differences are made.
+    """
+
+    loss: dict[str, Interval]
+    tokens: dict[str, int]
+    totals: dict[str, Array]
+    counts: dict[str, Array]
+
+    def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
+        """Nats a token more than another model's, paired by unit.
+
+        TypeError: first is none of these; ValueError: it was measured on another text, or on one
+        that is cut otherwise.
+        """
+        expect_kind("first", first, Distances, "what loss_by_distance gave")
+        if self.counts.keys() != first.counts.keys() or not all(
+                np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
+            raise ValueError("the two were measured on other texts, or on one that is cut "
+                             "otherwise: measure both on the same batches")
+        return {words: mean_interval(self.totals[words] - first.totals[words], counts, rng)
+                for words, counts in self.counts.items()}
+
+
+def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Distances:
+    """The losses of any language model, told apart by how long ago the target last occurred.
+
+    batches: TextBatches or DocumentBatches. The groups, and what a distance is, are those of
+    `losses.groups_of`; one without words is left out. Intervals are mean_interval's, over the rows
+    of the batches. TypeError: no language model, or batches of something else.
+    """
+    expect_methods("model", model, "a language model", "losses")
+    expect_texts(batches)
+    expect_generator(rng)
+    own = losses_of(model, batches)
+    totals = {}
+    counts = {}
+    for words, chosen in groups_of(batches).items():
+        tokens = sums(chosen)
+        if tokens.any():
+            counts[words] = tokens
+            totals[words] = sums([losses * part for losses, part in zip(own, chosen)])
+    loss = {words: mean_interval(totals[words], counts[words], rng) for words in counts}
+    tokens_of = {words: int(number.sum()) for words, number in counts.items()}
+    return Distances(loss, tokens_of, totals, counts)

@@ -1,0 +1,100 @@
+"""What a trained language model does with its past: where it looks, how far a gradient reaches."""
+
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.experiments.analysis.losses import expect_texts, name_of
+from numpy_attention.validation.arguments import expect_kind, expect_methods
+from numpy_attention.validation.messages import shown
+from numpy_attention.cells.lstm import LSTM
+from numpy_attention.data.batching import TextBatch
+from numpy_attention.data.vocabulary import PAD
+from numpy_attention.module import Array
+from numpy_attention.validation.arrays import at_least
+
+
+def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
+    """Mean attention weight at each distance back, [0] for the previous position, [1] before it …
+
+    batches: TextBatches or DocumentBatches. Only steps that can see at least `longest` positions
+    count (default: the reader's window, or a quarter of the longest batch's steps), so that the
+    start of a text, where little can be seen, does not look like a short span; the means add up to
+    1 where the window is `longest`.
+    ValueError: a model without attention, or no step that sees so far.
+    """
+    reader: Any = getattr(model, "reader", None)
+    if not hasattr(reader, "attention"):
+        raise ValueError(f"{name_of(model)} has no attention weights: "
+                         "expected a model with attention over its history")
+    expect_texts(batches)
+    at_least(1, longest=longest)
+    places = batches.order()
+    if longest is None:
+        steps = max(len(batches.batch(place).inputs) for place in places)
+        longest = reader.window or max(1, steps // 4)
+    total = np.zeros(longest)
+    count = 0
+    state = None
+    for place in places:
+        if not batches.carried(place):
+            state = None
+        batch = batches.batch(place)
+        weights, state = model.weights(batch, state)                # (T, B, S)
+        T, B, S = weights.shape
+        for t in range(T):
+            now = S - T + t                     # the step's own position in the memory
+            if now < longest:
+                continue
+            rows = (batch.targets[t] != PAD) & (weights[t].sum(1) > 0.5)
+            seen = weights[t, rows, now - longest:now]              # oldest first
+            total += seen[:, ::-1].sum(0, dtype=np.float64)
+            count += rows.sum()
+    if not count:
+        raise ValueError(f"no step of these batches sees {longest} positions back: "
+                         "choose a smaller `longest`, or batches of more steps")
+    return total / count
+
+
+def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
+    """‖∂L_T/∂h_t‖, or of="c": ‖∂L_T/∂c_t‖, by the distance T − t, 0 first.
+
+    L_T is the loss of the batch's last step alone, h_t the top layer's state; what flows counts
+    both its ways, through the recurrence and, in an attentive model, through the memory that later
+    steps read. Of an LSTM ∂L/∂h_t holds c_t fixed; what comes back along the cell, its carousel, is
+    in ∂L/∂c_t alone, with h_t = o_t ∘ tanh(c_t). Root mean square over the batch's sequences.
+
+    ValueError: a sequence that is padded, another `of`, or "c" of a cell that has none.
+    """
+    expect_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
+    expect_kind("batch", batch, TextBatch, "a TextBatch")
+    cell = model.cells.cells[-1]
+    known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
+    if not isinstance(of, str) or of not in known:
+        raise ValueError(f"of={shown(of)} of the cell {type(cell).__name__}: "
+                         "expected 'h', or 'c' of an LSTM")
+    if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
+        raise ValueError("a sequence of the batch is padded: "
+                         "expected sequences of equal length, with a last target")
+    y, _, cache = model.forward(batch, state)
+    grad = model.zeros_like()
+    dy = np.zeros_like(y)
+    _, dy[-1] = model.output.loss_and_grad(y[-1], batch.targets[-1], 1.0, grad.output)
+    dh = model.dropout.backward(dy, cache.dropped)
+    if hasattr(model, "reader"):
+        dh = model.reader.backward(dh, None, cache.reader, grad.reader)         # (T, B, H)
+    # the top cell's own way back, step by step
+    top = cache.read.cells.cells[-1].steps
+    dstate = cell.zero_state(batch.size)
+    dsteps = cell.begin_backward(top)
+    flow = []
+    for t in reversed(range(len(dh))):
+        later = dstate[0] if isinstance(dstate, tuple) else dstate
+        arriving = dh[t] + later                                    # (B, H)  ∂L/∂h_t
+        if of == "c":
+            # h_t = o_t ∘ tanh(c_t)
+            o = top.gates[t][:, 3 * cell.hidden_size:]
+            arriving = dstate[1] + arriving * o * (1 - np.tanh(top.cs[t + 1]) ** 2)
+        flow.append(np.sqrt((arriving.astype(np.float64) ** 2).sum(1).mean()))
+        dstate = cell.step_backward(t, dh[t], dstate, top, dsteps)
+    return np.array(flow)

@@ -1,0 +1,90 @@
+"""A model's losses target by target, and which targets belong together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_kind, expect_methods
+from numpy_attention.data.batching import TextBatch
+from numpy_attention.data.vocabulary import PAD
+from numpy_attention.module import Array
+
+# how far back the word to predict may have occurred, in tokens: the last of each group
+RECENT = (5, 15, 35)
+
+
+def expect_texts(batches: Any) -> None:
+    """Refuse what are no batches of a language model. TypeError."""
+    expect_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
+                   "carried")
+    for place in batches.order()[:1]:
+        expect_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
+                    "model's batches give")
+
+
+def name_of(model: Any) -> str:
+    """A model's class, and its reader's."""
+    reader = getattr(model, "reader", None)
+    named = type(model).__name__
+    return named if reader is None else f"{named} with {type(reader).__name__}"
+
+
+def losses_of(model: Any, batches: Any) -> list[Array]:
+    """−log p of each target, (T, B) for each batch, the state carried where the text goes on."""
+    found = []
+    state = None
+    for place in batches.order():
+        if not batches.carried(place):
+            state = None
+        losses, state = model.losses(batches.batch(place), state)
+        found.append(losses)
+    return found
+
+
+def sums(arrays: Sequence[Array]) -> Array:
+    """Over the steps of each row of each batch: (T, B), … → (units,)."""
+    return np.concatenate([array.sum(0, dtype=float) for array in arrays])
+
+
+def groups_of(batches: Any) -> dict[str, list[Array]]:
+    """{name: which targets belong to it, (T, B) for each batch}, "all" first."""
+    everything = []
+    ago = []
+    past = None
+    for place in batches.order():
+        batch = batches.batch(place)
+        targets = batch.targets if hasattr(batch, "targets") else batch.target_out
+        everything.append(targets != PAD)
+        if not hasattr(batch, "targets"):           # a translator's words
+            continue
+        if not batches.carried(place):
+            past = None
+        found, past = last_seen(batch.inputs, targets, past)
+        ago.append(found)
+    groups = {"all": everything}
+    if ago:
+        low = 0
+        for high in RECENT:
+            groups[f"{low + 1} to {high} ago"] = [(low < one) & (one <= high) for one in ago]
+            low = high
+        groups["not since"] = [one == np.inf for one in ago]
+    return groups
+
+
+def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
+    """How many tokens ago each target last occurred, inf beyond the last of RECENT and at padding.
+
+    inputs, targets (T, B); past: the inputs before, (≤ RECENT[-1], B), or None → (T, B), the past
+    after. The word just read is 1 ago.
+    """
+    before = inputs if past is None else np.concatenate([past, inputs])
+    start = len(before) - len(inputs)
+    ago = np.full(targets.shape, np.inf)
+    for back in range(RECENT[-1], 0, -1):           # the nearest is written last
+        for t in range(len(targets)):
+            place = start + t - back + 1
+            if place >= 0:
+                ago[t][(before[place] == targets[t])] = back
+    ago[targets == PAD] = np.nan
+    return ago, before[-RECENT[-1]:]

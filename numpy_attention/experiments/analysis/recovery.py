@@ -1,0 +1,163 @@
+"""How soon does a language model recover from errors in its past?
+
+Salton et al. 2017 expect of attention that a model looks past its recent errors. Here the errors
+are made: the last words that a model has read are replaced by random ones, and what follows is read
+as it stands. What the model then loses, word by word, says how long it is misled.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.experiments.analysis.losses import losses_of
+from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_methods
+from numpy_attention.bootstrap import Interval, mean_interval
+from numpy_attention.data.batching import DocumentBatches, TextBatches
+from numpy_attention.data.vocabulary import PAD, SPECIAL_TOKENS
+from numpy_attention.module import Array
+from numpy_attention.validation.arrays import expect_sizes, expect_whole
+
+ROWS = 50       # passages read side by side
+
+
+@dataclass(frozen=True)
+class Passages:
+    """N passages of a text, as they are and with random words in them.
+
+    own, disturbed: the passages, each read at once from an empty state. starts: where in each the
+    first target after the disturbance stands. following: how many targets from there on are
+    measured, or as many as the passage has.
+    """
+
+    own: DocumentBatches
+    disturbed: DocumentBatches
+    starts: Array       # (N,)
+    following: int
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following: int = 20,
+              number: int = 500, past: int = 35) -> Passages:
+    """Cut a text into passages, and put random words in the place of the last ones read.
+
+    batches: TextBatches or DocumentBatches. Where the text is read some steps at a time it is cut
+    into passages of past + following tokens, which do not overlap and stay within a stream or a
+    document: `past` tokens are read before the first target that is measured, and the last `words`
+    of them are replaced, ends of sentence too. Where documents, such as sentences, are read at
+    once, each is a passage, and its place is drawn: after words + 1 tokens at least, for the first
+    stays, and before the last. Of all passages `number` are drawn, or all are taken.
+
+    A passage is one chunk: the memory of an attentive model holds all of it, its window aside.
+    A new word is drawn from the words of this text as often as they occur, never a special one; by
+    chance it is the one that stood there.
+
+    TypeError: other batches; ValueError: no passage is so long, no words, numbers that cannot be.
+    """
+    expect_kind("batches", batches, (TextBatches, DocumentBatches),
+                "TextBatches or DocumentBatches")
+    expect_generator(rng)
+    expect_sizes(following=following, number=number, past=past, words=words)
+    documents = documents_of(batches)
+    at_once = isinstance(batches, DocumentBatches) and batches.steps is None
+    if at_once:
+        shortest = words + 2
+        passages = [one for one in documents if len(one) >= shortest]
+    else:
+        expect_whole("words", words, 1, past - 1)
+        shortest = past + following
+        passages = [one[k:k + shortest] for one in documents
+                    for k in range(0, len(one) - shortest + 1, shortest)]
+    if not passages:
+        raise ValueError(f"no passage of {shortest} tokens in this text, whose longest stretch has "
+                         f"{max(map(len, documents))}: expected a longer text, or fewer words to "
+                         "replace and to follow")
+    known = np.concatenate(documents)
+    known = known[known >= len(SPECIAL_TOKENS)]
+    if not len(known):
+        raise ValueError("this text has unknown words alone: expected some of the vocabulary to "
+                         "disturb it with")
+    chosen = np.sort(rng.permutation(len(passages))[:number])
+    own = [passages[n] for n in chosen]
+    starts = np.full(len(own), past)
+    if at_once:
+        starts = rng.integers(words + 1, [len(one) for one in own])
+    drawn = rng.choice(known, (len(own), words))
+    other = [[*one[:start - words], *new, *one[start:]]
+             for one, start, new in zip(own, starts, drawn.tolist())]
+    return Passages(DocumentBatches(own, ROWS), DocumentBatches(other, ROWS), starts, following)
+
+
+def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
+    """The ids of each stream, or document, from the first that is read to the last target."""
+    if isinstance(batches, DocumentBatches):
+        return [list(document) for document in batches.documents]
+    streams = np.concatenate([batches.inputs[:1], batches.targets])         # (length + 1, B)
+    return [stream[stream != PAD].tolist() for stream in streams.T]
+
+
+@dataclass
+class Recovery:
+    """What a model loses after a disturbance.
+
+    loss: nats a token undisturbed, of the tokens that are measured; excess: {distance: nats a token
+    more}, 1 for the first token after the disturbance; mean: over all distances. rows: the excess
+    by passage and distance, NaN beyond a passage's end, from which differences are made.
+    """
+
+    loss: float
+    tokens: int
+    excess: dict[int, Interval]
+    mean: Interval
+    rows: Array
+
+    def more_than(self, first: "Recovery",
+                  rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
+        """→ excess and mean less those of another model, paired by passage.
+
+        TypeError: first is no Recovery; ValueError: it is one from other passages.
+        """
+        expect_kind("first", first, Recovery, "what recover gave")
+        if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
+            raise ValueError(f"{len(self.rows):,} and {len(first.rows):,} passages, which are not "
+                             "the same: measure both on what `disturbed` gave once")
+        return _intervals(self.rows - first.rows, rng)
+
+
+def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
+    """Read passages as they are and disturbed, and take the differences of −log p, by distance.
+
+    The targets are the same, and so are the words read after the disturbance. Intervals are
+    mean_interval's, over the passages. TypeError: no language model, no Passages.
+    """
+    expect_methods("model", model, "a language model", "losses")
+    expect_kind("passages", passages, Passages, "what disturbed gave")
+    expect_generator(rng)
+    own = _after(passages, losses_of(model, passages.own))
+    rows = _after(passages, losses_of(model, passages.disturbed)) - own
+    return Recovery(float(np.nanmean(own)), int(np.isfinite(own).sum()),
+                    *_intervals(rows, rng), rows)
+
+
+def _after(passages: Passages, losses: list[Array]) -> Array:
+    """Of losses (T, B) for each batch those that are measured: (N, following), NaN beyond the end.
+    """
+    found = np.full((len(passages), passages.following), np.nan)
+    for (group, _), batch in zip(passages.own.order(), losses):
+        for column, n in enumerate(group):
+            # the target at place p is predicted at step p − 1
+            first = passages.starts[n] - 1
+            last = min(first + passages.following, len(passages.own.documents[n]) - 1)
+            found[n, :last - first] = batch[first:last, column]
+    return found
+
+
+def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
+    """Of each distance that some passage reaches, and of all together."""
+    known = ~np.isnan(rows)
+    rows = np.where(known, rows, 0)
+    each = {d + 1: mean_interval(rows[:, d], known[:, d], rng)
+            for d in range(rows.shape[1]) if known[:, d].any()}
+    return each, mean_interval(rows.sum(1), known.sum(1), rng)

@@ -1,0 +1,111 @@
+"""Do the roles of a state pull it different ways?
+
+Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) give key, value and prediction a vector each,
+because one vector for all is asked for too much. The backward pass of a reader has what each asks
+for as a term of its own, the gradient ∂L/∂h_t by that role. Where two terms of one state point in
+opposite directions, a step that serves one role harms the other.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.experiments.analysis.losses import expect_texts, name_of, sums
+from numpy_attention.validation.arguments import expect_generator, expect_methods
+from numpy_attention.bootstrap import Interval, mean_interval
+from numpy_attention.data.vocabulary import PAD
+from numpy_attention.module import Array
+
+# as a state is read: it asks, later steps score it, later steps sum it, the layer above reads it
+ROLES = ("query", "key", "value", "predict")
+PAIRS = tuple(combinations(ROLES, 2))
+
+
+@dataclass
+class Roles:
+    """Of the gradients of a state by its roles: how large, and how far in one direction.
+
+    norms: {role: root mean square of ‖∂L/∂h_t by this role‖ over the positions t}, None for a role
+    that the state does not have: `single` asks nothing. cosines: {pair of roles: the mean of the
+    cosine between their gradients}, over the positions where neither is 0; None where they read
+    other parts of the state, or there is no such position.
+    """
+
+    norms: dict[str, Interval | None]
+    cosines: dict[tuple[str, str], Interval | None]
+
+
+def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
+    """Measure a model with attention over its past, without dropout and with L = Σ −log p.
+
+    batches: TextBatches or DocumentBatches. The gradient stays within a batch, as in training: the
+    last state of each is nobody's key or value. Intervals are mean_interval's, over the rows of the
+    batches.
+
+    TypeError: no language model, or batches of something else; ValueError: a model without such
+    attention.
+    """
+    expect_methods("model", model, "a language model", "forward", "predict_and_grad")
+    reader: Any = getattr(model, "reader", None)
+    if not hasattr(reader, "roles_backward"):
+        raise ValueError(f"{name_of(model)} has no states with roles: expected a model "
+                         "with attention over its history")
+    expect_texts(batches)
+    expect_generator(rng)
+    squares: dict[str, list[Array]] = {role: [] for role in ROLES}
+    shared = [pair for pair in PAIRS if reader.read_by[pair[0]] == reader.read_by[pair[1]]]
+    cosines: dict[tuple[str, str], list[Array]] = {pair: [] for pair in shared}
+    positions = []
+    for terms, mask in _terms(model, batches):
+        positions.append(mask)
+        lengths = {role: np.sqrt(dots(term, term)) for role, term in terms.items()}
+        for role, length in lengths.items():
+            squares[role].append(length**2)
+        for one, other in shared:
+            if one in terms:
+                both = lengths[one] * lengths[other]
+                with np.errstate(invalid="ignore"):             # 0 / 0: no direction
+                    cosines[one, other].append(dots(terms[one], terms[other]) / both)
+    return Roles({role: _root(squares[role], positions, rng) for role in ROLES},
+                 {pair: _mean(cosines.get(pair, []), rng) for pair in PAIRS})
+
+
+def dots(a: Array, b: Array) -> Array:
+    """a · b at every position, in float64.   (T, B, n), (T, B, n) → (T, B)."""
+    return np.einsum("tbn,tbn->tb", a, b, dtype=np.float64)
+
+
+def _terms(model: Any, batches: Any) -> Any:
+    """Yield of each batch {role: ∂L/∂h (T, B, n)} of those that there are, and where there are
+    words (T, B)."""
+    grad = model.zeros_like()
+    state = None
+    for place in batches.order():
+        if not batches.carried(place):
+            state = None
+        batch = batches.batch(place)
+        y, state, cache = model.forward(batch, state)
+        _, dy = model.predict_and_grad(y, batch.targets, 1.0, grad)
+        dy = model.dropout.backward(dy, cache.dropped)
+        terms = model.reader.roles_backward(dy, None, cache.reader, grad.reader)
+        yield ({role: term for role, term in terms._asdict().items() if term is not None},
+               batch.inputs != PAD)
+
+
+def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
+    """The mean of those that are no NaN, if there are any."""
+    known = [~np.isnan(one) for one in values]
+    if not any(one.any() for one in known):
+        return None
+    totals = sums([np.where(there, one, 0) for there, one in zip(known, values)])
+    return mean_interval(totals, sums(known), rng)
+
+
+def _root(squares: list[Array], positions: list[Array],
+          rng: np.random.Generator) -> Interval | None:
+    """The root of their mean, and of its interval."""
+    if not squares:
+        return None
+    return Interval(*np.sqrt(mean_interval(sums(squares), sums(positions), rng)).tolist())

@@ -1,0 +1,139 @@
+"""What a recipe is, and how one is run."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from numpy_attention.data.selection import selected
+from numpy_attention.experiments.runs import confidence
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.settings import Training
+
+Figure = tuple[str, str]        # (split, metric)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An experiment whose figures are recorded: here a translation.
+
+    corpus: the dict of a selection (`data.selection`). model, settings: as `Translator.create`
+    takes them. training: its seed is replaced by the run's. metrics: the figures to record,
+    metrics as `Translator.measure` names them. yardsticks: {figure: (value, "whose figure it
+    is")}, published or measured elsewhere. ValueError: a yardstick for a figure that is not
+    recorded.
+    """
+
+    TRAINS: ClassVar[Any] = Translator
+
+    name: str
+    description: str
+    corpus: dict[str, Any]
+    model: str
+    settings: dict[str, Any]
+    training: Training
+    metrics: tuple[Figure, ...]
+    yardsticks: Mapping[Figure, tuple[float, str]] = field(default_factory=dict)
+    beam: int = 5
+
+    def __post_init__(self) -> None:
+        strange = [" ".join(figure) for figure in self.yardsticks if figure not in self.metrics]
+        if strange:
+            raise ValueError(f"recipe {self.name} has yardsticks for {', '.join(strange)}, which "
+                             "it does not record")
+
+    def digest(self) -> str:
+        """Eight hexadecimal digits of all that its figures depend on besides the seed.
+
+        What the training has by default is left out, so that a new option changes no digest.
+        """
+        training = {one.name: getattr(self.training, one.name) for one in fields(self.training)
+                    if getattr(self.training, one.name) != one.default}
+        said = [self.corpus, self.model, self.settings, training, self.beam]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
+
+    def load(self, split: str) -> Any:
+        """What to train or measure on."""
+        return selected(self.corpus).load(split)[0]
+
+    def create(self, train: Any, seed: int = 0) -> Any:
+        """The Translator or Writer that will learn from `train`."""
+        training = replace(self.training, seed=seed)
+        return self.TRAINS.create(train, self.model, self.settings, training, self.corpus)
+
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+                rng: np.random.Generator | None = None) -> dict[str, float]:
+        """At least the metrics wanted, by name; with rng also `…_low` and `…_high` of each."""
+        if wanted == {"perplexity"}:
+            found = evaluate(trained.model, trained.batches(data), trained.threads, ranks,
+                             by_row=rng is not None)
+            known = {"perplexity": found.perplexity}
+            if rng is not None:
+                known |= confidence.named(confidence.of_likelihood(found, rng))
+            return known
+        return trained.measure(data, self.beam, trained.threads, ranks=ranks, rng=rng)
+
+
+@dataclass(frozen=True)
+class LanguageRecipe(Recipe):
+    """A language model's; model, settings: as `Writer.create` takes them."""
+
+    TRAINS = Writer
+
+    metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
+
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+                rng: np.random.Generator | None = None) -> dict[str, float]:
+        return trained.measure(data, trained.threads, ranks, rng)
+
+
+def run(
+    recipe: Recipe,
+    seed: int = 0,
+    threads: int | None = None,
+    folder: str | Path | None = None,
+    progress: bool = True,
+    ranks: Alone = ALONE,
+) -> list[dict[str, Any]]:
+    """Train, or resume, in `folder` and measure; → the figures, lines of `recipes.results`.
+
+    threads: on each of the ranks; None chooses by the size of a step, and a resumed run keeps its
+    own. A figure's `threads` are those of all ranks. ValueError: the folder holds a run with other
+    settings, or a metric that this corpus cannot give.
+    """
+    train = recipe.load("train")
+    valid = recipe.load("valid")
+    trained = recipe.create(train, seed)
+    trained.fit(train, valid, folder, threads, progress, ranks)
+    found = {}
+    for split in dict.fromkeys(split for split, _ in recipe.metrics):
+        wanted = {metric for where, metric in recipe.metrics if where == split}
+        data = valid if split == "valid" else recipe.load(split)
+        found[split] = recipe.measure(trained, data, wanted, ranks, confidence.draws(seed))
+        missing = wanted - found[split].keys()
+        if missing:
+            raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(missing))}, "
+                             f"only {', '.join(found[split])}")
+    minutes = round(trained.history[-1]["seconds"] / 60, 2)
+    return [
+        {
+            "recipe": recipe.name,
+            "settings": recipe.digest(),
+            "seed": seed,
+            "metric": metric,
+            "split": split,
+            "value": round(found[split][metric], 4),
+            **{end: round(found[split][f"{metric}_{end}"], 4) for end in ("low", "high")
+               if f"{metric}_{end}" in found[split]},
+            "parameters": trained.model.size,
+            "minutes": minutes,
+            "threads": trained.threads * ranks.count,
+        }
+        for split, metric in recipe.metrics]

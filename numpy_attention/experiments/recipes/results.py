@@ -1,0 +1,232 @@
+"""Recorded figures: results/*.jsonl, one JSON object a line and figure, and README's tables.
+
+    {"recipe": "rnnsearch-bible", "settings": "90cd3f7a", "seed": 0, "metric": "bleu",
+     "split": "test", "value": 28.1, "low": 26.9, "high": 29.2, "parameters": 7000000,
+     "minutes": 12.5, "threads": 2}
+
+settings: the digest of the recipe that was run; a file holds figures of one alone. low, high: what
+another text of the kind might give, at 95 %; figures recorded before 0.3.0 have none. minutes:
+training time alone. A figure recorded again for the same recipe, seed, metric and split replaces
+the earlier one in the tables; the file keeps both.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any, Protocol
+
+from numpy_attention.validation.arguments import expect_kind, listed
+from numpy_attention.validation.messages import given, shown
+from numpy_attention.validation.paths import as_path, exists, make_folder, told
+from numpy_attention.data.reading import read_lines
+
+FIELDS = {
+    "recipe": str,
+    "settings": str,
+    "seed": int,
+    "metric": str,
+    "split": str,
+    "value": float,
+    "low": float,
+    "high": float,
+    "parameters": int,
+    "minutes": float,
+    "threads": int,
+}
+OLDER = FIELDS.keys() - {"low", "high"}     # the fields of figures without an interval
+LARGEST = 1e300     # JSON has whole numbers that no float can hold
+START = "<!-- results -->"
+END = "<!-- /results -->"
+
+Line = dict[str, Any]                       # one figure, with FIELDS, or those of OLDER
+Figure = tuple[str, str]                    # (split, metric)
+Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
+
+
+class Recorded(Protocol):
+    """As much of a Recipe as the tables show."""
+
+    @property
+    def yardsticks(self) -> Mapping[Figure, tuple[float, str]]: ...
+
+
+def check(line: Any) -> Line:
+    """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError.
+
+    low and high may be left out together.
+    """
+    if not isinstance(line, dict) or line.keys() not in (FIELDS.keys(), OLDER):
+        fields = shown(", ".join(map(str, line)) if isinstance(line, dict) else line)
+        raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
+    kind: Any
+    for name, kind in FIELDS.items():
+        if name not in line:
+            continue
+        value: Any = line[name]
+        kinds = (int, float) if kind is float else kind
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise ValueError(f"the result's {name} is {given(value)}; expected {kind.__name__}")
+        if kind is not str and not abs(value) < LARGEST:
+            raise ValueError(f"the result's {name} is {shown(value)}; expected a finite number")
+    if "low" in line and not line["low"] <= line["high"]:
+        raise ValueError(f"the result's low is {line['low']} and its high {line['high']}; expected "
+                         "low ≤ high")
+    return line
+
+
+def read_file(path: str | Path) -> list[Line]:
+    """The lines of one file, checked. ValueError names file and line."""
+    lines = []
+    for number, text in enumerate(read_lines(path), 1):
+        try:
+            lines.append(check(json.loads(text)))
+        except (ValueError, RecursionError) as error:               # JSONDecodeError is one too
+            raise ValueError(
+                f"{path}, line {number}: {error}; correct or remove the line") from None
+    return lines
+
+
+def read(folder: str | Path) -> list[Line]:
+    """All lines of a folder's *.jsonl files, files in alphabetical order; none without a folder."""
+    return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
+
+
+def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
+    """The lines that a file holds and these, of which recipe and settings suffice, are to join.
+
+    ValueError: a malformed line in the file, or one recipe with two settings.
+    """
+    known = read_file(path) if exists(path) else []
+    settings: dict[str, str] = {}
+    for line in [*known, *lines]:
+        recipe, now = line["recipe"], line["settings"]
+        there = settings.setdefault(recipe, now)
+        if there != now:
+            raise ValueError(
+                f"{path}: figures of {shown(recipe)} with other settings ({shown(there)}, then "
+                f"{shown(now)}) do not belong in one table: remove the file and measure every seed "
+                "again, or give the changed recipe another name")
+    return known
+
+
+def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
+    """Append figures that the file does not hold yet, in one write or not at all; → those added.
+
+    ValueError: a malformed line, given or in the file, or one recipe with two settings; OSError:
+    the disk is full.
+    """
+    path = as_path(path)
+    lines = [check(line) for line in listed("lines", lines, "results")]
+    known = beside(path, lines)
+    make_folder(path.parent)
+    new = [line for line in lines if line not in known]
+    if not new:
+        return new
+    ordered = [{name: line[name] for name in FIELDS if name in line} for line in new]
+    data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
+    if known and not path.read_bytes().endswith(b"\n"):
+        raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
+                         "look at it, end it")
+    with told(path, "written"):
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            size = os.fstat(file).st_size
+            written = os.write(file, data)
+            if written != len(data):
+                os.ftruncate(file, size)
+                raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so "
+                              "none is kept: is the disk full?")
+        finally:
+            os.close(file)
+    return new
+
+
+def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None) -> str:
+    """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
+    standard deviation; in brackets the interval over the text, its ends means over seeds too.
+
+    recipes: by name; they order the rows, and their yardsticks are listed beneath.
+    """
+    lines = [check(line) for line in listed("lines", lines, "results")]
+    if not lines:
+        return "No figures are recorded yet; `numpy-attention reproduce NAME` records them."
+    recipes = recipes or {}
+    groups: dict[str, Measured] = {}
+    for line in lines:
+        measured = groups.setdefault(line["recipe"], {})
+        figure = measured.setdefault((line["split"], line["metric"]), {})
+        figure[line["seed"]] = line                         # of the same seed the last one stands
+    names = [name for name in recipes if name in groups]
+    names += [name for name in groups if name not in recipes]
+    alike: dict[tuple[Figure, ...], dict[str, Measured]] = {}
+    for name in names:
+        alike.setdefault(tuple(groups[name]), {})[name] = groups[name]
+    return "\n\n".join(_table(figures, rows, recipes) for figures, rows in alike.items())
+
+
+def _table(
+    figures: Iterable[Figure], groups: Mapping[str, Measured], recipes: Mapping[str, Recorded]
+) -> str:
+    heads = [f"{metric.replace('_', ' ')}, {split}" for split, metric in figures]
+    rows = [
+        _row(["recipe", *heads, "seeds", "parameters", "minutes", "threads"]),
+        "|---|" + "---:|" * (len(heads) + 4),
+    ]
+    beside = []
+    for name, measured in groups.items():
+        runs = [line for seeds in measured.values() for line in seeds.values()]
+        rows.append(_row([
+            name,
+            *map(_mean, measured.values()),
+            _all_of(len(seeds) for seeds in measured.values()),
+            _all_of(line["parameters"] for line in runs),
+            f"{mean(line['minutes'] for line in runs):.1f}",
+            _all_of(line["threads"] for line in runs),
+        ]))
+        if name in recipes:
+            beside += [f"- {name}: {text}" for text in _beside(recipes[name].yardsticks)]
+    if beside:
+        rows += ["", "Yardsticks:", "", *beside]
+    return "\n".join(rows)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _beside(yardsticks: Mapping[Figure, tuple[float, str]]) -> list[str]:
+    sources: dict[str, list[str]] = {}
+    for (split, metric), (value, source) in yardsticks.items():
+        figure = f"{metric.replace('_', ' ')}, {split}, {value:g}"
+        sources.setdefault(source, []).append(figure)
+    return [f"{'; '.join(figures)} ({source})" for source, figures in sources.items()]
+
+
+def _mean(seeds: Mapping[int, Line]) -> str:
+    values = [line["value"] for line in seeds.values()]
+    digits = 3 if max(map(abs, values)) <= 1 else 2
+    text = f"{mean(values):.{digits}f}"
+    if len(values) > 1:
+        text += f" ± {stdev(values):.{digits}f}"
+    known = [line for line in seeds.values() if "low" in line]
+    if known:
+        low, high = (mean(line[end] for line in known) for end in ("low", "high"))
+        text += f" [{low:.{digits}f}, {high:.{digits}f}]"
+    return text
+
+
+def _all_of(values: Iterable[int]) -> str:
+    return ", ".join(f"{value:,}" for value in sorted(set(values)))
+
+
+def put_tables(text: str, tables: str) -> str:
+    """A document with the tables between its markers. ValueError: not each once, in order."""
+    expect_kind("text", text, str, "a text")
+    expect_kind("tables", tables, str, "a text")
+    once = text.count(START) == text.count(END) == 1
+    if not once or text.index(START) > text.index(END):
+        raise ValueError(
+            f"expected {START} and then {END}, each once: the tables stand between them")
+    return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"

@@ -1,0 +1,100 @@
+"""When the run of a folder may go on: it is of the same kind, and has the same settings."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from numpy_attention.validation.arguments import expect_methods
+from numpy_attention.validation.paths import as_path, exists, is_folder
+from numpy_attention.models.registry import settings_of
+from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS
+from numpy_attention.custom.code import SHOWN
+from numpy_attention.experiments.runs.saved import CHECKPOINT, kind_in, known_of, training_from
+from numpy_attention.training import checkpoint
+from numpy_attention.training.schema import Fields, check
+from numpy_attention.training.settings import THREADS, Training
+
+CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
+Configuration = dict[str, Any]
+TOLD = 4            # differences in a message
+# what is compared beside the configuration
+BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
+
+
+class Resumable(Protocol):
+    """As much of a Translator or Writer as says what it is."""
+
+    @property
+    def KIND(self) -> str: ...
+
+    @property
+    def TRAINING(self) -> type[Training]: ...
+
+    def configuration(self) -> Configuration: ...
+
+
+def check_same(folder: str | Path, trained: Resumable, threads: int | None = None) -> bool:
+    """Whether `folder` holds a run that this Translator or Writer may resume.
+
+    ValueError: it is a run of another kind, has other settings, and says which, or is of a version
+    that this one does not understand.
+    """
+    expect_methods("trained", trained, "a Translator or a Writer", "configuration")
+    path = as_path(folder, "folder") / CHECKPOINT
+    if exists(path.parent) and not is_folder(path.parent):
+        raise NotADirectoryError(f"{folder} is no folder, expected that of a run: choose another")
+    if not exists(path):
+        return False
+    about = checkpoint.load_about(path)
+    kind = kind_in(about)
+    if kind != trained.KIND:
+        refuse(folder, f"{kind} there, {trained.KIND} now")
+    with checkpoint.understood(path, about):
+        check(about, BESIDE)
+        before = flat(known_of(about), trained.TRAINING)
+    now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
+    if threads is not None:
+        before["threads"] = about["trainer"]["threads"]
+        now["threads"] = threads
+    found = differences(before, now)
+    if found:
+        more = f"; and {len(found) - TOLD} more" if len(found) > TOLD else ""
+        refuse(folder, "; ".join(found[:TOLD]) + more)
+    return True
+
+
+def refuse(folder: str | Path, what: str) -> NoReturn:
+    raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
+                     "resume it, or remove this folder, or choose another")
+
+
+def flat(configuration: Configuration, training: type[Training]) -> Configuration:
+    """A configuration on one level: model, settings, training, corpus and vocabularies.
+
+    A setting that is missing, newer than the run or not given, has its default.
+    """
+    rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
+    model = rest.pop("name")
+    known = settings_of(model) if model in TRANSLATORS | LANGUAGE_MODELS else {}
+    settings = known | configuration["settings"]
+    how = dataclasses.asdict(training_from(training, configuration["training"]))
+    corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
+    own = {f"SHA-256 of {name}": digest[:SHOWN]
+           for name, digest in configuration.get("own", {}).items()}
+    return {"model": model, **rest, **settings, **own, **how, **corpus}
+
+
+def differences(before: Configuration, now: Configuration) -> list[str]:
+    """What keeps a run from going on, each in words."""
+    fixed = (before.keys() | now.keys()) - CHANGEABLE
+    if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
+        fixed |= {"epochs"}
+    model_first = sorted(fixed, key=lambda name: (name != "model", name))
+    return [difference(name, before.get(name), now.get(name)) for name in model_first
+            if before.get(name) != now.get(name)]
+
+
+def difference(name: str, before: Any, now: Any) -> str:
+    long = any(isinstance(value, list) or len(str(value)) > 60 for value in (before, now))
+    return f"another {name}" if long else f"{name} {before} there, {now} now"

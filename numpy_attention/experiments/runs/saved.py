@@ -1,0 +1,148 @@
+"""What a run's checkpoint says of it, understood by this version whichever version wrote it."""
+
+from dataclasses import fields
+from inspect import signature
+from typing import Any, TypeVar
+
+import numpy as np
+
+from numpy_attention.models.registry import model_of, settings_of
+from numpy_attention.module import Array
+from numpy_attention.experiments.runs.custom_code import OWN, expect_used
+from numpy_attention.training.schema import (
+    NUMBER, PLAIN, SCALAR, TEXT, Fields, Kind, Maybe, Schema, check)
+from numpy_attention.training.settings import FLAG, SEEDS, Training, whole
+
+CHECKPOINT = "checkpoint.npz"
+# settings of models that had another name before 0.2.0
+RENAMED = {
+    "first": "pre_norm",
+    "D": "width",
+}
+
+
+def is_vocabulary(value: Any) -> bool:
+    """A text, of subwords, or a list of words."""
+    return isinstance(value, str) or (
+        isinstance(value, list) and all(isinstance(word, str) for word in value))
+
+
+VOCABULARY = Kind("a list of words, or the text of subwords", is_vocabulary)
+CORPUS = Fields(others=SCALAR, optional={
+    "name": TEXT,
+    "part": Maybe(TEXT),
+    "source": TEXT,
+    "target": TEXT,
+    "text": TEXT,
+    "valid_source": TEXT,
+    "valid_target": TEXT,
+    "valid_text": TEXT,
+    "digest": TEXT,
+    "characters": FLAG,
+    "lowercase": FLAG,
+    "tokenize": FLAG,
+    "held_out_seed": SEEDS,
+    "min_length": Maybe(whole(1)),
+    "max_length": Maybe(whole(1)),
+    "count": Maybe(whole(1)),
+})
+RUN = Fields({
+    "kind": TEXT,
+    "name": TEXT,
+    "settings": Fields(others=PLAIN),
+    "corpus": CORPUS,
+    "training": Fields(others=PLAIN),
+}, optional={"own": OWN})
+
+How = TypeVar("How", bound=Training)
+
+
+def kind_in(about: dict[str, Any]) -> str:
+    """The kind of what a checkpoint was written for."""
+    return about.get("about", {}).get("kind", "plain model")
+
+
+def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What a checkpoint says of its run, checked, its settings by the names that they have now.
+
+    ValueError: it is not as RUN says, or has not these vocabularies.
+    """
+    known = about.get("about", {})
+    check(known, RUN, "about")
+    check(known, Fields(dict.fromkeys(vocabularies, VOCABULARY)), "about")
+    expect_used(known.get("own", {}), known["settings"])
+    return upgraded(known)
+
+
+def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
+    """A run's configuration with the names that its model's settings have now."""
+    settings = {RENAMED.get(name, name): value for name, value in configuration["settings"].items()}
+    return configuration | {"settings": settings}
+
+
+def training_from(kind: type[How], saved: dict[str, Any]) -> How:
+    """The training of a run's configuration. ValueError: a setting that this version has not."""
+    unknown = saved.keys() - {one.name for one in fields(kind)}
+    if unknown:
+        raise ValueError(f"its training has {', '.join(sorted(unknown))}, unknown here")
+    return kind(**saved)
+
+
+# ---- a model that is as large as what is saved of it --------------------------------------------
+
+
+def check_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
+    """ValueError: a setting that the model has not, of another kind than its default, or a size
+    beyond the number of parameters that are saved."""
+    defaults = settings_of(name)
+    sizes = signature(model_of(name).create).parameters
+    kinds = {one: kind_like(default, parameters if one in sizes else 10**9)
+             for one, default in defaults.items()}
+    unknown = settings.keys() - kinds.keys()
+    if unknown:
+        raise ValueError(f"its settings have {', '.join(sorted(unknown))}, unknown to {name}")
+    check(settings, Fields(optional=kinds), "about.settings")
+
+
+def kind_like(default: Any, most: int) -> Schema:
+    """What a setting with this default may be; most: where it is a whole number."""
+    if isinstance(default, bool):
+        return FLAG
+    if isinstance(default, int):
+        return Maybe(whole(0, most))
+    if isinstance(default, float):
+        return NUMBER
+    return PLAIN if isinstance(default, (list, tuple)) else SCALAR
+
+
+class Limited(np.random.Generator):
+    """A generator that draws as many numbers for initial values as a file has parameters.
+
+    So a model whose settings claim more is refused before the memory for it is asked for.
+    """
+
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        super().__init__(np.random.PCG64(0))
+        saved = parameters_of(arrays)
+        self._left = 4 * saved + 1000       # an orthogonal matrix is cut out of a larger one
+        self._saved = saved
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        self._draw(size)
+        return super().uniform(low, high, size)
+
+    def standard_normal(self, size: Any = None, *rest: Any, **more: Any) -> Any:
+        self._draw(size)
+        return super().standard_normal(size, *rest, **more)
+
+    def _draw(self, size: Any) -> None:
+        shape = size if isinstance(size, tuple) else (size or 1,)
+        self._left -= int(np.prod(shape, dtype=object))
+        if self._left < 0:
+            raise ValueError(f"its settings describe a model far larger than the {self._saved:,} "
+                             "parameters that it has")
+
+
+def parameters_of(arrays: dict[str, Array]) -> int:
+    """How many parameters a checkpoint has."""
+    return sum(array.size for name, array in arrays.items() if name.startswith("parameters/"))

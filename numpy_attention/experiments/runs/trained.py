@@ -1,0 +1,222 @@
+"""A model with its vocabularies, settings and training: trained, saved, loaded, resumed."""
+
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_kind, is_list
+from numpy_attention.validation.paths import as_path
+from numpy_attention.data.protocols import Batches
+from numpy_attention.data.subwords import restored
+from numpy_attention.models.registry import build
+from numpy_attention.module import Module
+from numpy_attention.registry import OPTIMIZERS, asked_for, find
+from numpy_attention.validation.arrays import at_least
+from numpy_attention.custom.code import Own
+from numpy_attention.experiments.runs.rank_consistency import expect_agreement
+from numpy_attention.experiments.runs.custom_code import confirmed, digests, keep, with_classes
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.saved import (
+    CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
+from numpy_attention.training import checkpoint
+from numpy_attention.training.protocols import Schedule
+from numpy_attention.training.ranks import ALONE, Alone, adds_as_one
+from numpy_attention.training.schema import TRAINING, check
+from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
+from numpy_attention.training.settings import Training
+from numpy_attention.training.threads import crowded
+from numpy_attention.training.trainer import Trainer
+
+One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
+
+
+class Trained:
+    """Base of `Translator` and `Writer`.
+
+    They are dataclasses with the fields below, and after the model one for each of VOCABULARIES;
+    each says what it is in capitals, and how a text becomes `batches`.
+    """
+
+    KIND: ClassVar[str]
+    VOCABULARIES: ClassVar[tuple[str, ...]]
+    TRAINING: ClassVar[type[Training]]
+    batches: ClassVar[Callable[..., Batches]]       # (text): what the model reads of it
+    sentences: ClassVar[Callable[..., list]]        # (text): its sentences of tokens
+
+    model: Module
+    name: str
+    settings: dict[str, Any]
+    training: Any                   # a TRAINING
+    corpus: dict[str, Any]
+    history: list[dict[str, Any]]
+    own: dict[str, Own]             # classes of a reader's own, by the names that settings have
+    threads: int | None = None      # those that `fit` took
+
+    def batches_to_learn(self, text: Any) -> Batches:
+        """What the model reads of a text in training."""
+        return self.batches(text)
+
+    def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
+                threads: int | None = None, progress: bool = True,
+                ranks: Alone = ALONE) -> Trainer:
+        """The Trainer that `fit` runs, for a loop of one's own."""
+        how = self.training
+        if how.batch_size < ranks.count:
+            raise ValueError(f"{ranks.count} ranks for batches of {how.batch_size} rows: expected "
+                             "a row for each, so start fewer, or give a larger batch_size")
+        settings = vars(how)
+        order_seed = how.seed if how.order_seed is None else how.order_seed
+        optimizer = find("optimizer", how.optimizer, OPTIMIZERS)
+        own = dict(
+            model=self.model,
+            optimizer=optimizer(**asked_for(optimizer, **settings)),
+            train=self.batches_to_learn(train),
+            valid=None if valid is None or is_empty(valid) else self.batches(valid),
+            rng=np.random.default_rng([order_seed, 1]),
+            schedule=Constant(),        # until the steps can be counted
+            path=None if folder is None else as_path(folder, "folder") / CHECKPOINT,
+            about=self.configuration(),
+            threads=threads,
+            progress=progress and ranks.is_first,
+            ranks=ranks)
+        trainer = Trainer(**asked_for(Trainer, **settings) | own)
+        # it alone knows how its epochs are shuffled, and so how many steps they have
+        trainer.schedule = schedule_of(how, trainer.steps_of)
+        return trainer
+
+    def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
+            threads: int | None = None, progress: bool = True, ranks: Alone = ALONE) -> One:
+        """Train, or resume where a checkpoint is; keep the best epoch's parameters, or the last's.
+
+        threads: on each of the ranks. → self. ValueError: the folder holds a run with other
+        settings, or the ranks do not agree; BlockingIOError: another training is at work there.
+        """
+        at_least(1, threads=threads)
+        expect_agreement(ranks, self, train, valid, threads)
+        shares = None if threads is None else threads * ranks.count
+        trainer = self.trainer(train, valid, folder, shares, progress, ranks)
+        with trainer.alone():
+            if folder is not None:
+                ranks.first(lambda: check_same(folder, self, shares))
+            if folder is not None and self.own:
+                ranks.first(lambda: keep(self.own, as_path(folder)))
+            if trainer.resume() and trainer.progress:
+                print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
+                      f"{how_shared(trainer)}")
+            warning = crowded(ranks, trainer.threads_here()) if ranks.count > 1 else ""
+            if warning and trainer.progress:
+                print(f"numpy-attention: {warning}", file=sys.stderr)
+            self.history = trainer.fit(self.training.epochs, self.training.minutes)
+        self.threads = trainer.threads_here()
+        if self.training.keep == "best":
+            trainer.use_best()
+        return self
+
+    def configuration(self) -> dict[str, Any]:
+        """All but the parameters, as a dict that JSON can hold."""
+        vocabularies = {name: getattr(self, name).saved() for name in self.VOCABULARIES}
+        return {
+            "kind": self.KIND,
+            "name": self.name,
+            "settings": self.settings,
+            "corpus": self.corpus,
+            "training": dataclasses.asdict(self.training),
+            **({"own": digests(self.own)} if self.own else {}),
+            **vocabularies,
+        }
+
+    @classmethod
+    def load(cls: type[One], folder: str | Path,
+             code: Sequence[str | Path | type] | None = None) -> One:
+        """What was trained in a run's folder, with the parameters that its training keeps.
+
+        code: files, or classes, of a reader's own that it was trained with. A run runs none by
+        itself, and a file only as it was in training.
+
+        FileNotFoundError: no run there; ValueError: its checkpoint is damaged, of another kind, or
+        of a version that this one does not understand; code that is missing, or has changed.
+        """
+        path = as_path(folder, "folder") / CHECKPOINT
+        arrays, about = checkpoint.load(path)
+        kind = kind_in(about)
+        if kind != cls.KIND:
+            raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {kind}'s: name the "
+                             f"folder of a {cls.KIND}'s run")
+        with checkpoint.understood(path, about):
+            check(about, TRAINING)
+            known = known_of(about, cls.VOCABULARIES)
+            vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
+            training = training_from(cls.TRAINING, known["training"])
+            check_settings(known["name"], known["settings"], parameters_of(arrays))
+        own = confirmed(known.get("own", {}), code, folder)
+        with checkpoint.understood(path, about):
+            model = build(known["name"], Limited(arrays), *vocabularies.values(),
+                          **with_classes(known["settings"], own))
+            best = training.keep == "best" and any(name.startswith("best/") for name in arrays)
+            checkpoint.restore(model, arrays, "best" if best else "parameters")
+        make: Callable[..., One] = cls
+        return make(
+            model=model,
+            name=known["name"],
+            settings=known["settings"],
+            training=training,
+            corpus=known["corpus"],
+            own=own,
+            history=about["trainer"]["history"],
+            **vocabularies)
+
+
+def how_shared(trainer: Trainer) -> str:
+    """How a resumed run's shares are spread over ranks, where that is not as it was."""
+    ranks, before = trainer.ranks.count, trainer.ranks_before
+    if ranks == before:
+        return ""
+    threads = trainer.threads_here()
+    earlier = threads * ranks // before
+    sums = "equal to rounding"
+    if adds_as_one(ranks, threads) and adds_as_one(before, earlier):
+        sums = "bit-identical"
+    now = f"{ranks} rank{'s' * (ranks > 1)} × {threads} thread{'s' * (threads > 1)}"
+    return f", on {now}, {before} × {earlier} before: sums are {sums}"
+
+
+def is_empty(data: Any) -> bool:
+    """Whether there is nothing in it: a list of no Pairs."""
+    return is_list(data) and not len(data)
+
+
+def parts_of(
+    settings: dict[str, Any] | None, training: Any, corpus: dict[str, Any] | None,
+    kind: type[Training],
+) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+    """What `create` is given, or its defaults. TypeError: no dicts, or another kind of training."""
+    for name, value in (("settings", settings), ("corpus", corpus)):
+        if value is not None:
+            expect_kind(name, value, dict, "a dict")
+    if training is None:
+        training = kind()
+    expect_kind("training", training, kind, f"a {kind.__name__}")
+    return settings or {}, training, corpus or {}
+
+
+def kind_of(folder: str | Path) -> str:
+    """The kind of what was trained in a run's folder, "translator" or "writer".
+
+    Errors as `checkpoint.load_about` has them.
+    """
+    return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
+
+
+def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
+    """The schedule of a training; steps_of(epochs): how many steps so many epochs make."""
+    if how.schedule == "decay":
+        return Decay(how.full_epochs, how.divisor)
+    if how.schedule == "linear":
+        return LinearDecay(steps_of(how.epochs))
+    if how.schedule == "warmup":
+        return Warmup(how.warmup)
+    return Constant()

@@ -1,0 +1,328 @@
+"""A translator: a model with its vocabularies and configuration, as trained, measured and used."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.validation.arguments import (expect_flags, expect_generator, expect_kind, expect_list,
+                                       expect_methods, listed)
+from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
+from numpy_attention.data.pairs import Pair, expect_pairs
+from numpy_attention.data.protocols import AnyVocabulary
+from numpy_attention.data.subwords import Subwords
+from numpy_attention.data.vocabulary import BOS, PAD, UNK, Vocabulary
+from numpy_attention.decoding.beam import WIDEST, beam_search
+from numpy_attention.decoding.greedy import greedy
+from numpy_attention.decoding.hypothesis import Hypothesis, expect_penalty, longest
+from numpy_attention.decoding.sampling import Reading, sample
+from numpy_attention.models.registry import build, expect_settings
+from numpy_attention.module import Array
+from numpy_attention.validation.arrays import at_least, expect_whole
+from numpy_attention.registry import TRANSLATORS, find
+from numpy_attention.custom.code import Own
+from numpy_attention.experiments.runs import figures
+from numpy_attention.experiments.runs.custom_code import by_name, with_classes
+from numpy_attention.experiments.runs.trained import Trained, parts_of
+from numpy_attention.experiments.runs.translation import Sentence, Translation, check_sentence
+from numpy_attention.experiments.runs.words import in_words, turned
+from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.settings import TranslatorTraining
+from numpy_attention.training.threads import Threads, available
+
+
+def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
+    """The vocabularies of both sides, [source, target]: words, or pieces of words."""
+    expect_pairs(pairs)
+    expect_kind("training", training, TranslatorTraining, "a TranslatorTraining")
+    sides = {
+        "source": [pair.source for pair in pairs],
+        "target": [pair.target for pair in pairs],
+    }
+    if training.subwords:
+        return [Subwords.build(sentences, training.subwords, f"the {side}'s ")
+                for side, sentences in sides.items()]
+    return [Vocabulary.build(sentences, min_count=training.min_count)
+            for sentences in sides.values()]
+
+
+@dataclass
+class Translator(Trained):
+    """A translation model and what it needs to be used: its vocabularies and its configuration."""
+
+    KIND = "translator"
+    VOCABULARIES = ("source_vocabulary", "target_vocabulary")
+    TRAINING = TranslatorTraining
+
+    model: Any                          # one of TRANSLATORS
+    source_vocabulary: AnyVocabulary
+    target_vocabulary: AnyVocabulary
+    name: str
+    settings: dict[str, Any]
+    training: TranslatorTraining
+    corpus: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    own: dict[str, Own] = field(default_factory=dict)
+
+    # ---- training ------------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        pairs: Sequence[Pair],
+        name: str = "rnnsearch",
+        settings: dict[str, Any] | None = None,
+        training: TranslatorTraining | None = None,
+        corpus: dict[str, Any] | None = None,
+        vocabularies: Sequence[AnyVocabulary] | None = None,
+    ) -> "Translator":
+        """An untrained translator for these Pairs.
+
+        settings go to the model's `create`; an attention, or a cell, may be a class of one's own.
+        The seed is the training's. vocabularies: the source's
+        and the target's, if `vocabularies_of` has built them already. ValueError: no pairs, an
+        unknown name, settings that do not fit each other or the training.
+        """
+        expect_pairs(pairs)
+        if not len(pairs):
+            raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length "
+                             "limit drops every pair")
+        find("translator", name, TRANSLATORS)
+        settings, training, corpus = parts_of(settings, training, corpus, TranslatorTraining)
+        expect_settings(name, settings)
+        backwards = bool(settings.get("backwards"))
+        if settings.get("window") == "local-m" and backwards != training.reverse_source:
+            raise ValueError(
+                f"local-m with backwards={backwards} and reverse_source={training.reverse_source}: "
+                "the window would run along from the wrong end, give both or neither")
+        if vocabularies is None:
+            vocabularies = vocabularies_of(pairs, training)
+        expect_list("vocabularies", vocabularies, "two vocabularies")
+        if len(vocabularies) != 2:
+            raise ValueError(f"{len(vocabularies)} vocabularies: expected two, the source's and "
+                             "the target's")
+        for vocabulary in vocabularies:
+            expect_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
+        source, target = vocabularies
+        settings, own = by_name(settings)
+        model = build(name, np.random.default_rng(training.seed), source, target,
+                      **with_classes(settings, own))
+        return cls(model, source, target, name, settings, training, corpus, own=own)
+
+    def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
+        """PairBatches of Pairs in this translator's vocabularies."""
+        at_least(1, batch_size=batch_size)
+        return PairBatches.encode(
+            pairs, self.source_vocabulary, self.target_vocabulary,
+            batch_size=batch_size or self.training.batch_size,
+            reverse_source=self.training.reverse_source)
+
+    @staticmethod
+    def sentences(pairs: Iterable[Pair]) -> list[Sentence]:
+        """Both sides of Pairs, as they follow each other."""
+        return [side for pair in pairs for side in (pair.source, pair.target)]
+
+    # ---- use -----------------------------------------------------------------------------------
+
+    def translate(
+        self,
+        sentences: Sequence[Sentence],
+        beam: int = 5,
+        length_penalty: float = 1.0,
+        batch_size: int = 64,
+        threads: int = 1,
+        ranks: Alone = ALONE,
+        unknown: bool = True,
+    ) -> list[Translation]:
+        """Translate lists of tokens; beam 1 is greedy search. → a Translation each.
+
+        threads: on each of the ranks, which share the sentences; each has all translations then.
+        unknown: whether <unk> may be written.
+
+        Errors as `check_sentence` has them. ValueError: batch_size below 1.
+        """
+        expect_whole("beam", beam, 1, WIDEST)
+        expect_penalty(length_penalty)
+        expect_whole("batch_size", batch_size, 1)
+        expect_whole("threads", threads, 1)
+        expect_flags(unknown=unknown)
+        sentences = listed("sentences", sentences, "sentences, which are lists of tokens")
+        for n, sentence in enumerate(sentences, 1):
+            check_sentence(sentence, f"sentence {n}")
+        ids = [self.source_vocabulary.encode(sentence) for sentence in sentences]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))      # similar lengths together
+        groups = [order[k:k + batch_size] for k in range(0, len(order), batch_size)]
+        found: dict[int, Translation] = {}
+
+        def search(k: int) -> None:
+            for group in groups[threads * ranks.rank + k::threads * ranks.count]:
+                hypotheses = self._best([ids[i] for i in group], beam, length_penalty, unknown)
+                for i, hypothesis in zip(group, hypotheses):
+                    found[i] = self._translation(sentences[i], hypothesis, length_penalty)
+
+        with Threads(threads) as pool:
+            pool.map(search)
+        for others in ranks.everyones(found):
+            found |= others
+        return [found[i] for i in range(len(sentences))]
+
+    def hypotheses(
+        self, sentence: Sentence, beam: int = 5, length_penalty: float = 1.0
+    ) -> list[Translation]:
+        """All Translations of a sentence that beam search ends with, best first."""
+        batch = self._source_batch(sentence)
+        found, = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)
+        return [self._translation(sentence, hypothesis, length_penalty) for hypothesis in found]
+
+    def sample(
+        self,
+        sentence: Sentence,
+        rng: np.random.Generator,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+    ) -> Translation:
+        """One translation drawn at random, as `numpy_attention.decoding.sampling.sample` does.
+
+        <unk> is not drawn.
+        """
+        batch = self._source_batch(sentence)
+        state = self.model.start(batch.source, batch.source_mask)
+        log_probs, weights, state = self.model.next(np.array([BOS]), state)
+        start = Reading(log_probs[0], [weights[0]], state)
+        limit = int(longest(batch.source_mask, None)[0])
+        choices = list(sample(
+            self.model, start, rng, limit, 1, temperature, top_k, top_p, never=[UNK]))
+        drawn = Hypothesis(
+            ids=[choice.id for choice in choices],
+            log_probability=sum(choice.log_probability for choice in choices),
+            weights=np.array([choice.weights for choice in choices]))
+        return self._translation(sentence, drawn)
+
+    def attend(self, pairs: Sequence[Pair]) -> list[Array]:
+        """Attention weights of Pairs under teacher forcing: (target + 1, source + 1), </s> last."""
+        batches = self.batches(pairs)
+        found: dict[int, Array] = {}
+        for indices in batches.order():
+            weights = self.model.weights(batches.batch(indices))            # (T, B, S)
+            for b, i in enumerate(indices):
+                rows = weights[:len(batches.targets[i]) + 1, b, :len(batches.sources[i]) + 1]
+                target = pairs[i].target
+                places = self.target_vocabulary.places(target) + [len(target)]
+                found[i] = self._in_words(rows, pairs[i].source, places)
+        return [found[i] for i in range(len(pairs))]
+
+    def measure(
+        self,
+        pairs: Sequence[Pair],
+        beam: int = 5,
+        threads: int | None = None,
+        found: list[Translation] | None = None,
+        ranks: Alone = ALONE,
+        rng: np.random.Generator | None = None,
+        plain: list[Translation] | None = None,
+    ) -> dict[str, float]:
+        """→ {metric: value} on Pairs; found: their translations by this beam, if made already.
+
+        plain: those of greedy search, likewise.
+
+        perplexity over so many tokens, and per word where these are subwords (perplexity_word);
+        bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam),
+        bleu_13a (the same, cut anew by sacreBLEU's own tokeniser), chrf; and where there are gold
+        links pointing, near (within one position), diagonal (what pointing along it would give)
+        and aer. rng: for an interval of each, `…_low` and `…_high`, as `runs.confidence` draws it.
+        """
+        if rng is not None:
+            expect_generator(rng)
+        expect_whole("beam", beam, 1, WIDEST)
+        at_least(1, threads=threads)
+        threads = threads or available(ranks)
+        batches = self.batches(pairs)
+        read = evaluate(self.model, batches, threads, ranks, by_row=rng is not None)
+        sources = [pair.source for pair in pairs]
+        found = found or self.translate(sources, beam, threads=threads, ranks=ranks)
+        if beam == 1:
+            plain = found
+        plain = plain or self.translate(sources, 1, threads=threads, ranks=ranks)
+        words, plain_words = ([one.target for one in some] for some in (found, plain))
+        weights = self.attend(pairs) if any(pair.sure for pair in pairs) else None
+        by_row = [len(pairs[i].target) + 1 for place in batches.order() for i in place]
+        result = figures.of_all(read, words, plain_words, weights, pairs, by_row, rng)
+        if not all(math.isfinite(value) for value in result.values()):
+            raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
+        return result
+
+    def knows(self, pair: Pair) -> bool:
+        """Whether no word of a Pair, of neither side, is unknown."""
+        return (all(word in self.source_vocabulary for word in pair.source)
+                and all(word in self.target_vocabulary for word in pair.target))
+
+    def measure_known(
+        self,
+        pairs: Sequence[Pair],
+        beam: int = 5,
+        threads: int | None = None,
+        ranks: Alone = ALONE,
+        rng: np.random.Generator | None = None,
+    ) -> dict[str, float]:
+        """`measure` of those Pairs that hold no unknown word, translated without <unk>.
+
+        The column "No UNK" of Bahdanau et al. 2015, table 1, beside that of all sentences; pairs:
+        how many these are. ValueError: every pair holds one.
+        """
+        expect_pairs(pairs)
+        at_least(1, threads=threads)
+        known = [pair for pair in pairs if self.knows(pair)]
+        if not known:
+            raise ValueError(f"each of these {len(pairs):,} pairs holds a word that is unknown to "
+                             "this translator: there is nothing to measure without <unk>")
+        threads = threads or available(ranks)
+        sources = [pair.source for pair in known]
+        found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)
+                        for width in (beam, 1))
+        return {"pairs": len(known)} | self.measure(known, beam, threads, found, ranks, rng, plain)
+
+    # ---- from sentences to ids, and back -------------------------------------------------------
+
+    def _source_batch(self, sentence: Sentence) -> PairBatch:
+        check_sentence(sentence, "the sentence")
+        return self._batch_to_translate([self.source_vocabulary.encode(sentence)])
+
+    def _batch_to_translate(self, ids: list[list[int]]) -> PairBatch:
+        no_targets = [[PAD]] * len(ids)
+        return pair_batch(ids, no_targets, self.training.reverse_source)
+
+    def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
+              unknown: bool) -> list[Hypothesis]:
+        """The best Hypothesis of each source that a beam finds."""
+        batch = self._batch_to_translate(ids)
+        never = [] if unknown else [UNK]
+        if beam == 1:
+            return greedy(self.model, batch.source, batch.source_mask, never=never)
+        found = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty,
+                            never=never)
+        return [hypotheses[0] for hypotheses in found]
+
+    def _translation(
+        self, sentence: Sentence, hypothesis: Hypothesis, length_penalty: float = 1.0
+    ) -> Translation:
+        words, places = self.target_vocabulary.read(hypothesis.ids)
+        rows = (places + [len(words)])[:len(hypothesis.ids)]                # </s> if it was reached
+        return Translation(
+            source=list(sentence),
+            target=words,
+            log_probability=hypothesis.log_probability,
+            weights=self._in_words(hypothesis.weights, sentence, rows),
+            score=hypothesis.score(length_penalty),
+            finished=hypothesis.finished)
+
+    def _in_words(self, weights: Array, sentence: Sentence, rows: list[int]) -> Array:
+        """Weights of ids as weights of words, in the sentence's order; rows: a target id's word."""
+        if self.training.reverse_source:
+            weights = turned(weights)
+        if not self.training.subwords:
+            return weights
+        return in_words(weights, self.source_vocabulary.places(sentence) + [len(sentence)], rows)

@@ -1,0 +1,31 @@
+"""The gradient checks: every layer, cell, attention and model, at tiny sizes that all differ.
+
+    report = CHECKS["GRU before new"](np.random.default_rng(0))
+
+A transpose cannot hide behind equal sizes, nor a forgotten bias behind a zero one: parameters,
+inputs and what flows back are random, lengths ragged, words repeated. A case in float32 holds the
+same numbers, rounded.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.validation.arguments import expect_generator, expect_name
+from numpy_attention.gradcheck.cases import attention, cells, layers, models
+from numpy_attention.gradcheck import Report, gradcheck
+
+CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CASES
+
+
+def check(name: str, rng: np.random.Generator) -> Report:
+    """Build the case `name` in float64 and check its gradients. Raises GradientError."""
+    expect_name("name", name, CASES)
+    expect_generator(rng)
+    case = CASES[name](rng, np.float64)
+    return gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
+                     backward=case.backward, title=name, causal=case.causal)
+
+
+CHECKS = {name: partial(check, name) for name in CASES}

@@ -1,0 +1,234 @@
+"""Gradient checks of the attention mechanisms."""
+
+from functools import partial
+
+import numpy as np
+
+from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.config import REFUSED, AttentionChoice
+from numpy_attention.attention.combined import Combined
+from numpy_attention.attention.dot import ScaledDotAttention
+from numpy_attention.attention.fixed import FixedVector
+from numpy_attention.attention.general import GeneralAttention
+from numpy_attention.attention.history import causal
+from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
+from numpy_attention.gradcheck.cases.case import A, B, D, H, Q, S, T, Case, array
+from numpy_attention.gradcheck import protocol, randomize
+from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, find, made
+
+
+# ---- one query after another ---------------------------------------------------------------------
+
+
+def attention(rng, dtype, create, queries=Q):
+    """A whole sentence, a padded one with a hole in the middle, and one with nothing to read."""
+    layer = randomize(create(rng, dtype), rng)
+    mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
+    inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
+    forward, backward = protocol(layer, mask)
+    return Case(layer, inputs, forward, backward)
+
+
+def without_queries(rng, dtype, create):
+    """The same for an attention that does not look at them."""
+    case = attention(rng, dtype, create, queries=0)
+    queries, values = case.inputs
+
+    def backward(*upstream):
+        _, dvalues = case.backward(*upstream)
+        return dvalues
+    return Case(case.target, (values,), partial(case.forward, queries), backward)
+
+
+def contexts_only(rng, dtype, create):
+    """The same where the loss does not read the weights: dweights is None."""
+    case = attention(rng, dtype, create)
+
+    def forward(queries, values):
+        contexts, _, cache = case.forward(queries, values)
+        return contexts, cache
+
+    def backward(dcontexts, cache, grad):
+        return case.backward(dcontexts, [None] * T, cache, grad)
+    return Case(case.target, case.inputs, forward, backward)
+
+
+def additive(rng, dtype):
+    return AdditiveAttention.create(rng, Q, D, A, dtype=dtype)
+
+
+def general(rng, dtype):
+    return GeneralAttention.create(rng, Q, D, dtype=dtype)
+
+
+def unprojected(rng, dtype):
+    return ScaledDotAttention.create(rng, D, D, dtype=dtype)
+
+
+def fixed(rng, dtype):
+    return FixedVector()
+
+
+def backwards(rng, dtype):
+    return LocalMonotonic(additive(rng, dtype), width=2, backwards=True)
+
+
+def local_p(rng, dtype):
+    return LocalPredictive.create(rng, general(rng, dtype), Q, H, WIDE, dtype=dtype)
+
+
+def multi_head(rng, dtype, heads=2, scaled=True):
+    return MultiHeadAttention.create(rng, Q, D, 2 * A, H, heads, scaled, dtype=dtype)
+
+
+# ---- every score with every window ---------------------------------------------------------------
+
+WIDTHS = {"local-m": 1}
+# wide enough for all: at the edge of local-p's window, where the weights jump, there is no gradient
+WIDE = 7
+
+
+def score_cases():
+    """A case for each score and window of `names` that go together."""
+    pairs = [(score, window) for score in SCORES for window in WINDOWS]
+    return {title(*pair): partial(chosen, *pair) for pair in pairs if pair not in REFUSED}
+
+
+def title(score, window):
+    """The class's name; where it answers all queries at once too, this is the case of "steps"."""
+    kind = find("attention", score, SCORES)
+    if window != "global":
+        return f"{find('window', window, WINDOWS).__name__} {score}"
+    return f"{kind.__name__} steps" if hasattr(kind, "forward") else kind.__name__
+
+
+def chosen(score, window, rng, dtype, queries=None):
+    """queries: their size, None: one that the score takes."""
+    width = WIDTHS.get(window, WIDE)
+    choice = AttentionChoice(score, window, width, alignment=2 * A, longest=8, heads=2)
+    queries = queries or size_of_queries(lambda rng, size: choice.create(rng, size, D))
+    create = lambda rng, dtype: choice.create(rng, queries, D, dtype=dtype)
+    return attention(rng, dtype, create, queries)
+
+
+def size_of_queries(create):
+    """Q, or the values' size for a score whose create refuses all others, as dot's does."""
+    try:
+        create(np.random.default_rng(0), Q)
+    except ValueError:
+        return D
+    return Q
+
+
+# ---- all queries at once -------------------------------------------------------------------------
+
+
+def multi_head_at_once(rng, dtype):
+    """Four queries over six positions, one of which sees nothing."""
+    layer = randomize(multi_head(rng, dtype, scaled=False), rng)
+    visible = rng.random((B, T, S)) < 0.6
+    visible[0, 0] = False
+    inputs = array(rng, dtype, B, T, Q), array(rng, dtype, B, S, D)
+    forward = lambda queries, memory: layer.forward(queries, memory, visible)
+    return Case(layer, inputs, forward, layer.backward)
+
+
+def scaled_dot(rng, dtype):
+    layer = ScaledDotProductAttention()
+    visible = rng.random((B, 1, T, S)) < 0.6
+    inputs = tuple(array(rng, dtype, B, 2, n, size) for n, size in ((T, D), (S, D), (S, Q)))
+    forward = lambda q, k, v: layer.forward(q, k, v, visible)
+    return Case(layer, inputs, forward, layer.backward)
+
+
+# ---- over a history ------------------------------------------------------------------------------
+
+# nothing remembered of the third row; a hole in the first; T = 4 steps after 2 remembered positions
+KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], bool)
+
+
+def history_cases():
+    """A case for each score of `names` over a history."""
+    kinds = [find("score", name, HISTORY_SCORES) for name in HISTORY_SCORES]
+    return {kind.__name__: partial(history, score=kind) for kind in kinds}
+
+
+def history(rng, dtype, score, window=None, queries=None):
+    """All steps at once, keys and values of their own; queries: as `chosen` has it."""
+    create = lambda rng, size: made(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
+    queries = queries or size_of_queries(create)
+    layer = randomize(create(rng, queries), rng)
+    visible = causal(KNOWN, T, window)
+    asked = array(rng, dtype, T, B, queries)
+    inputs = asked, array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)
+    forward = lambda queries, keys, values: layer.forward(queries, keys, values, visible)
+    case = Case(layer, inputs, forward, layer.backward)
+    return case if looks_at_queries(case) else over_keys_alone(case)
+
+
+def looks_at_queries(case):
+    """Whether a gradient comes back for them, or nothing does: the check tells where it stops."""
+    try:
+        contexts, weights, cache = case.forward(*case.inputs)
+        dqueries, *_ = case.backward(contexts, weights, cache, case.target.zeros_like())
+    except Exception:                               # whatever a reader's own code may come to
+        return True
+    return dqueries is not None
+
+
+def over_keys_alone(case):
+    """The same for a score that does not look at them."""
+    queries, keys, values = case.inputs
+
+    def backward(*upstream):
+        _, dkeys, dvalues = case.backward(*upstream)
+        return dkeys, dvalues
+    return Case(case.target, (keys, values), partial(case.forward, queries), backward)
+
+
+def reader(rng, dtype, create, hidden, remembered=2):
+    """A reader of a ragged batch that remembers states, into which no gradient flows."""
+    layer = randomize(create(rng, hidden, A, dtype=dtype), rng)
+    mask = KNOWN[:, 2:].T
+    memory = None
+    if remembered:
+        memory = array(rng, dtype, B, remembered, hidden), KNOWN[:, :remembered]
+
+    def forward(h):
+        y, _, weights, cache = layer.forward(h, mask, memory)
+        return y, weights, cache
+    return Case(layer, (array(rng, dtype, T, B, hidden),), forward, layer.backward, causal=0)
+
+
+def key_value(roles, **settings):
+    create = partial(KeyValueReader.create, roles=roles, **settings)
+    return partial(reader, create=create, hidden=H * roles)
+
+
+CASES = {
+    **score_cases(),
+    "AdditiveAttention contexts": partial(contexts_only, create=additive),
+    "LocalMonotonic backwards": partial(attention, create=backwards),
+    "LocalPredictive contexts": partial(contexts_only, create=local_p),
+    "ScaledDotAttention one size": partial(attention, create=unprojected, queries=D),
+    "ScaledDotProductAttention": scaled_dot,
+    "MultiHeadAttention": multi_head_at_once,
+    "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),
+    "FixedVector": partial(without_queries, create=fixed),
+    **history_cases(),
+    "Combined window": partial(history, score=Combined, window=2),
+    "KeyValueReader single": key_value(1, score="single", bias=True),
+    "KeyValueReader one role": key_value(1, bias=True, carried=3),
+    "KeyValueReader two roles": key_value(2, window=2),
+    "KeyValueReader three roles": key_value(3),
+    "KeyValueReader linear": key_value(2, activation="linear"),
+    "NGramReader": partial(reader, create=partial(NGramReader.create, order=4), hidden=3 * H),
+    "NGramReader from nothing": partial(reader, create=partial(NGramReader.create, order=3),
+                                        hidden=2 * H, remembered=0),
+    "NGramReader projection": partial(reader, hidden=H, remembered=0, create=partial(
+        NGramReader.create, order=2, activation="linear")),
+}

@@ -1,0 +1,135 @@
+"""Gradient checks of a reader's own class: the cases of its kind, at sizes that all differ."""
+
+from functools import partial
+
+import numpy as np
+
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.gradcheck.cases import attention, cells, models
+from numpy_attention.gradcheck.cases.case import A, B, D, H, T, V, array, plain
+from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
+from numpy_attention.gradcheck import GradientError, gradcheck, randomize
+from numpy_attention.registry import WINDOWS, made
+from numpy_attention.custom.kinds import ATTENTION, CELL, MODEL, SCORE, kind_of, required
+
+# what layers call their sizes: those of what they read, and others
+INPUTS = ("inputs", "input_size", "in_features", "size", "features", "width", "D", "I")
+OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidden_size": H, "H": H,
+          "O": H, "inner": A, "K": A, "A": A}
+MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
+          "hidden": 4, "layers": 2, "dropout": 0.2}
+ONE_SIZE = ("with queries as wide as the keys it does not stop: if no others fit, as in q · h_j, "
+            "let create raise a ValueError where sizes differ, and the check takes one for both")
+A_CASE = ("write case(rng), which gives (target, inputs, forward, backward) as gradcheck takes "
+          "them, and check FILE.py:case")
+
+
+def checks_of(one):
+    """{title: check(rng) → Report} of a class, or of a function case(rng).
+
+    ValueError: a class that is of no kind, or cannot be built by guess.
+    """
+    if isinstance(one, type):
+        how = check_score if kind_of(one) in (ATTENTION, SCORE) else check
+        return {title: partial(how, title, build) for title, build in cases_of(one).items()}
+    return {one.__name__: partial(check_as_it_is, one)}
+
+
+def check(title, build, rng):
+    case = build(rng, np.float64)
+    for name, weights in case.target.named_parameters():
+        if weights.dtype != np.float64:
+            raise ValueError(f"{title}: {name} is {weights.dtype}, and float64 was asked for: let "
+                             "create pass its dtype on")
+    return gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
+                     backward=case.backward, title=title)
+
+
+def check_score(title, build, rng):
+    """`check`, which tells what to do where a score stops for the sizes' sake alone."""
+    try:
+        return check(title, build, rng)
+    except GradientError as error:
+        report = error.report
+        unexplained = getattr(report, "stops", "") and not report.findings
+        if unexplained and not runs(build) and runs(partial(build, queries=D)):
+            report.stops += f"\n  {ONE_SIZE}"
+            raise GradientError(report) from error
+        raise
+
+
+def runs(build):
+    """Whether the forward of a case comes to its end."""
+    try:
+        case = build(np.random.default_rng(0), np.float64)
+        case.forward(*case.inputs)
+    except Exception:                               # whatever a reader's own code may come to
+        return False
+    return True
+
+
+def check_as_it_is(function, rng):
+    """The check of a case that a reader has made. TypeError: it gives something else."""
+    given = function(rng)
+    if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
+        raise TypeError(f"{function.__name__} gives {type(given).__name__}, expected (target, "
+                        "inputs, forward, backward), inputs a tuple")
+    target, inputs, forward, backward = given
+    return gradcheck(target, *inputs, rng=rng, forward=forward, backward=backward,
+                     title=function.__name__)
+
+
+def cases_of(one):
+    """{title: build(rng, dtype) → Case} of a class, by its kind."""
+    kind = kind_of(one)
+    if kind == ATTENTION:
+        return attentions(one)
+    if kind == SCORE:
+        return {one.__name__: partial(attention.history, score=one)}
+    if kind == CELL:
+        return cells.cases_of(one)
+    if kind == MODEL:
+        return {one.__name__: partial(model, one)}
+    return {one.__name__: partial(layer, one)}
+
+
+def attentions(one):
+    """An attention alone; a score within the local windows too."""
+    windows = WINDOWS if issubclass(one, SoftmaxAttention) else ["global"]
+    return {one.__name__ if window == "global" else f"{one.__name__} {window}":
+            partial(attention.chosen, one, window) for window in windows}
+
+
+def layer(one, rng, dtype):
+    """A layer that reads x (T, B, D), D its first size."""
+    create = getattr(one, "create", one)
+    asked = required(create, first=int(create is not one))
+    sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}
+    if asked and asked[0] not in INPUTS:
+        sizes[asked[0]] = None
+    unknown = [name for name, size in sizes.items() if size is None]
+    if unknown:
+        raise ValueError(f"{one.__name__} asks for {', '.join(unknown)}, which cannot be guessed: "
+                         f"{A_CASE}")
+    further = required(one.forward, first=2)
+    if further:
+        raise ValueError(f"{one.__name__}.forward takes {', '.join(further)} beside its input, "
+                         f"which cannot be guessed: {A_CASE}")
+    built = one() if create is one else made(one, rng, dtype=dtype, **sizes)
+    return plain(randomize(built, rng), array(rng, dtype, T, B, D))
+
+
+def model(one, rng, dtype):
+    """The loss of a model on a few sentences, as training calls it."""
+    create = getattr(one, "create", None)
+    asked = ["create"] if create is None else required(create)
+    unknown = [name for name in asked if name not in MODELS]
+    if unknown:
+        raise ValueError(f"{one.__name__} asks for {', '.join(unknown)}, which cannot be guessed: "
+                         f"{A_CASE}")
+    batch = PAIRS if "source_vocabulary" in asked else TEXT
+
+    def build(rng, dtype):
+        return randomize(made(one, rng, dtype=dtype, **MODELS), rng)
+
+    return models.loss(rng, dtype, build, batch)

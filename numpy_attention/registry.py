@@ -1,0 +1,145 @@
+"""What may be chosen by name, and where it stands.
+
+A new cell, score or model is a file of its own and one line in a table below: the command line
+offers it, the models build it, and the gradient checks, the laws and `compare` take it up. In place
+of "room.file:Class" a table may hold the class itself. Nothing heavy is imported here, so that
+`--help` costs nothing.
+"""
+
+import os
+from importlib import import_module
+
+from numpy_attention.validation.messages import shown
+
+CELLS = {
+    "rnn": "cells.rnn:RNN",
+    "lstm": "cells.lstm:LSTM",
+    "gru": "cells.gru:GRU",
+}
+
+# how a decoder scores a source position
+SCORES = {
+    "dot": "attention.dot:DotAttention",
+    "general": "attention.general:GeneralAttention",
+    "concat": "attention.additive:AdditiveAttention",
+    "location": "attention.location:LocationAttention",
+    "scaled-dot": "attention.dot:ScaledDotAttention",
+    "multi-head": "attention.multi_head:MultiHeadAttention",
+}
+
+# which positions it may see
+WINDOWS = {
+    "global": None,
+    "local-m": "attention.local:LocalMonotonic",
+    "local-p": "attention.local:LocalPredictive",
+}
+
+# how a language model reads its own past
+HISTORY_SCORES = {
+    "single": "attention.single:Single",
+    "combined": "attention.combined:Combined",
+}
+READERS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram",
+           "projection")
+# what a reader makes of its sum
+ACTIVATIONS = ("tanh", "linear")
+
+TRANSLATORS = {
+    "rnnsearch": "models.rnnsearch:RNNSearch",
+    "encoder-decoder": "models.encoder_decoder:EncoderDecoder",
+    "luong": "models.luong:LuongTranslator",
+    "transformer": "models.transformer:Transformer",
+}
+LANGUAGE_MODELS = {
+    "language-model": "models.language_model:LanguageModel",
+    "attentive-language-model": "models.attentive_language_model:AttentiveLanguageModel",
+}
+
+# variables by which mpirun, and other starters, tell a rank how many there are and which one it is
+STARTERS = (
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+)
+
+OPTIMIZERS = {
+    "adam": "training.optimizers:Adam",
+    "adadelta": "training.optimizers:Adadelta",
+    "sgd": "training.optimizers:SGD",
+}
+SCHEDULES = ("constant", "decay", "linear", "warmup")
+AVERAGES = ("sentence", "token")
+KEPT = ("best", "last")
+STATES = ("carried", "sentence", "article")
+UNITS = ("words", "characters")
+INITIAL_VALUES = ("paper", "modern")
+READOUTS = ("previous", "current")
+QUERIES = ("current", "previous")
+RESETS = ("before", "after")
+UPDATES = ("old", "new")
+SPLITS = ("train", "valid", "test")
+PRECISIONS = ("float32", "float16", "byte")     # of a page's numbers
+MOST_THREADS = 1024     # more than any machine has, and than most have room for
+
+# settings of translators on the command line, unless given: for models far smaller than the papers'
+MODERN: dict[str, dict] = {
+    "rnnsearch": {
+        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+        "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
+        "attention": "concat", "window": "global", "width": 10, "heads": 4,
+    },
+    "encoder-decoder": {
+        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+        "readout": "current", "reset": "after", "update": "old", "bidirectional": False,
+    },
+    "luong": {
+        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+        "cell": "lstm", "bidirectional": False, "input_feeding": True, "bias": False,
+        "query": "current",
+        "attention": "dot", "window": "global", "width": 10, "heads": 4,
+    },
+    "transformer": {
+        "size": 256, "layers": 3, "dropout": 0.1,
+        "heads": 4, "inner": 1024, "smoothing": 0.1, "pre_norm": True,
+    },
+}
+
+
+def started():
+    """(rank, count), as the starter of this process tells it; (0, 1) where there is none."""
+    for count, rank in STARTERS:
+        if count in os.environ and rank in os.environ:
+            return int(os.environ[rank]), int(os.environ[count])
+    return 0, 1
+
+
+def names_code(value):
+    """Whether a value names a reader's own code, FILE.py or FILE.py:NAME, which no table has."""
+    return isinstance(value, str) and (value.endswith(".py") or ".py:" in value)
+
+
+def find(what, name, table):
+    """What a table has for a name: its class, or None; a class with `create` stands for itself.
+
+    ValueError: a name that the table does not have.
+    """
+    if isinstance(name, type) and hasattr(name, "create"):
+        return name
+    if not isinstance(name, str) or name not in table:
+        raise ValueError(f"{what} {shown(name)}: expected one of {', '.join(table)}")
+    place = table[name]
+    if not isinstance(place, str):
+        return place
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(f"{__package__}.{module}"), attribute)
+
+
+def asked_for(create, **offered):
+    """Those of the offered arguments that a function has a parameter for, by name."""
+    from inspect import signature       # here, so that `--help` does not wait for it
+    parameters = signature(create).parameters
+    return {name: value for name, value in offered.items() if name in parameters}
+
+
+def made(kind, rng, **offered):
+    """kind.create(rng, …) with those of the offered arguments that it asks for."""
+    return kind.create(rng, **asked_for(kind.create, **offered))

@@ -1,0 +1,171 @@
+"""Arguments: what public functions ask of what is no array of numbers; `shapes` asks of those.
+
+Each function refuses in one line: what was given, what was expected, what to do. TypeError is for
+what is of another kind, ValueError for what is of the kind and cannot be.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.validation.messages import given, shown
+
+MOST = 160          # characters of a list of names
+
+
+# ---- single values -------------------------------------------------------------------------------
+
+
+def expect_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
+    """Refuse what is of another kind than expected, which is said in words. TypeError."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name} is {given(value)}: expected {expected}")
+
+
+def expect_methods(name: str, value: Any, expected: str, *methods: str) -> None:
+    """Refuse what does not have these methods: None, another thing, a class itself. TypeError."""
+    if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
+        raise TypeError(f"{name} is {given(value)}: expected {expected}, with "
+                        f"{' and '.join(methods)}")
+
+
+def expect_function(name: str, value: Any, expected: str) -> None:
+    """Refuse what cannot be called. TypeError."""
+    if not callable(value):
+        raise TypeError(f"{name} is {given(value)}: expected {expected}")
+
+
+def expect_generator(rng: Any, name: str = "rng") -> None:
+    """Refuse what is no numpy Generator: a seed, NumPy's older kind, none at all. TypeError."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"{name} is {type(rng).__name__}: pass numpy.random.default_rng(seed)")
+
+
+def expect_flags(**flags: Any) -> None:
+    """Refuse what is neither True nor False: the text "no" would be true. TypeError."""
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name} is {given(value)}: expected True or False")
+
+
+def expect_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
+                  expected: str = "a number", finite: bool = True) -> None:
+    """Refuse what is no number from low to high, which `expected` says; NaN is none. ValueError."""
+    kinds = (int, float, np.integer, np.floating)
+    number = isinstance(value, kinds) and not isinstance(value, bool)
+    if not number or not low <= value <= high or (finite and not _is_finite(value)):
+        raise ValueError(f"{name} = {shown(value)}: expected {expected}")
+
+
+def _is_finite(number):
+    """Whether it is one as a float, which a whole number may be too large for."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def expect_name(name: str, value: Any, known: Iterable[str]) -> None:
+    """Refuse what is none of the known names. ValueError: lists them."""
+    names = list(known)
+    if not isinstance(value, str) or value not in names:
+        listing = ", ".join(names)
+        if len(listing) > MOST:
+            listing = f"{listing[:MOST].rpartition(',')[0]}, … ({len(names)} in all)"
+        raise ValueError(f"{name} = {shown(value)}: expected one of {listing}")
+
+
+def expect_text(name: str, value: Any) -> None:
+    """Refuse what is no text: another kind (TypeError), or half of a character (ValueError)."""
+    expect_kind(name, value, str, "a text")
+    if not encodable(value):
+        raise ValueError(f"{name} is {shown(value)}: half of a character (a lone surrogate) is no "
+                         "text, take it out")
+
+
+def encodable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: half of a character, a lone surrogate, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# ---- lists ---------------------------------------------------------------------------------------
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value is things one after another, to be read any number of times; no string."""
+    if isinstance(value, (list, tuple)):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+
+
+def expect_list(name: str, value: Any, of: str) -> None:
+    """Refuse what is no list, tuple or array `of` something: one string, a set. TypeError."""
+    if not is_list(value):
+        raise TypeError(f"{name} is {given(value)}: expected a list of {of}")
+
+
+def listed(name: str, values: Any, of: str) -> list:
+    """What can be gone through once, as a list. TypeError: one string, a dict, a set, no list."""
+    unordered = isinstance(values, (str, bytes, bytearray, Mapping, Set))
+    scalar = isinstance(values, np.ndarray) and not values.ndim
+    if unordered or scalar or not isinstance(values, Iterable):
+        raise TypeError(f"{name} is {given(values)}: expected a list of {of}")
+    return list(values)
+
+
+def as_integers(name: str, values: Any) -> np.ndarray:
+    """A list of whole numbers as an array (N,). TypeError: something else, or something in it."""
+    expect_list(name, values, "whole numbers")
+    try:
+        array = np.asarray(values)
+    except ValueError:                      # lists of unequal length
+        array = np.empty(0, object)
+    if array.dtype.kind not in "iu" and len(values) or array.ndim != 1:
+        raise TypeError(f"{name} holds {array.dtype}, expected integers: encode tokens with a "
+                        "Vocabulary")
+    return array
+
+
+def as_numbers(name: str, values: Any) -> np.ndarray:
+    """Real numbers, in an array or lists of lists, as an array of floats.
+
+    TypeError: something else; a complex number would lose a half, and a text is no number.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:                      # lists of unequal length
+        array = np.empty(0, object)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} is {given(values)}: expected an array of numbers")
+    return array.astype(float)
+
+
+def expect_tokens(name: str, tokens: Any) -> None:
+    """Refuse what is no list of tokens: one string, or one with something else in it. TypeError."""
+    if isinstance(tokens, str):
+        raise TypeError(f"{name} is the string {shown(tokens)}, expected a list of tokens: cut it "
+                        "with .split(), or with list() for a model of characters")
+    if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
+        return                              # the common case is cheap
+    expect_list(name, tokens, "tokens")
+    if isinstance(tokens, np.ndarray) and tokens.ndim != 1:
+        raise TypeError(f"{name} is an array of {tokens.ndim} dimensions: expected a list of "
+                        "tokens")
+    for token in tokens:
+        if not isinstance(token, str):
+            raise TypeError(f"{name} holds {given(token)}: expected tokens, which are strings")
+
+
+def expect_all(name: str, values: Collection, kind: type, expected: str) -> None:
+    """Refuse a list with something of another kind in it. TypeError: says which."""
+    for n, value in enumerate(values):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name}, number {n}, is {given(value)}: expected {expected}")

@@ -1,0 +1,140 @@
+"""An attention by name: what is built, what each class gets, what does not go together."""
+
+from dataclasses import FrozenInstanceError, dataclass
+
+import numpy as np
+import pytest
+
+from numpy_attention import registry as names
+from numpy_attention.attention.additive import AdditiveAttention
+from numpy_attention.attention.config import REFUSED, AttentionChoice
+from numpy_attention.attention.dot import DotAttention, ScaledDotAttention
+from numpy_attention.attention.general import GeneralAttention
+from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
+from numpy_attention.attention.location import LocationAttention
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.initializers import uniform
+
+Q, D = 6, 4
+
+
+def create(*args, query_size=Q, value_size=D, seed=0, **settings):
+    choice = AttentionChoice(*args, **settings)
+    return choice.create(np.random.default_rng(seed), query_size, value_size, dtype=np.float64)
+
+
+def shapes(attention):
+    return {name: array.shape for name, array in attention.named_parameters()}
+
+
+def test_every_score_gets_what_it_names():
+    assert type(create("dot", query_size=D)) is DotAttention
+    assert type(create("scaled-dot", query_size=D)) is ScaledDotAttention
+    assert shapes(create("scaled-dot")) == {"W_a": (Q, D)}
+    assert shapes(create("scaled-dot", query_size=D)) == {}
+    assert shapes(create("general")) == {"W_a": (Q, D)}
+    assert shapes(create("location", longest=9)) == {"W_a": (Q, 9)}
+    assert shapes(create("concat")) == {"W_a": (Q, Q), "U_a": (D, Q), "v_a": (Q,)}
+    assert shapes(create("concat", alignment=5)) == {"W_a": (Q, 5), "U_a": (D, 5), "v_a": (5,)}
+    heads = create("multi-head", heads=2, alignment=8)
+    assert heads.heads == 2
+    assert shapes(heads)["W_q"] == (Q, 8)
+    assert shapes(heads)["W_o"] == (8, D), "contexts have the values' size"
+    assert create("concat").dtype == np.float64
+
+
+def test_every_window_gets_what_it_names():
+    narrow = create("general", "local-m", width=3, backwards=True)
+    assert type(narrow) is LocalMonotonic
+    assert type(narrow.attention) is GeneralAttention
+    assert (narrow.width, narrow.backwards) == (3, True)
+    predicted = create("general", "local-p", width=2, alignment=5)
+    assert type(predicted) is LocalPredictive
+    assert predicted.width == 2
+    assert shapes(predicted) == {"attention.W_a": (Q, D), "W_p": (Q, 5), "v_p": (5,)}
+    assert shapes(create("general", "local-p"))["W_p"] == (Q, Q)
+
+
+def test_the_score_is_drawn_first_and_then_its_window():
+    given = AttentionChoice("concat", "local-p", alignment=5).create(
+        np.random.default_rng(3), Q, D, uniform(0.1), np.float32)
+    rng = np.random.default_rng(3)
+    score = AdditiveAttention.create(rng, Q, D, 5, uniform(0.1))
+    wanted = LocalPredictive.create(rng, score, Q, 5, init=uniform(0.1))
+    assert given.dtype == np.float32
+    assert (given.vector == wanted.vector).all()
+    assert 0.09 < np.abs(given.vector).max() <= 0.1
+
+
+def test_all_that_go_together_can_be_built():
+    for score in names.SCORES:
+        for window in names.WINDOWS:
+            if (score, window) in REFUSED:
+                with pytest.raises(ValueError, match=f"^{score} with {window}: .*choose window"):
+                    AttentionChoice(score, window)
+            else:
+                built = create(score, window, query_size=8, value_size=8)
+                inner = built if window == "global" else built.attention
+                assert type(inner) is names.find("attention", score, names.SCORES)
+    assert set(REFUSED) == {("location", "local-m"), ("location", "local-p"),
+                            ("multi-head", "local-p")}
+
+
+def test_what_is_refused_before_anything_is_drawn():
+    for settings, message in (
+            (dict(attention="cosine"), "attention 'cosine': expected one of dot, general, concat"),
+            (dict(window="wide"), "window 'wide': expected one of global, local-m, local-p"),
+            (dict(attention="location", window="local-p"), "nothing for a window to choose"),
+            (dict(attention="multi-head", window="local-p"), "the weights of one sum"),
+            (dict(alignment=0), "alignment = 0: expected a whole number of at least 1")):
+        with pytest.raises(ValueError, match=message):
+            AttentionChoice(**settings)
+
+
+def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
+    for settings, message in (
+            (dict(window="local-m", width=0), "width = 0"),
+            (dict(window="local-p", width=0), "width = 0"),
+            (dict(attention="location", longest=0), "longest = 0"),
+            (dict(attention="multi-head", heads=0), "heads = 0"),
+            (dict(attention="multi-head", heads=5), "5 heads of 4 numbers")):
+        with pytest.raises(ValueError, match=message):
+            create(query_size=D, **settings)
+    for name in ("width", "alignment", "longest", "heads"):
+        with pytest.raises(ValueError, match=f"{name} = 0"):
+            AttentionChoice("dot", **{name: 0})
+    with pytest.raises(ValueError, match="dot needs queries of the values' size"):
+        create("dot")
+
+
+def test_a_choice_is_fixed():
+    choice = AttentionChoice()
+    with pytest.raises(FrozenInstanceError):
+        choice.window = "local-p"
+    assert choice == AttentionChoice("dot", "global")
+
+
+@dataclass(eq=False)
+class Heads(SoftmaxAttention):
+    """A score from elsewhere that names two of the settings."""
+
+    heads: int
+    longest: int
+
+    @classmethod
+    def create(cls, rng, query_size, value_size, longest, heads):
+        return cls(heads, longest)
+
+
+def test_a_score_from_elsewhere_is_one_line_in_the_table(monkeypatch):
+    monkeypatch.setitem(names.SCORES, "heads", Heads)
+    built = create("heads", "local-m", heads=7, longest=3)
+    assert type(built.attention) is Heads
+    assert (built.attention.heads, built.attention.longest) == (7, 3)
+
+
+def test_location_and_multi_head_stand_alone():
+    assert type(create("location")) is LocationAttention
+    assert type(create("multi-head", query_size=8)) is MultiHeadAttention
+    assert type(create("multi-head", "local-m", query_size=8).attention) is MultiHeadAttention

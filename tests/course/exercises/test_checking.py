@@ -1,0 +1,257 @@
+"""Stages of a check: what is told of files that are not what they should be."""
+
+import ast
+import cProfile
+import sys
+
+import pytest
+
+from numpy_attention.course.exercises.bank import in_their_words
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.checking import check
+from numpy_attention.course.exercises.given import Given, with_given
+
+LINEAR = EXERCISES["linear"]
+BODY = LINEAR.source.body("Linear.backward")
+BACK = "\n".join("        " + line if line else "" for line in BODY.splitlines())
+
+
+def linear(body):
+    """The exercise `linear` with another body of its backward."""
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    return LINEAR.start.replace('        raise NotImplementedError("yours to write")', lines)
+
+
+def verdict(text, folder, exercise=LINEAR):
+    path = folder / "linear.py"
+    path.write_text(text, encoding="utf-8")
+    return check(exercise, path)
+
+
+@pytest.mark.parametrize("text, stage, said", [
+    ("", "runs", "the file is empty: numpy-attention exercise reset linear"),
+    ("def (:\n", "runs", "line 1 is no Python"),
+    ("x = 1\nx = = 3\n", "runs", "\n    x = = 3"),
+    ("x = 1\n", "runs", "Linear.backward is gone: it must keep its name"),
+    (LINEAR.start, "runs", "Linear.backward is not written yet"),
+    (LINEAR.solution.replace("def backward", "def back_ward"), "runs", "Linear.backward is gone"),
+    ("import torch\n" + LINEAR.solution, "runs", "it imports torch: an exercise is written in"),
+    (LINEAR.solution + "\nraise ValueError('no')\n", "runs", "stops with ValueError: no"),
+    (LINEAR.solution + "\nimport nosuch\n", "runs", "line 33 of linear.py stops with Module"),
+    (linear("return dy @ self.W"), "runs", "  shapes: dy (5, 3), self.W (4, 3)"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x.T @ self.W + self.b, x"),
+     "runs", "  shapes: x (5, 4), self.W (4, 3), self.b (3,)"),
+    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
+     "the gradient of x has shape (4, 5) or (I, B), expected (5, 4) or (B, I)"),
+    (linear("return 1 / 0"), "runs", "line 28 of linear.py, Linear.backward"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return None"), "returns",
+     "forward gives nothing (None): has it a return?: expected 1 output and the cache"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return 'y', x"), "returns",
+     "output[0] is 'y', of type str"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return (x @ self.W).T, x"),
+     "shapes", "output[0] has shape (3, 5): expected (5, 3)"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "x += 1\n        return x @ self.W "
+                             "+ self.b, x"), "protocol", "x was changed"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x @ self.W, x"), "values",
+     "output[0]: 15 of 15 wrong; element"),
+    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x @ self.W + np.nan, x"),
+     "values", "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
+    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)"), "returns", "nothing"),
+    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\n"
+            "return (dy @ self.W.T).astype(int)"), "returns",
+     "backward returns x of int64: gradients for nothing, expected x: return one for each float"),
+    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\n"
+            "return (dy @ self.W.T).tolist()"), "returns", "backward returns a list of 5 for one"),
+    (linear("x = cache\ngrad.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
+     "wrong gradient for b; right: W, x"),
+    (linear("x = cache\ngrad.W[...] = x.T @ dy\ngrad.b += dy.sum(0)\nreturn dy @ self.W.T"),
+     "laws", "what they cannot see is broken"),
+])
+def test_the_first_stage_that_fails_is_told(text, stage, said, tmp_path):
+    found = verdict(text, tmp_path)
+    assert found.stage == stage, found.message
+    assert said in found.message
+    assert not found.passed
+
+
+def test_a_pass_says_nothing(tmp_path):
+    found = verdict(LINEAR.solution, tmp_path)
+    assert (found.passed, found.stage, found.message, found.mistakes) == (True, "", "", [])
+
+
+def of(name, *changes):
+    """The solution of an exercise, changed."""
+    text = EXERCISES[name].solution
+    for right, wrong in changes:
+        assert text.count(right) == 1
+        text = text.replace(right, wrong)
+    return text
+
+
+@pytest.mark.parametrize("name, change, said", [
+    ("adam", ("epsilon), m, v", "epsilon), 3 * m, v"),
+     ["m (output[1]): 4 of 4 wrong", "  every element is 3 times the right one",
+      "  right: output[0], v (output[2])"]),
+    ("dot", ("return M @ h, (h, M)", "e = M @ h\n    e[0] += 1\n    return e, (h, M)"),
+     ["output[0]: 1 of 6 wrong; element [0] of (6,)"]),
+    ("scaled-dot", ("return A @ v, A,", "A[1, 2:] = 0\n    return A @ v, A,"),
+     ["output[0]: 14 of 56 wrong, all in [1, 2], [1, 3]; element",
+      "attention was given, and is not as before: is that meant?"]),
+])
+def test_what_is_told_of_values(name, change, said, tmp_path):
+    found = verdict(of(name, change), tmp_path, EXERCISES[name])
+    assert found.stage == "values"
+    for one in said:
+        assert one in found.message
+
+
+@pytest.mark.parametrize("line, change, note", [
+    ("    dE = A * (dA", ("", ""),
+     "  this line was given and is right: what you wrote does not fit it"),
+    ("        grad.b_o += dy", ("", ""), None),
+    ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
+     "attention_backward was given, and is not as before: is that meant?"),
+])
+def test_a_line_that_was_given_is_told_as_such(line, change, note):
+    one = EXERCISES["multi-head"]
+    text = one.solution.replace(*change)
+    number = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith(line))
+    message = f"first wrong: line {number} of mine.py, f\n{line}\n  a factor"
+    lines = message.splitlines()
+    if note and note.startswith(" "):
+        lines.insert(2, note)
+    elif note:
+        lines.append(note)
+    assert with_given(message, Given(one, ast.parse(text))).splitlines() == lines
+
+
+OF_STEP = '"""x (B, I), the state before h, c (B, H) → the state after, what backward needs."""'
+
+
+@pytest.mark.parametrize("right, wrong, note", [
+    (f"        {OF_STEP}\n", "", False),
+    ("    return 1 / (1", '    """σ"""\n    return 1 / (1', False),
+    ("    return 1 / (1", "    return 2 / (1", True),
+])
+def test_a_docstring_of_what_was_given_may_be_another(right, wrong, note):
+    exercise = EXERCISES["lstm"]
+    assert exercise.start.count(right) == 1
+    text = exercise.start.replace(right, wrong)
+    said = with_given("it is wrong", Given(exercise, ast.parse(text)))
+    assert ("not as before" in said) is note
+
+
+@pytest.mark.parametrize("change, said", [
+    (("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+      "mean = (alpha * dalpha).sum(axis=None, keepdims=True)"),
+     "a sum over all axes, in what makes `mean`"),
+    (("    mean = (alpha * dalpha).sum(axis=1, keepdims=True)      # what an average look does\n"
+      "    return alpha * (dalpha - mean)",
+      "    return alpha * (dalpha - (alpha * dalpha).sum())"), "a sum over all axes"),
+])
+def test_a_slip_is_told_in_the_names_of_the_reader(change, said, tmp_path):
+    found = verdict(of("softmax", change), tmp_path, EXERCISES["softmax"])
+    assert found.mistakes == [said]
+
+
+def test_another_array_is_told_in_the_names_of_the_reader():
+    said = "`total` in the place of another array, in what makes `grad.W_a`"
+    assert in_their_words(said, {"total", "grad.W_a"}) == said
+    assert in_their_words(said, {"grad.W_a"}) == (
+        "one array in the place of another, in what makes `grad.W_a`")
+    assert in_their_words(said, {"total"}) == "`total` in the place of another array"
+    assert in_their_words(said, set()) == ""
+
+
+@pytest.mark.parametrize("change, said", [
+    (("found[:width - len(ended)]", "found[:width]"),
+     "width 2, longest 5, end 3: hypothesis [2] is (2, 1, 0, 1, 1), log p -3.987, right none"),
+    (("    return ended", "    return ended[1:]"),
+     "width 1, longest 4, end 3: hypothesis [0] is none, right (3), log p -0.0161"),
+    (("    return ended", "    return None"),
+     "beam gives None: expected a list of (words, log p)"),
+])
+def test_hypotheses_are_told_in_words(change, said, tmp_path):
+    found = verdict(of("beam", change), tmp_path, EXERCISES["beam"])
+    assert said in found.message
+
+
+def test_where_a_planted_mistake_shows(tmp_path):
+    one = EXERCISES["find-in-masks"]
+    found = verdict(one.start, tmp_path, one)
+    assert "h: 10 of 15 elements, all in [1], [2];" in found.message
+
+
+def test_a_check_leaves_a_profiler_at_work(tmp_path):
+    """It listens to calls itself, and would be in its way."""
+    with cProfile.Profile() as profiler:
+        found = verdict(LINEAR.solution.replace("dy @ self.W.T", "dy @ self.W.T * 2"), tmp_path)
+    assert found.stage == "gradients"
+    assert "a factor" in found.message
+    names = {getattr(one.code, "co_name", "") for one in profiler.getstats()}
+    assert "told_of_forward" in names               # which is called when all listening is over
+
+
+def test_a_check_leaves_a_tracer_at_work(tmp_path):
+    seen = set()
+
+    def tracer(frame, event, _):
+        seen.add(frame.f_code.co_name)
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        found = verdict(LINEAR.solution.replace("dy @ self.W.T", "dy @ self.W.T * 2"), tmp_path)
+        still = sys.gettrace()
+    finally:
+        sys.settrace(before)
+    assert still is tracer
+    assert found.stage == "gradients"
+    assert "told_of_forward" in seen
+
+
+def test_what_is_not_known_is_not_guessed(tmp_path):
+    text = LINEAR.solution.replace("grad.b += dy.sum(axis=0)",
+                                   "grad.b += 0.7 * dy.sum(axis=0) + 0.1")
+    found = verdict(text, tmp_path)
+    assert found.stage == "gradients"
+    assert found.mistakes == []
+
+
+@pytest.mark.parametrize("body", [
+    "return np.zeros_like(cache)",
+    "return None",
+    "pass",
+    "return cache",
+    "return dy",
+    "grad.W += 0\nreturn np.zeros_like(cache)",
+])
+def test_half_done_files_do_not_pass(body, tmp_path):
+    assert not verdict(linear(body), tmp_path).passed
+
+
+def test_another_style_passes(tmp_path):
+    found = verdict(linear("grad.W += np.einsum('bi,bo->io', cache, dy)\n"
+                           "grad.b += np.einsum('bo->o', dy)\n"
+                           "return np.einsum('bo,io->bi', dy, self.W)"), tmp_path)
+    assert found.passed, found.message
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        check(LINEAR, tmp_path / "none.py")
+
+
+def test_a_verdict_says_whether_the_report_proves_its_line(tmp_path):
+    file = tmp_path / "linear.py"
+    for body, proven in (("x = cache\ngrad.W += 2 * x.T @ dy\ngrad.b += dy.sum(0)\n"
+                          "return dy @ self.W.T", True),
+                         ("x = cache\ngrad.W += x.T @ dy\ngrad.b[:] = dy.sum(0)\n"
+                          "return dy @ self.W.T", True),
+                         ("x = cache\ngrad.W += np.cos(x.T @ dy)\ngrad.b += np.cos(dy.sum(0))\n"
+                          "return np.cos(dy @ self.W.T)", False)):
+        file.write_text(linear(body))
+        assert check(LINEAR, file).proven is proven
+    file.write_text(LINEAR.solution)
+    assert check(LINEAR, file).proven is False

@@ -1,0 +1,103 @@
+"""The course: found in a checkout and where it was installed; copies in which nothing is lost."""
+
+import json
+import sys
+
+import pytest
+from lesson_files import FILES, LESSONS, cells
+
+from numpy_attention.course import lessons as course
+
+
+def test_the_lessons_are_those_beside_the_package():
+    assert course.lessons_folder() == LESSONS
+    found = course.lessons()
+    assert [lesson.path.name for lesson in found] == [path.name for path in FILES]
+    assert [lesson.number for lesson in found] == [path.name[:2] for path in FILES]
+    assert found[6].title == "additive attention" and all(lesson.title for lesson in found)
+
+
+class Installed:
+    """A file of an installed package, as importlib.metadata tells it."""
+
+    def __init__(self, path):
+        self.name = path.name
+        self.locate = lambda: path
+
+
+def test_without_a_checkout_they_are_where_they_were_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr(course, "CHECKOUT", tmp_path / "lessons")
+    monkeypatch.setattr(course.metadata, "files", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="neither beside the package nor installed with it"):
+        course.lessons_folder()
+    gone = Installed(tmp_path / "gone" / course.FIRST)
+    there = tmp_path / "share" / course.FIRST
+    there.parent.mkdir()
+    there.write_text("# %% [markdown]\n# # Lesson 00: attention\n")
+    monkeypatch.setattr(course.metadata, "files", lambda name: [gone, Installed(there)])
+    assert course.lessons_folder() == there.parent.resolve()
+    assert [lesson.title for lesson in course.lessons()] == ["attention"]
+
+
+def test_lessons_are_chosen_by_number():
+    assert [lesson.number for lesson in course.chosen(["6", "00"])] == ["00", "06"]
+    assert len(course.chosen([])) == len(FILES)
+    with pytest.raises(ValueError, match="no lesson has the number '99': expected some of 00 01 "):
+        course.chosen(["99", "1"])
+
+
+def test_a_copy_has_all_that_a_lesson_needs(tmp_path):
+    folder = tmp_path / "mine"
+    assert course.copy(folder) == [folder / path.name for path in FILES]
+    for path in LESSONS.rglob("*"):
+        inside = path.relative_to(LESSONS)
+        if path.is_file() and not {"outputs", "__pycache__"} & set(inside.parts):
+            assert (folder / inside).read_bytes() == path.read_bytes(), inside
+
+
+def test_every_lesson_is_a_notebook_with_all_its_cells(tmp_path):
+    pytest.importorskip("jupytext", reason="jupytext makes the notebooks")
+    made = course.copy(tmp_path, notebooks=True)
+    assert made == [tmp_path / f"{path.stem}.ipynb" for path in FILES]
+    for path, notebook in zip(FILES, made):
+        read = json.loads(notebook.read_text(encoding="utf-8"))
+        assert read["metadata"]["kernelspec"]["name"] == "python3"
+        kinds = [cell["cell_type"] for cell in read["cells"]]
+        parts = cells(path.name)
+        assert kinds == ["markdown" if is_text else "code" for is_text, _ in parts]
+        for cell, (is_text, body) in zip(read["cells"], parts):
+            if not is_text:
+                assert "".join(cell["source"]) == body.strip("\n")
+    for name in ("course.py", "checkpoints/lesson-06/checkpoint.npz"):
+        assert (tmp_path / name).read_bytes() == (LESSONS / name).read_bytes()
+
+
+def test_what_a_learner_has_written_stays(tmp_path):
+    kept = tmp_path / "04_gru.py"
+    kept.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"has 04_gru\.py already: choose another folder"):
+        course.copy(tmp_path, ["1", "4"])
+    assert kept.read_text() == "mine" and list(tmp_path.iterdir()) == [kept]
+    course.copy(tmp_path, ["4"], force=True)
+    assert kept.read_bytes() == (LESSONS / kept.name).read_bytes()
+    with pytest.raises(FileExistsError, match=r"already: choose"):     # course.py and its like
+        course.copy(tmp_path, ["5"])
+    assert not (tmp_path / FILES[5].name).exists()
+
+
+def test_nothing_is_written_where_a_copy_is_refused(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(NotADirectoryError, match="is a file: give the path of a folder"):
+        course.copy(file)
+    with pytest.raises(ValueError, match="no lesson has the number"):
+        course.copy(tmp_path / "new", ["77"])
+    monkeypatch.setitem(sys.modules, "jupytext", None)
+    with pytest.raises(ImportError, match=r'pip install "numpy_attention\[notebooks\]"'):
+        course.copy(tmp_path / "new", notebooks=True)
+    assert file.read_text() == "" and list(tmp_path.iterdir()) == [file]
+
+
+def test_a_copy_where_nobody_may_enter(locked):
+    with pytest.raises(PermissionError, match=r"on_paper\.py cannot be read: .*; ask for the "):
+        course.copy(locked / "mine")

@@ -1,0 +1,135 @@
+"""How a lesson and its plain form are found, and which of its calls are taken."""
+
+import re
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from lesson_files import LESSONS, TEXTS
+from small_lessons import FOREVER, HEAD, LINES, PLAIN, STEPS, TRAINING, USE, form, written
+
+from numpy_attention.course.trace.lessons import cells_of, lesson_named, plain_cell, plain_form_of
+
+TAGGED = [name for name, text in TEXTS.items() if '\n# %% tags=["plain"]\n' in text]
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["7", "07", "luong", "07_luong_attention",
+                                  "07_luong_attention.py", "lessons/07_luong_attention.py"])
+def test_a_lesson_is_found_by_its_number_or_name(name):
+    lesson = lesson_named(name, LESSONS)
+    assert lesson.path.name == "07_luong_attention.py"
+    assert sum(cell.tag == "plain" for cell in lesson.cells) == 1
+
+
+@pytest.mark.parametrize("name, message", [
+    ("99", "lesson '99': none has this name or number: choose one of 00_"),
+    ("attention", "several have this name or number: choose one of "),
+    ("", "none has this name"), ("nix", "none has this name")])
+def test_another_name_is_refused(name, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        lesson_named(name, LESSONS)
+
+
+def test_lessons_are_looked_for_here_and_then_in_the_course(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert lesson_named("1").path.parent == LESSONS.resolve()
+    written(tmp_path / "lessons", "01_mine", HEAD)
+    assert lesson_named("1").path == tmp_path.resolve() / "lessons" / "01_mine.py"
+    with pytest.raises(FileNotFoundError, match="there are no lessons in .*those of the course"):
+        lesson_named("1", tmp_path)
+
+
+def test_cells_know_their_lines_and_tags():
+    cells = list(cells_of(HEAD + PLAIN + USE + TRAINING))
+    assert [cell.tag for cell in cells] == ["", "plain", "", "training"]
+    lines = (HEAD + PLAIN + USE).splitlines()
+    for cell in cells[:3]:
+        assert lines[cell.line - 1].startswith("# %%")
+        assert lines[cell.line] == cell.body.splitlines()[1]
+
+
+def test_without_a_tag_the_cell_of_a_backward_pass_is_the_plain_form(tmp_path):
+    found = form(tmp_path, HEAD, PLAIN.replace(' tags=["plain"]', ""), USE, TRAINING)
+    assert found.name == "Plain"
+
+
+@pytest.mark.parametrize("parts, message", [
+    ([HEAD], "01_small.py has no plain form to step through: no cell of it is tagged plain"),
+    ([HEAD, PLAIN, TRAINING], "does not call its plain form before it trains")])
+def test_a_lesson_without_a_plain_form_is_told_so(parts, message, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        form(tmp_path, *parts)
+    assert "\n" not in str(error.value)
+
+
+# ---- calls --------------------------------------------------------------------------------------
+
+
+def test_both_passes_of_one_call_are_taken(tmp_path, capsys):
+    found = form(tmp_path, HEAD, PLAIN, USE, TRAINING)
+    forward, = found.forward
+    backward, = found.backward
+    assert (found.name, forward.name, backward.name) == ("Plain", "forward", "backward")
+    assert np.array_equal(forward.arguments[1], np.arange(6.0).reshape(3, 2) / 5)
+    hs, _ = forward.again()
+    assert np.array_equal(hs, forward.again()[0])
+    assert np.array_equal(backward.arguments[2][1][1:], list(hs))
+    assert capsys.readouterr().out == ""                # the lesson itself prints nothing
+
+
+def test_functions_are_taken_with_those_that_they_call(tmp_path):
+    found = form(tmp_path, HEAD, LINES)
+    assert [one.name for one in found.forward + found.backward] == ["attend", "attend_backward"]
+
+
+def test_steps_that_are_called_from_outside_are_taken_once_each(tmp_path):
+    found = form(tmp_path, HEAD, STEPS, FOREVER)        # which ends when both passes are known
+    assert [one.name for one in found.forward] == ["read", "step", "step"]
+    assert [one.name for one in found.backward] == ["step_backward"] * 2 + ["read_backward"]
+    assert found.forward[0].arguments[1].min() == 1.0   # the last reading, not the first
+
+
+def test_a_form_without_a_backward_pass_is_its_first_call(tmp_path):
+    found = form(tmp_path, HEAD, PLAIN, "# %%\nPlain(1.0).forward(np.ones((2, 1)), np.ones(1))\n")
+    assert [one.name for one in found.forward] == ["forward"] and found.backward == []
+
+
+def test_what_a_subclass_does_otherwise_is_not_the_plain_form(tmp_path):
+    other = ("# %%\nclass Wrong(Plain):\n    def backward(self, *given):\n        return None\n\n"
+             "wrong = Wrong(2.0)\nwrong.backward(None, wrong.forward(np.ones((1, 1)), "
+             "np.ones(1)), None)\n\n")
+    found = form(tmp_path, HEAD, PLAIN, other, USE)
+    assert found.forward[0].arguments[0].w == 0.5
+
+
+def test_a_lesson_leaves_everything_as_it_was(tmp_path):
+    before = list(sys.path), matplotlib.get_backend(), sys.getprofile()
+    written(tmp_path, "helper_parts", "value = 1\n")
+    form(tmp_path, HEAD.replace("import numpy as np", "import numpy as np, helper_parts"), LINES)
+    assert (list(sys.path), matplotlib.get_backend(), sys.getprofile()) == before
+    assert "helper_parts" not in sys.modules
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ("1 / 0", "ZeroDivisionError: division by zero"), ("Plain(nothing)", "NameError: name"),
+    ("1 +", "SyntaxError")])
+def test_an_error_of_a_lesson_is_told_with_its_line(wrong, message, tmp_path):
+    line = (HEAD + PLAIN).count("\n") + 3
+    with pytest.raises(ValueError, match=f"^01_small.py stops in line {line} before .*{message}"):
+        form(tmp_path, HEAD, PLAIN, f"# %%\n\n{wrong}\n")
+    assert sys.getprofile() is None
+
+
+# ---- the lessons of the course ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TAGGED)
+def test_the_plain_form_of_every_lesson_is_found_and_called(name):
+    lesson = lesson_named(name, LESSONS)
+    assert lesson.cells[plain_cell(lesson)].tag == "plain"
+    found = plain_form_of(lesson)
+    assert found.forward and found.forward[0].again() is not None

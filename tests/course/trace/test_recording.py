@@ -1,0 +1,249 @@
+"""What is told of a run: which values, of which line, in which step of which loop."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.layers.linear import Linear
+from numpy_attention.course.trace.recording import recorded, written
+
+
+def told_of(work, model=None):
+    return recorded(work, np.array, model).told
+
+
+def names_of(work, *kinds):
+    return [one.name for one in told_of(work) if not kinds or one.place.kind in kinds]
+
+
+def only(told, name):
+    found, = (one for one in told if one.name == name)
+    return found
+
+
+# ---- which values -------------------------------------------------------------------------------
+
+
+def lines(x):
+    a = x + 1
+    b, c = a * 2, a - 1  # two names
+    b += c
+    b[0] = 7.0
+    n = len(b)
+    return np.tanh(b[:n])
+
+
+def test_every_name_is_told_with_its_value_and_its_line():
+    told = told_of(lambda: lines(np.ones(3)))
+    assert [(one.name, one.place.kind) for one in told] == [
+        ("x", "argument"), ("a", "assign"), ("b", "assign"), ("c", "assign"), ("b", "update"),
+        ("b[0]", "part"), ("return", "return")]
+    assert [one.place.text for one in told[1:4]] == ["a = x + 1"] + 2 * ["b, c = a * 2, a - 1"]
+    assert [one.value.tolist() for one in told[2:6]] == [[4, 4, 4], [1, 1, 1], [5, 5, 5], 7]
+    first = lines.__code__.co_firstlineno
+    assert [one.place.line - first for one in told[1:]] == [1, 2, 2, 3, 4, 6]
+    assert np.allclose(told[-1].value, np.tanh([7, 5, 5]))
+
+
+def test_the_result_is_what_the_work_gives_and_the_functions_stay_as_they_are():
+    before = lines.__code__
+    recording = recorded(lambda: lines(np.ones(3)), np.array)
+    assert np.array_equal(recording.result, lines(np.ones(3)))
+    assert lines.__code__ is before and recording.unfollowed == {}
+
+
+def several(
+        x,
+        scale=2.0):
+    return x * (
+        scale       # so much
+        + 1)
+
+
+def test_a_line_that_goes_on_is_told_as_one():
+    told = told_of(lambda: several(np.ones(2)))
+    assert only(told, "return").place.text == "return x * ( scale + 1)"
+    assert only(told, "scale").value == 2.0
+
+
+def filling(x):
+    out = np.empty(2)
+    half = np.empty_like(out)
+    half[0] = x[0]
+    np.multiply(x, 3, out)
+    fill(out, half)
+    np.add(x, 1, out=half)
+    return out
+
+
+def fill(x, y):
+    y[...] = x
+
+
+def test_what_a_function_fills_is_told_when_it_is_filled():
+    told = [one for one in told_of(lambda: filling(np.ones(2))) if one.call.function == "filling"]
+    assert [(one.name, one.place.kind) for one in told[1:]] == [
+        ("out", "assign"), ("half", "assign"), ("half[0]", "part"), ("out", "filled"),
+        ("half", "filled"), ("half", "update"), ("return", "unpacked")]
+    assert not written(told[1].value).any() and np.isnan(told[1].value).all()
+    assert [one.value.tolist() for one in told[4:]] == [[3, 3], [3, 3], [2, 2], [3, 3]]
+
+
+def test_an_array_that_happens_to_hold_nan_counts_as_written():
+    assert written(np.array([np.nan, 1])).all() and written(np.float32([np.nan])).all()
+
+
+def growing(xs):
+    hs = [xs[0]]
+    for x in xs:
+        hs.append(np.tanh(x + hs[-1]))
+    caches = []
+    caches.append((xs, hs[-1]))
+    return np.stack(hs)
+
+
+def test_what_is_appended_has_the_list_s_name_and_is_told_once():
+    assert names_of(lambda: growing(np.ones((2, 3))), "appended") == ["hs[-1]", "hs[-1]"]
+
+
+def state(x):
+    pair = x + 1, x + 2
+    known = pair[0], x
+    h, c = pair
+    return h * c, known
+
+
+def test_a_tuple_of_arrays_is_told_by_its_parts_unless_they_have_names():
+    told = told_of(lambda: state(np.ones(2)))
+    assert [(one.name, one.place.kind) for one in told] == [
+        ("x", "argument"), ("pair[0]", "assign"), ("pair[1]", "assign"), ("known[0]", "packed"),
+        ("known[1]", "packed"), ("h", "unpacked"), ("c", "unpacked"), ("return[0]", "return")]
+
+
+def flat(x):
+    return x.reshape(-1)
+
+
+def through_a_view(x):
+    dx = np.zeros((2, 2))
+    flat(dx)[1] = x
+    return dx
+
+
+def test_what_is_filled_through_a_view_is_told():
+    told = [one for one in told_of(lambda: through_a_view(3.0)) if one.name == "dx"]
+    assert [one.place.kind for one in told] == ["assign", "filled"]
+    assert told[1].value.tolist() == [[0, 3], [0, 0]]
+
+
+class Log:
+    """Has an append, and nothing else of a list's."""
+
+    def __init__(self):
+        self.last = None
+
+    def append(self, value):
+        self.last = value
+
+
+def awkward(x, nothing=None):
+    log = Log()
+    log.append(x)
+    rest = [x]
+    rest.remove(rest[0])
+    print(*(one for one in range(2)), nothing.a if nothing else x, end="")
+    sorted(rest, key=lambda one: one.size)
+    small = np.empty(2, np.float16)
+    small[0] = 1
+    whole = np.empty(2, int)
+    whole[:] = 3
+    return small + whole
+
+
+def test_statements_of_every_kind_go_on_as_they_are(capsys):
+    x = np.ones(1)
+    told = told_of(lambda: awkward(x))
+    assert capsys.readouterr().out == 3 * "0 1 [1.]"
+    assert [one.value.tolist() for one in told if one.name == "whole[:]"] == [[3, 3]]
+    assert written(only(told, "small").value).all()
+
+
+# ---- loops and calls ----------------------------------------------------------------------------
+
+
+def loops(xs):
+    total = xs[0] * 0
+    for t in reversed(range(len(xs))):
+        for row in xs[t]:
+            total = total + row
+        total = total * 2
+    n = 0
+    while n < 2:
+        n += 1
+        total = step(total)
+    return total
+
+
+def step(x):
+    y = x + 1
+    return y
+
+
+def test_the_steps_of_loops_are_told_by_the_number_of_their_variable_or_by_their_turn():
+    told = told_of(lambda: loops(np.ones((2, 3, 4))))
+    steps = [[one.label for one in each.every_step] for each in told if each.name == "total"]
+    assert steps[1:9] == [[1, 0], [1, 1], [1, 2], [1], [0, 0], [0, 1], [0, 2], [0]]
+    assert steps[9:] == [[0], [1]]
+    inner = [one for one in told if one.name == "y"]
+    assert [[one.label for one in each.every_step] for each in inner] == [[0], [1]]
+    assert all(one.steps == () and one.call.parent.function == "loops" for one in inner)
+    assert inner[0].call.around[0].text == "while n < 2:"
+
+
+def counted(ids):
+    total = np.zeros(1)
+    for id in ids:
+        total = total + id
+    for n, id in enumerate(ids, 5):
+        total = total * id
+    return total
+
+
+def test_ids_that_a_loop_goes_through_are_not_the_numbers_of_its_steps():
+    told = [one for one in told_of(lambda: counted([7, 7, 3])) if one.name == "total"]
+    assert [[one.label for one in each.every_step] for each in told] == [
+        [], [0], [1], [2], [5], [6], [7]]
+
+
+def test_a_call_knows_its_caller_its_arguments_and_its_module():
+    class Two(Linear):
+        def forward(self, x):
+            y, _ = super().forward(x)
+            return y
+
+    model = Two.create(np.random.default_rng(0), 3, 2)
+    told = told_of(lambda: model.forward(np.ones((4, 3), np.float32)), model)
+    outer, inner = only(told, "y").call, told[1].call
+    assert outer.owner == inner.owner == "" and inner.parent is outer and outer.parent is None
+    assert outer.given == inner.given == {"x": (4, 3)}
+    assert told_of(lambda: model.forward(np.ones((4, 3), np.float32)))[0].call.owner is None
+
+
+def test_functions_are_followed_as_is_asked():
+    told = recorded(lambda: loops(np.ones((1, 1, 2))), np.array,
+                    is_followed=lambda code: code.co_name == "step").told
+    assert {one.call.function for one in told} == {"step"}
+
+
+def test_what_has_no_source_is_named():
+    names = {"np": np}
+    exec("def hidden(x):\n    y = x + 1\n    return y", names)
+    recording = recorded(lambda: names["hidden"](np.ones(2)), np.array)
+    assert recording.told == [] and "no source" in recording.unfollowed["hidden"]
+
+
+def test_an_error_of_the_code_is_its_own():
+    def wrong(x):
+        return x @ np.ones(3)
+
+    with pytest.raises(ValueError, match="matmul"):
+        recorded(lambda: wrong(np.ones(2)), np.array)

@@ -1,0 +1,165 @@
+"""What can be traced: runs, models of the library, whatever has a forward and a backward."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from numpy_attention.attention.memory import dot_scores, sum_of_values
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.data.batching import TextBatch, pair_batch
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import EOS
+from numpy_attention.initializers import glorot
+from numpy_attention.layers.linear import Linear
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
+from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.models.transformer import Transformer
+from numpy_attention.module import Array
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.course.trace import traced
+from numpy_attention.training.settings import TranslatorTraining
+
+PAIRS = [Pair(("a", "b", "c"), ("x", "y")), Pair(("b",), ("y", "z", "x"))]
+TEXT = Text([[["a", "b", "c"], ["b", "a"]]])
+SMALL = {"embedding": 3, "hidden": 4}
+
+
+@dataclass(eq=False)
+class Bilinear(SoftmaxAttention):
+    """e_j = qᵀ W h_j: a reader's own."""
+
+    W: Array  # (Q, D)
+
+    @classmethod
+    def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
+        return cls(init(rng, (query_size, value_size), dtype))
+
+    def score(self, query, memory):
+        turned = query @ self.W
+        return dot_scores(turned, memory), (query, turned)
+
+    def score_backward(self, dscores, cache, memory, dmemory, grad):
+        query, turned = cache
+        dturned = sum_of_values(dscores, memory)
+        dmemory.later("values", dscores, turned)
+        dmemory.later("W", query, dturned)
+        return dturned @ self.W.T
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def loss_in(trace):
+    return float(trace.title.rpartition("L = ")[2])
+
+
+def test_a_translator_reads_a_sentence_and_its_translation():
+    translator = Translator.create(PAIRS, "rnnsearch", SMALL)
+    found = traced(translator, "a b c", "x y")
+    expected, _ = translator.model.loss(translator.batches(PAIRS[:1]).batch([0]))
+    assert found.title.startswith("RNNSearch, a b c → x y: L = ")
+    assert np.isclose(loss_in(found), expected, rtol=1e-5)
+    assert traced(translator, ["a", "b", "c"], ["x", "y"]).title == found.title
+
+
+def test_without_a_translation_it_is_the_translator_s_own():
+    translator = Translator.create(PAIRS, "luong", SMALL | {"layers": 1})
+    translator.model.output.b[EOS] = -9.0
+    own = translator.translate([["a", "b"]], beam=1)[0].target
+    assert own and f"a b → {' '.join(own)}:" in traced(translator, "a b").title
+    translator.model.output.b[EOS] = 99.0
+    with pytest.raises(ValueError, match="with no word at all: give a translation after it"):
+        traced(translator, "a b")
+
+
+def test_a_source_is_read_from_its_end_where_training_did():
+    translator = Translator.create(PAIRS, "luong", SMALL | {"layers": 1},
+                                   TranslatorTraining(reverse_source=True))
+    expected, _ = translator.model.loss(translator.batches(PAIRS[:1]).batch([0]))
+    assert np.isclose(loss_in(traced(translator, "a b c", "x y")), expected, rtol=1e-5)
+
+
+def test_a_reader_s_own_attention_is_followed():
+    model = RNNSearch.create(rng(), 9, 9, 3, 4, attention=Bilinear)
+    rows = [row for row in traced(model, [4, 5], [5, 6, 7]).rows if row.layer == "attention"]
+    assert {"turned", "dturned", "dalpha", "weights"} <= {row.name for row in rows}
+    assert "test_subjects.py" in {row.file for row in rows}
+
+
+def test_a_writer_reads_a_sentence():
+    writer = Writer.create(TEXT, "attentive-language-model", {"hidden": 4, "layers": 1})
+    found = traced(writer, "a b")
+    assert found.title.startswith("AttentiveLanguageModel, a b: L = ")
+    ids = writer.vocabulary.encode(["a", "b"])
+    read = np.array([EOS, *ids, EOS])[:, None]
+    expected, _ = writer.model.loss(TextBatch(read[:-1], read[1:], np.arange(1)))
+    assert np.isclose(loss_in(found), expected, rtol=1e-5)
+    assert loss_in(traced(writer.model, ids)) == loss_in(found)
+
+
+def test_a_writer_of_characters_reads_a_text_as_it_is():
+    text = Text([[list("a b c")]], unit="characters")
+    writer = Writer.create(text, "language-model", {"hidden": 4, "layers": 1})
+    assert traced(writer, "a c").title.startswith("LanguageModel, a c: ")
+
+
+@pytest.mark.parametrize("model", [
+    Transformer.create(rng(), 9, 9, size=4, layers=1, heads=2, smoothing=0.0),
+    RNNSearch.create(rng(), 9, 9, 3, 4, layers=2, init="modern")], ids=["transformer", "rnnsearch"])
+def test_a_model_reads_ids_or_a_batch(model):
+    batch = pair_batch([[4, 5, 6]], [[7, 8]])
+    expected, _ = model.loss(batch)
+    assert np.isclose(loss_in(traced(model, [4, 5, 6], [7, 8])), expected, rtol=1e-5)
+    assert traced(model, batch).title.startswith(f"{type(model).__name__}, one batch: L = ")
+
+
+def test_a_language_model_reads_a_batch():
+    model = LanguageModel.create(rng(), 9, hidden=4, layers=1)
+    batch = TextBatch(np.full((3, 2), 4), np.full((3, 2), 5), np.arange(2))
+    expected, _ = model.loss(batch)
+    assert np.isclose(loss_in(traced(model, batch)), expected, rtol=1e-5)
+
+
+def test_a_trace_leaves_the_model_and_its_inputs_as_they_were():
+    model = Linear.create(rng(), 3, 2)
+    x = np.ones((2, 3), np.float32)
+    before = model.W.copy()
+    traced(model, x)
+    assert np.array_equal(model.W, before) and np.array_equal(x, np.ones((2, 3)))
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model, inputs, message", [
+    (Translator.create(PAIRS, "rnnsearch", SMALL), (), "0 inputs: expected a source sentence"),
+    (Translator.create(PAIRS, "rnnsearch", SMALL), ("a", "b", "c"), "3 inputs: expected a source"),
+    (Translator.create(PAIRS, "rnnsearch", SMALL), ("",), "the sentence is empty"),
+    (Translator.create(PAIRS, "rnnsearch", SMALL), ("a", " "), "the translation is empty"),
+    (Translator.create(PAIRS, "rnnsearch", SMALL), (7,), "the sentence"),
+    (Writer.create(TEXT), ("a", "b"), "2 inputs: expected one sentence"),
+    (Writer.create(TEXT), ([],), "the sentence is empty"),
+    (RNNSearch.create(rng(), 9, 9, 3, 4), ([4],), "1 inputs: expected the ids of a source and"),
+    (AttentiveLanguageModel.create(rng(), 9, hidden=4), ([],), "the sentence is empty"),
+    (AttentiveLanguageModel.create(rng(), 9, hidden=4), ("ab",), "ids"),
+    (None, (np.ones(2),), "model is None: expected a translator, a language model, or what has"),
+    (object(), (np.ones(2),), "of type object: expected a translator"),
+])
+def test_what_cannot_be_traced_is_refused(model, inputs, message):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        traced(model, *inputs)
+
+
+def test_functions_that_are_none_are_refused():
+    with pytest.raises(TypeError, match="forward"):
+        traced(None, np.ones(2), forward=7, backward=len)
+    with pytest.raises(TypeError, match="expected a tuple"):
+        traced(None, np.ones(2), forward=np.sum, backward=len)
+    with pytest.raises(TypeError, match="or give both"):
+        traced(None, np.ones(2), forward=np.sum)

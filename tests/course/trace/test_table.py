@@ -1,0 +1,182 @@
+"""A trace as a table: a row for each line, loops in one row, and what is chosen of it."""
+
+import re
+
+import numpy as np
+import pytest
+
+from numpy_attention.gradcheck import protocol
+from numpy_attention.layers.linear import Linear
+from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.course.trace import Trace, trace, traced
+
+IDS = [4, 5, 6, 7], [5, 6]
+model = LuongTranslator.create(np.random.default_rng(0), 9, 9, embedding=3, hidden=4, layers=1)
+
+
+def cubes(x):
+    """y_t = x_t³, summed up."""
+    total = np.zeros(2)
+    for t in range(len(x)):
+        y = x[t] ** 3
+        total += y
+    return total, (x,)
+
+
+def cubes_backward(dtotal, cache, grad):
+    x, = cache
+    dx = np.empty_like(x)
+    for t in reversed(range(len(x))):
+        dx[t] = 3 * x[t] ** 2 * dtotal
+    return dx
+
+
+X = np.array([[1.0, 2], [3, 4], [0, 1]])
+found = traced(None, X, forward=cubes, backward=cubes_backward)
+
+
+@pytest.fixture(scope="module")
+def of_luong():
+    return traced(model, *IDS)
+
+
+def row_named(trace, name):
+    row, = (row for row in trace.rows if row.name == name)
+    return row
+
+
+def test_each_line_is_a_row_with_shape_norm_and_equation():
+    assert [row.name for row in found.rows] == ["total", "y", "total", "dx[t]"]
+    row = row_named(found, "y")
+    assert (row.shape, row.equation, row.function, row.layer) == (
+        (2,), "y = x[t] ** 3", "cubes", None)
+    assert row.file == "test_table.py"
+    assert row.line == cubes.__code__.co_firstlineno + 4
+    assert np.allclose(row.norms, np.linalg.norm(X**3, axis=1))
+    assert np.isclose(found.rows[2].norm, np.linalg.norm((X**3).sum(0)))
+
+
+def test_the_backward_pass_is_given_what_comes_out_where_that_is_no_single_number():
+    total = (X**3).sum(0)
+    assert found.title == f"cubes: L = {(total**2).sum() / 2:.6g}"
+    expected = np.linalg.norm(3 * X**2 * total, axis=1)[::-1]
+    assert np.allclose(row_named(found, "dx[t]").norms, expected)
+    assert [steps[0].label for steps in row_named(found, "dx[t]").steps] == [2, 1, 0]
+
+
+def test_the_table_tells_a_loop_once():
+    text = found.told()
+    lines = text.splitlines()
+    assert lines[0] == found.title
+    assert lines[1].split() == ["cubes(x", "(3,", "2))", "test_table.py"]
+    assert [line for line in lines if "steps" in line] == [
+        "        for t in range(len(x)):   steps 0 … 2",
+        "        for t in reversed(range(len(x))):   steps 2 … 0"]
+    largest = np.hypot(27, 64)
+    assert re.search(rf"y +\(2,\) +1 … {largest:.4g} +y = x\[t\] \*\* 3", text)
+    assert len(lines) == 9
+
+
+def test_one_step_is_told_alone():
+    lines = found.told(step=2).splitlines()
+    assert len(lines) == 6 and not any("for t" in line for line in lines)
+    assert re.search(r"y +\(2,\) +1 +y = ", lines[2])
+    assert found.told(step=1) != found.told(step=2)
+
+
+def test_names_are_chosen_by_patterns():
+    lines = found.told(names="d*").splitlines()
+    assert [line.split()[1] for line in lines if "=" in line][1:] == ["dx[t]"]
+    assert len(found.told(names=["y", "total"]).splitlines()) == 6
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"step": 9}, "step 9: nothing has it; there are 0, 1, 2"),
+    ({"names": ["y", "dy"]}, "name 'dy': nothing has it; there are y"),
+    ({"layer": "cube"}, "layer 'cube': nothing has it; there are cubes, cubes_backward"),
+    ({"layer": "cubes", "names": "dx"}, "name 'dx': nothing has it; there are "),
+    ({"step": 0, "names": "total", "layer": "cubes_backward"}, "nothing has it"),
+])
+def test_what_nothing_has_is_refused(given, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        found.told(**given)
+
+
+@pytest.mark.parametrize("given", [{"step": "a"}, {"step": 0.5}, {"layer": 7}, {"names": [7]},
+                                   {"names": 7}, {"depth": "all"}])
+def test_a_choice_of_another_kind_is_refused(given):
+    with pytest.raises((TypeError, ValueError), match=next(iter(given))):
+        found.told(**given)
+
+
+# ---- of a model ---------------------------------------------------------------------------------
+
+
+def test_parts_of_a_model_are_told_by_their_paths(of_luong):
+    layers = {row.layer for row in of_luong.rows}
+    assert {"", "encoder.cells.0", "decoder.cells.0", "attention", "output"} <= layers
+    text = of_luong.told(layer="attention")
+    heads = [line for line in text.splitlines() if line.startswith("      ")]
+    assert "attention.step(query (1, 4))   attention/softmax_attention.py" in text
+    assert not any("encoder.forward(" in line for line in heads)
+    assert "dalpha = dot_scores(dcontext, memory)" in text
+
+
+def test_a_function_is_chosen_by_its_name(of_luong):
+    text = of_luong.told(layer="_attentional")
+    assert "mixed = context @ self.C + h @ self.W" in text and "encoder" not in text
+
+
+def test_every_gradient_of_a_parameter_is_told(of_luong):
+    told = {row.name.partition("[")[0] for row in of_luong.rows if "grad." in row.name}
+    assert {"grad.C", "grad.W", "grad.U", "grad.b", "grad.E"} <= told
+
+
+def test_a_step_of_time_is_a_step_of_encoder_and_decoder(of_luong):
+    text = of_luong.told(step=1)
+    assert "encoder.cells.0" in text and "contexts[t]" in text
+    with pytest.raises(ValueError, match="there are 0, 1, 2, 3, 4"):
+        of_luong.told(step=5)
+    assert "contexts[t]" not in of_luong.told(step=4)       # the target has three words, </s> with
+
+
+def test_calls_are_folded_by_depth(of_luong):
+    lines = [of_luong.told(depth=depth).count("\n") for depth in (0, 1, 2, 9)]
+    assert lines == sorted(lines) and lines[0] == 1 and lines[-1] == of_luong.told().count("\n")
+    assert re.search(r"teacher_forced\.py   … \d+ lines$", of_luong.told(depth=0))
+
+
+def test_what_was_not_written_has_no_norm():
+    for row in traced(model, *IDS).rows:
+        assert all(norm is None or norm < 1e6 for norm in row.norms), row
+
+
+def test_what_is_not_followed_is_said():
+    names = {"np": np}
+    exec("def square(x):\n    return x * x, x\n\n"
+         "def back(dy, x, grad):\n    return 2 * x * dy", names)
+    text = traced(None, np.ones(2), forward=names["square"], backward=names["back"]).told()
+    assert "not followed: square has no source that could be read" in text
+
+
+# ---- what is printed ----------------------------------------------------------------------------
+
+
+def test_trace_prints_what_told_gives(capsys):
+    given = trace(None, X, forward=cubes, backward=cubes_backward, names="y")
+    assert capsys.readouterr().out == found.told(names="y") + "\n"
+    assert isinstance(given, Trace)
+    assert repr(given) == f"Trace of {found.title}: 4 lines that make arrays"
+
+
+def test_a_layer_of_the_library_and_an_attention_by_its_protocol():
+    layer = Linear.create(np.random.default_rng(0), 3, 2, dtype=np.float64)
+    x = np.ones((4, 3))
+    y = x @ layer.W + layer.b
+    assert f"L = {(y**2).sum() / 2:.6g}" in traced(layer, x).title
+    assert np.isclose(row_named(traced(layer, x), "grad.b").norm, np.linalg.norm(y.sum(0)))
+    values = np.random.default_rng(0).standard_normal((2, 5, 4)).astype(np.float32)
+    forward, backward = protocol(model.attention, np.ones((2, 5), bool))
+    both = traced(model.attention, values[:, :3].swapaxes(0, 1).copy(), values, forward=forward,
+                  backward=backward)
+    assert [len(row.norms) for row in both.rows if row.name == "dalpha"] == [3, 3]

@@ -1,0 +1,145 @@
+"""∂L/∂α out of a traced backward pass, beside central differences."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.attention.history import HistoryAttention
+from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
+from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.gradcheck import randomize
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.course.trace import weights
+from numpy_attention.course.trace.subjects import subject_of
+from numpy_attention.course.trace.weights import weight_gradients
+from numpy_attention.training.settings import TranslatorTraining
+
+PAIRS = [Pair(("a", "b", "c"), ("x", "y")), Pair(("b",), ("y", "z", "x"))]
+SENTENCE = "a b c", "y x z"
+TEXT = Text([[["a", "b", "c", "d"], ["b", "a"]]])
+STEP = 1e-6
+
+
+def translator(name, training=None, **settings):
+    sizes = {} if name == "transformer" else {"embedding": 3, "hidden": 4}
+    found = Translator.create(PAIRS, name, sizes | settings, training)
+    found.model = randomize(found.model.astype(np.float64), np.random.default_rng(1), 0.7)
+    return found
+
+
+def writer(attention):
+    found = Writer.create(TEXT, "attentive-language-model", {
+        "attention": attention, "hidden": 6, "layers": 1})
+    found.model = randomize(found.model.astype(np.float64), np.random.default_rng(1), 0.7)
+    return found
+
+
+def moved_loss(monkeypatch, run, sentence, kind, which, call, place, step):
+    """L with a step added to one weight, of all heads, that the call-th asking of a part gives."""
+    counts = []
+    weigh = kind.weigh
+
+    def moved(self, scores, visible):
+        found = weigh(self, scores, visible)
+        if self is which:
+            counts.append(None)
+            if call is None or len(counts) == call + 1:
+                found[place] += step
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "weigh", moved)
+        loss, _ = run.model.loss(subject_of(run, sentence).batch)
+    return loss
+
+
+def differences(monkeypatch, run, sentence, kind, which, shape, place_of):
+    found = np.zeros(shape)
+    for t, s in np.ndindex(shape):
+        call, place = place_of(t, s)
+        up, down = (moved_loss(monkeypatch, run, sentence, kind, which, call, place, step)
+                    for step in (STEP, -STEP))
+        found[t, s] = (up - down) / (2 * STEP)
+    return found
+
+
+@pytest.mark.parametrize("name, settings", [
+    ("rnnsearch", {"init": "modern"}), ("rnnsearch", {"attention": "general", "layers": 2}),
+    ("luong", {}), ("luong", {"attention": "location", "longest": 9}),
+    ("luong", {"window": "local-m", "width": 1}),
+    ("rnnsearch", {"attention": "multi-head", "heads": 2})],
+    ids=lambda given: given if isinstance(given, str) else "-".join(map(str, given.values())))
+def test_of_a_decoder_that_asks_word_by_word(name, settings, monkeypatch):
+    run = translator(name, **settings)
+    found = weight_gradients(run, *SENTENCE)
+    assert found.sources == ["a", "b", "c", "</s>"] and found.targets == ["y", "x", "z", "</s>"]
+    assert np.allclose(found.weights.sum(1), 1) and found.visible.all()
+    which = run.model.attention
+    kind, place = SoftmaxAttention, lambda t, s: (t, (0, s))
+    if settings.get("window"):
+        which = which.attention
+    if settings.get("attention") == "multi-head":
+        which = which.attention
+        kind, place = ScaledDotProductAttention, lambda t, s: (t, (0, slice(None), 0, s))
+    expected = differences(monkeypatch, run, SENTENCE, kind, which, found.weights.shape, place)
+    seen = found.weights > 0                            # outside of a window nothing is looked at
+    assert np.allclose(found.gradients[seen], expected[seen], rtol=1e-5, atol=1e-8)
+    assert np.abs(expected).max() > 1e-4
+
+
+def test_of_a_transformer_it_is_the_last_layer_s_over_the_source(monkeypatch):
+    run = translator("transformer", size=4, layers=2, heads=2, smoothing=0.0, dropout=0.0)
+    found = weight_gradients(run, *SENTENCE)            # as many source as target words
+    which = run.model.decoder[1].source_attention.attention
+    expected = differences(monkeypatch, run, SENTENCE, ScaledDotProductAttention, which,
+                           found.weights.shape, lambda t, s: (None, (0, slice(None), t, s)))
+    assert np.allclose(found.gradients, expected, rtol=1e-5, atol=1e-8)
+    assert np.abs(expected).max() > 1e-3
+
+
+@pytest.mark.parametrize("attention", ["single", "combined", "attention", "key-value",
+                                       "key-value-predict"])
+def test_of_a_language_model_over_its_own_past(attention, monkeypatch):
+    run = writer(attention)
+    found = weight_gradients(run, "a b c")
+    assert found.sources == ["</s>", "a", "b", "c"] and found.targets == ["a", "b", "c", "</s>"]
+    assert np.array_equal(found.visible, np.tri(4, k=-1, dtype=bool))
+    expected = differences(monkeypatch, run, ("a b c",), HistoryAttention,
+                           run.model.reader.attention, (4, 4), lambda t, s: (None, (t, 0, s)))
+    seen = found.visible
+    assert np.allclose(found.gradients[seen], expected[seen], rtol=1e-5, atol=1e-8)
+    assert np.abs(expected[seen]).max() > 1e-4
+
+
+def test_of_local_p_it_is_that_of_the_weights_after_the_gaussian():
+    run = translator("luong", window="local-p", width=2)
+    found = weight_gradients(run, *SENTENCE)
+    assert np.allclose(found.weights, run.attend([Pair(("a", "b", "c"), ("y", "x", "z"))])[0])
+    assert not np.allclose(found.weights.sum(1), 1) and np.abs(found.gradients).max() > 1e-4
+
+
+def test_a_source_that_is_read_from_its_end_is_drawn_in_its_order():
+    turned = translator("luong", TranslatorTraining(reverse_source=True))
+    same = translator("luong")
+    found = weight_gradients(turned, "a b c", "x y")
+    other = weight_gradients(same, "c b a", "x y")
+    assert np.allclose(found.gradients[:, :3], other.gradients[:, 2::-1])
+    assert np.allclose(found.gradients[:, 3], other.gradients[:, 3])
+    assert found.sources == ["a", "b", "c", "</s>"]
+
+
+def test_what_has_no_weights_is_refused():
+    with pytest.raises(ValueError, match="has no attention weights"):
+        weight_gradients(translator("encoder-decoder"), *SENTENCE)
+    with pytest.raises(ValueError, match="no attention weights to show"):
+        weight_gradients(writer("ngram"), "a b")
+    with pytest.raises(TypeError, match="expected a Translator or a Writer"):
+        weight_gradients(translator("luong").model, *SENTENCE)
+
+
+def test_a_backward_pass_that_names_it_otherwise_is_told_so(monkeypatch):
+    monkeypatch.setattr(weights, "GRADIENTS", ("dnothing", "dneither"))
+    with pytest.raises(ValueError, match="makes no array dalpha, or dweights"):
+        weight_gradients(translator("luong"), *SENTENCE)

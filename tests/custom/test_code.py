@@ -1,0 +1,135 @@
+"""A file of a reader's own: read without being run, run once, and what is wrong with one."""
+
+import hashlib
+import sys
+
+import pytest
+from custom_files import MINE, in_score, written
+
+from numpy_attention.attention.dot import DotAttention
+from numpy_attention.custom import code
+from numpy_attention.custom.code import NAME, own_of, parted, place_in_code, read
+
+
+def test_a_file_is_read_and_not_run(tmp_path):
+    marker = tmp_path / "ran"
+    found = read(written(tmp_path, f"open({str(marker)!r}, 'a').write('x')\n"))
+    assert found.name == "mine.py"
+    assert found.digest == hashlib.sha256(found.path.read_bytes()).hexdigest()
+    assert not marker.exists()
+    assert found.module is found.module and marker.read_text() == "x"
+
+
+def test_what_was_read_is_what_is_run(tmp_path):
+    path = written(tmp_path, "class A:\n    x = 1\n")
+    found = read(path)
+    path.write_text("class A:\n    x = 2\n")
+    assert found.found("A").x == 1
+
+
+def test_what_it_defines(tmp_path):
+    found = read(written(tmp_path, "from pathlib import Path\nclass A: pass\ndef f(): pass\nx = 1"))
+    assert list(found.defined()) == ["A", "f"]
+    assert found.found("x") == 1
+    with pytest.raises(ValueError, match=r"^mine\.py has no 'B': it has A, f$"):
+        found.found("B")
+
+
+def test_files_beside_it_may_be_imported(tmp_path):
+    (tmp_path / "beside_mine.py").write_text("x = 3\n")
+    before = list(sys.path)
+    assert read(written(tmp_path, "from beside_mine import x\n")).found("x") == 3
+    assert sys.path == before
+
+
+@pytest.mark.parametrize("text, message", [
+    ("x = (\n", r"mine\.py cannot be run: line 1 is no Python: '\(' was never closed$"),
+    ("\0", "is no Python: source code"),
+    ("x = 1\ny = 1 / 0\n", r"line 2 of mine\.py stops with ZeroDivisionError: division by zero$"),
+    ("def f():\n    return {}[1]\nf()\n", r"line 2 of mine\.py, in f stops with KeyError: 1$"),
+    ("import sys\nsys.exit(3)\n", r"line 2 of mine\.py stops with SystemExit: 3$"),
+    ("raise ValueError('x' * 500)\n", "stops with ValueError: x{100,200}…$"),
+])
+def test_a_file_that_cannot_be_run(text, message, tmp_path):
+    path = written(tmp_path, text)
+    modules, before = set(sys.modules), list(sys.path)
+    with pytest.raises(ValueError, match=message) as error:
+        read(path).module
+    assert "\n" not in str(error.value)
+    assert sys.path == before and set(sys.modules) == modules
+
+
+def test_an_interrupt_stays_one(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        read(written(tmp_path, "raise KeyboardInterrupt\n")).module
+
+
+def test_what_is_no_file_of_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"^no\.py does not exist"):
+        read("no.py")
+    with pytest.raises(ValueError, match=r"^mine\.txt: expected a file whose name ends with \.py$"):
+        read(written(tmp_path, MINE, "mine.txt").name)
+    with pytest.raises(ValueError, match="name has letters"):
+        read(written(tmp_path, MINE, "my mine.py"))
+    monkeypatch.setattr(code, "MOST", 10)
+    with pytest.raises(ValueError, match=r"^mine\.py has more than 10 bytes"):
+        read(written(tmp_path, "x" * 11).name)
+    assert read(written(tmp_path, "x" * 10)).text == b"x" * 10
+
+
+@pytest.mark.parametrize("name, good", [
+    ("mine.py:A", True), ("m-1.x+y.py:Ü_1", True), ("x" * 100 + ".py:A", True),
+    ("x" * 101 + ".py:A", False), ("m.py:A" + "a" * 99, True), ("m.py:A" + "a" * 100, False),
+    ("../m.py:A", False), ("a/m.py:A", False), ("a\\m.py:A", False), ("c:m.py:A", False),
+    (".m.py:A", False), ("-m.py:A", False), ("m m.py:A", False), ("$(m).py:A", False),
+    ("m.py:1", False), ("m.py:A.B", False), ("m.py:A\n", False), ("m.py:", False), (".py:A", False),
+    ("http://x/m.py:A", False),
+])
+def test_names_of_a_run(name, good):
+    assert bool(NAME.fullmatch(name)) is good
+
+
+def test_names_in_parts():
+    assert parted("a/mine.py:Mine") == ("a/mine.py", "Mine")
+    assert parted("c:/mine.py") == ("c:/mine.py", "")
+
+
+def test_a_class_with_its_file(tmp_path):
+    path = written(tmp_path)
+    found = read(path)
+    one = own_of(found.found("Mine"))
+    assert one.name == "mine.py:Mine" and one.kind is found.found("Mine")
+    path.write_text("")                     # what was run counts, not what stands there now
+    assert own_of(one.kind).code.digest == found.digest
+    here = own_of(Here)
+    assert here.name == "test_code.py:Here"
+    assert here.code.digest == hashlib.sha256(open(__file__, "rb").read()).hexdigest()
+
+
+class Here:
+    pass
+
+
+def test_a_class_in_no_file():
+    with pytest.raises(ValueError, match="int stands in no file"):
+        own_of(int)
+
+    class Within:
+        pass
+    with pytest.raises(ValueError, match="Within stands in no file, or within another name"):
+        own_of(Within)
+    with pytest.raises(ValueError, match="DotAttention is the package's: give its name"):
+        own_of(DotAttention)
+    with pytest.raises(TypeError, match="a class of your own is 'x'"):
+        own_of("x")
+
+
+def test_where_an_error_was(tmp_path):
+    kind = read(written(tmp_path, in_score("raise KeyError"))).found("Mine")
+    with pytest.raises(KeyError) as error:
+        kind.score(None, None, None)
+    assert place_in_code(error.value) == "line 22 of mine.py, in score"
+    with pytest.raises(ZeroDivisionError) as error:
+        1 / 0
+    assert place_in_code(error.value) == ""

@@ -1,0 +1,108 @@
+"""What a class is, told by its methods; what it lacks; which of a file is meant."""
+
+import pytest
+from custom_files import CELL, MINE, PAST, PRODUCT, changed, written
+
+from numpy_attention.cells.gru import GRU
+from numpy_attention.layers.linear import Linear
+from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.custom import kinds
+from numpy_attention.custom.code import read
+from numpy_attention.custom.kinds import kind_of, own_class, required
+
+OF_CELL = """from dataclasses import dataclass
+import numpy as np
+from numpy_attention.cells.cell import Cell
+
+@dataclass(eq=False)
+class A(Cell):
+    def _step(self): pass
+    def _step_backward(self): pass
+"""
+
+
+def test_the_packages_own():
+    assert kind_of(GRU) == kinds.CELL
+    assert kind_of(Linear) == kinds.LAYER
+    assert kind_of(LuongTranslator) == kinds.MODEL
+
+
+@pytest.mark.parametrize("text, kind", [
+    (MINE, kinds.ATTENTION), (PAST, kinds.SCORE), (CELL, kinds.CELL),
+])
+def test_a_file_with_one_class(text, kind, tmp_path):
+    path = str(written(tmp_path, text))
+    one = own_class(path)
+    assert kind_of(one) == kind
+    assert own_class(f"{path}:{one.__name__}", kind) is own_class(path, kind) is one
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("def score(", "def sore(", "^Mine is a SoftmaxAttention without score: write it$"),
+    ("(SoftmaxAttention)", "", "^Mine is no score yet: derive it from SoftmaxAttention, for a "),
+    ("@dataclass(eq=False)\n", "", r"no dataclass, so W would be no parameters: write @dataclass"),
+    ("(eq=False)", "", r"^Mine would be compared by its arrays: write @dataclass\(eq=False\)"),
+    ("def create", "def made", r"^Mine has no create, .* create\(cls, rng, query_size, value_size"),
+    ("value_size, init", "value_size, depth, init", "^Mine.create asks for depth, which nothing"),
+])
+def test_what_a_class_lacks(old, new, message, tmp_path):
+    with pytest.raises(ValueError, match=message) as error:
+        own_class(str(written(tmp_path, changed(old, new))))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("class A:\n    pass", "A is none of the kinds: expected a class with read, step"),
+    ("class A:\n    def read(self): pass\n    def step(self): pass",
+     "A is no attention yet: it has read, step, and no step_backward, read_backward; write"),
+    ("class A:\n    def forward(self): pass", "A is no layer yet: it has forward, and no backward"),
+    ("class A:\n    def forward(self): pass\n    def backward(self): pass",
+     r"A is no Module, so its arrays are no parameters: write class A\(Module\), from"),
+    (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A has no U: a Cell has the fields W"),
+    (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell has the fields W"),
+    ("def A(): pass", r"mine\.py:A is no class: expected one of its classes, and it has none"),
+])
+def test_a_class_that_is_no_part(text, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        own_class(f"{written(tmp_path, text)}:A")
+
+
+def test_a_class_without_parameters_is_a_dataclass_too(tmp_path):
+    text = changed("@dataclass(eq=False)\n", "", PRODUCT)
+    with pytest.raises(ValueError, match="^Product is no dataclass: write @dataclass"):
+        own_class(str(written(tmp_path, text)))
+
+
+def test_another_kind_than_wanted(tmp_path):
+    path = str(written(tmp_path))
+    with pytest.raises(ValueError, match="mine.py:Mine is an attention, expected a score of a "
+                                         "language model: derive it from HistoryAttention, or"):
+        own_class(f"{path}:Mine", kinds.SCORE)
+    with pytest.raises(ValueError, match="no class to take: expected one with the methods of a "
+                                         "cell$"):
+        own_class(path, kinds.CELL)
+
+
+def test_a_file_with_several(tmp_path):
+    path = str(written(tmp_path, MINE + CELL + MINE.replace("Mine(", "Other(")))
+    assert own_class(path, kinds.CELL).__name__ == "MinimalGatedUnit"
+    with pytest.raises(ValueError, match="2 classes to choose from: .* one of Mine, Other$"):
+        own_class(path, kinds.ATTENTION)
+    with pytest.raises(ValueError, match="3 classes to choose from"):
+        own_class(path)
+
+
+def test_what_the_only_class_lacks_is_told(tmp_path):
+    path = str(written(tmp_path, changed("def score(", "def sore(")))
+    with pytest.raises(ValueError, match="without score"):
+        own_class(path, kinds.ATTENTION)
+
+
+def test_functions_that_give_a_case(tmp_path):
+    text = "def case(rng): pass\ndef case_two(rng): pass\ndef cases(rng): pass\ncase_x = 1\n"
+    assert kinds.cases(read(written(tmp_path, text))) == ["case", "case_two"]
+
+
+def test_required_arguments():
+    assert required(lambda rng, a, b=1, *c, d, **e: None) == ["a", "d"]
+    assert required(lambda a, b: None, 0) == ["a", "b"]

@@ -1,0 +1,242 @@
+"""Recorded figures: what a line must be, how lines are appended, and README's tables of them."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from numpy_attention.experiments.recipes import results
+
+ROOT = Path(__file__).resolve().parents[3]
+LINE = {"recipe": "r", "settings": "0a", "seed": 0, "metric": "bleu", "split": "test",
+        "value": 20.0, "parameters": 1234567, "minutes": 3.0, "threads": 2}
+
+
+def line(**changes):
+    return LINE | changes
+
+
+def tool(*arguments):
+    command = [sys.executable, ROOT / "tools/results_table.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"note": "x"}, "fields"), ({"seed": "0"}, "seed is '0'"), ({"seed": True}, "seed is True"),
+    ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
+    ({"minutes": float("inf")}, "finite"),
+    ({"value": 1e300}, "value is 1e.300; expected a finite"), ({"settings": 3}, "settings is 3"),
+    ({"seed": 10**400}, "seed is 1000.*…; expected a finite"),
+    ({"recipe": ["x" * 999]}, "recipe is .'xxx.*…, of type list; expected str"),
+    ({"parameters": 1.5}, "parameters is 1.5"),
+])
+def test_malformed_lines_are_refused(changes, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        results.append(tmp_path / "r.jsonl", [LINE, line(**changes)])
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_a_missing_field_is_refused():
+    fields = "recipe, settings, seed, metric, split, value, low, high, parameters, minutes, threads"
+    with pytest.raises(ValueError, match=f"exactly {fields}"):
+        results.check({name: value for name, value in LINE.items() if name != "threads"})
+
+
+def test_appended_once_in_one_write(tmp_path, monkeypatch):
+    path = tmp_path / "results" / "r.jsonl"
+    writes = []
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or write(file, data))
+    assert results.append(path, [line(), line(seed=1)]) == [line(), line(seed=1)]
+    # what is there is not repeated
+    assert results.append(path, [line(seed=1), line(seed=2)]) == [line(seed=2)]
+    assert results.append(path, [line()]) == []
+    assert len(writes) == 2 and path.read_bytes() == b"".join(writes)
+    assert results.read(path.parent) == [line(), line(seed=1), line(seed=2)]
+    for text in path.read_text().splitlines():
+        assert list(json.loads(text)) == [name for name in results.FIELDS if name in LINE]
+
+
+def test_the_file_is_closed_and_may_be_written_by_all_whom_the_umask_allows(tmp_path, monkeypatch):
+    files = []
+    open_file = os.open
+    monkeypatch.setattr(os, "open", lambda *how: files.append(open_file(*how)) or files[-1])
+    before = os.umask(0)
+    try:
+        results.append(tmp_path / "r.jsonl", [line()])
+    finally:
+        os.umask(before)
+    assert (tmp_path / "r.jsonl").stat().st_mode & 0o777 == 0o666
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(files[-1])
+
+
+def test_a_file_that_may_not_be_written_is_named(tmp_path, monkeypatch):
+    def refuse(*how):
+        raise PermissionError(errno.EACCES, "")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError, match="r.jsonl cannot be written: Permission denied"):
+        results.append(tmp_path / "r.jsonl", [line()])
+
+
+def test_figures_of_other_settings_do_not_join(tmp_path):
+    path = tmp_path / "r.jsonl"
+    message = r"r.jsonl: figures of 'r' with other settings \('0a', then '0b'\)"
+    with pytest.raises(ValueError, match=message):
+        results.append(path, [line(), line(seed=1, settings="0b")])
+    assert not path.exists()
+    results.append(path, [line()])
+    with pytest.raises(ValueError, match=message):
+        results.append(path, [line(seed=1, settings="0b")])
+    assert results.beside(path, [line(recipe="s", settings="0b")]) == [line()]
+    assert results.read_file(path) == [line()]
+
+
+def test_a_figure_with_its_interval(tmp_path):
+    whole = line(high=22.0, low=18.5)
+    results.append(tmp_path / "r.jsonl", [whole, line(seed=1)])
+    text = (tmp_path / "r.jsonl").read_text().splitlines()
+    assert list(json.loads(text[0])) == list(results.FIELDS)
+    assert results.read_file(tmp_path / "r.jsonl") == [whole, line(seed=1)]
+    for wrong, message in (({"low": 1.0}, "fields"), ({"low": 2.0, "high": 1.0}, "low ≤ high"),
+                           ({"low": "1", "high": 2.0}, "low is '1'"),
+                           ({"low": 1.0, "high": float("inf")}, "high is .*finite")):
+        with pytest.raises(ValueError, match=message):
+            results.check(LINE | wrong)
+
+
+def test_tables_show_intervals_in_brackets():
+    lines = [line(low=18.0, high=21.0), line(seed=1, value=22.0, low=20.0, high=23.0),
+             line(recipe="s", low=19.0, high=20.5), line(recipe="t"), line(seed=2, value=21.0)]
+    rows = results.tables(lines).splitlines()
+    assert rows[2].startswith("| r | 21.00 ± 1.00 [19.00, 22.00] | 3 |")
+    assert rows[3].startswith("| s | 20.00 [19.00, 20.50] | 1 |")
+    assert rows[4].startswith("| t | 20.00 | 1 |")
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
+    path = tmp_path / "r.jsonl"
+    write = os.write
+    results.append(path, [line()])
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:25]))
+    with pytest.raises(OSError, match="only 25 of"):
+        results.append(path, [line(seed=1)])
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text, message", [
+    ("{}\n", "line 1: a result has the fields"),
+    (json.dumps(LINE) + "\n{\"recipe\": \"r\n", "line 2"),
+    ("[1]\n", "line 1"),
+])
+def test_a_damaged_file_is_named(text, message, tmp_path):
+    (tmp_path / "r.jsonl").write_text(text)
+    with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
+        results.read(tmp_path)
+    with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
+        results.append(tmp_path / "r.jsonl", [line()])
+    assert (tmp_path / "r.jsonl").read_text() == text
+
+
+def test_what_is_no_file_of_figures(tmp_path):
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for name, message in (("deep", "line 1: .*; correct or remove"), ("pipe", "is a named pipe")):
+        with pytest.raises(ValueError, match=f"{name}.jsonl.*{message}"):
+            results.append(tmp_path / f"{name}.jsonl", [line()])
+
+
+def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):
+    (tmp_path / "r.jsonl").write_text(json.dumps(LINE))
+    with pytest.raises(ValueError, match="line end"):
+        results.append(tmp_path / "r.jsonl", [line(seed=1)])
+    assert (tmp_path / "r.jsonl").read_text() == json.dumps(LINE)
+
+
+def test_a_table_of_the_recipes_that_record_the_same_figures():
+    again = dict(seed=1, minutes=5.0, threads=1)
+    text = results.tables([
+        line(),
+        line(metric="aer", value=0.25),
+        line(value=22.0, **again),
+        line(metric="aer", value=0.125),                # the same seed again: the last stands
+        line(metric="aer", value=0.25, **again),
+        line(recipe="other", metric="bleu_greedy", split="valid", value=19.0),
+        line(recipe="s"),
+        line(recipe="s", metric="aer", value=0.5),
+    ])
+    first, second = text.split("\n\n")
+    assert first.splitlines() == [
+        "| recipe | bleu, test | aer, test | seeds | parameters | minutes | threads |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+        "| r | 21.00 ± 1.41 | 0.188 ± 0.088 | 2 | 1,234,567 | 4.0 | 1, 2 |",
+        "| s | 20.00 | 0.500 | 1 | 1,234,567 | 3.0 | 2 |"]
+    head = "| recipe | bleu greedy, valid | seeds | parameters | minutes | threads |"
+    assert second.splitlines()[0] == head
+    assert second.splitlines()[2:] == ["| other | 19.00 | 1 | 1,234,567 | 3.0 | 2 |"]
+
+
+@pytest.mark.parametrize("values, mean", [
+    ((0.25, 1.0), "0.625 ± 0.530"), ((0.5, 3.0), "1.75 ± 1.77"), ((-0.5, -3.0), "-1.75 ± 1.77"),
+    ((1.5,), "1.50")])
+def test_shares_have_a_digit_more(values, mean):
+    text = results.tables([line(seed=seed, value=value) for seed, value in enumerate(values)])
+    assert text.splitlines()[2].split(" | ")[1] == mean
+
+
+def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
+    someone = {
+        ("test", "bleu"): (28.5, "Someone 2015"),
+        ("valid", "bleu_greedy"): (27, "Someone 2015"),
+    }
+    recipes = {
+        "s": SimpleNamespace(yardsticks=someone),
+        "absent": SimpleNamespace(yardsticks={("test", "bleu"): (1.0, "no run")}),
+        "r": SimpleNamespace(yardsticks={}),
+    }
+    rows = results.tables([line(recipe=name) for name in "xrs"], recipes).splitlines()
+    assert [row[:4] for row in rows[2:5]] == ["| s ", "| r ", "| x "]
+    yardstick = "- s: bleu, test, 28.5; bleu greedy, valid, 27 (Someone 2015)"
+    assert rows[5:] == ["", "Yardsticks:", "", yardstick]
+
+
+def test_the_tool_writes_and_checks(tmp_path):
+    readme = tmp_path / "README.md"
+    folder = tmp_path / "results"
+    there = "--readme", readme, "--results", folder
+    done = tool(*there)
+    assert done.returncode == 2 and "README.md is missing" in done.stderr
+    readme.write_text("# Title\n\nno markers\n")
+    assert tool(*there).returncode == 2 and readme.read_text() == "# Title\n\nno markers\n"
+    readme.write_text("# Title\n\n<!-- results -->\nold\n<!-- /results -->\nend\n")
+    results.append(folder / "r.jsonl", [line()])
+    done = tool("--check", *there)
+    assert done.returncode == 1 and "differ from" in done.stderr and "old" in readme.read_text()
+    assert tool(*there).returncode == tool("--check", *there).returncode == 0
+    text = readme.read_text()
+    assert text.startswith("# Title\n\n<!-- results -->\n| recipe |")
+    assert text.endswith("|\n<!-- /results -->\nend\n")
+    results.append(folder / "r.jsonl", [line(seed=1)])
+    assert tool("--check", *there).returncode == 1
+    (folder / "r.jsonl").write_text("{}\n")
+    done = tool(*there)
+    assert done.returncode == 2 and "r.jsonl, line 1" in done.stderr and readme.read_text() == text
+
+
+@pytest.mark.parametrize("text", ["<!-- results -->", "<!-- /results --><!-- results -->",
+                                  "<!-- results --><!-- results --><!-- /results -->"])
+def test_markers_must_stand_once_and_in_order(text):
+    with pytest.raises(ValueError, match="each once"):
+        results.put_tables(text, "table")
+
+
+def test_the_readme_holds_the_recorded_figures():
+    done = tool("--check")
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,232 @@
+"""A run with a class of a reader's own: what it keeps, and that it runs code only when asked to."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from custom_files import CELL, MINE, PAST, changed, written
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.custom.code import read
+from numpy_attention.custom.kinds import own_class
+from numpy_attention.experiments.runs.custom_code import is_own
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.ensemble import load_together
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+
+PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
+TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]], whole=True)
+RAN = "\nopen(__file__ + '.ran', 'a').write('x')\n"
+
+
+def made(kind, name="luong", **settings):
+    settings = dict(hidden=4, embedding=3, init="modern", attention=kind) | settings
+    training = TranslatorTraining(epochs=1, batch_size=2)
+    return Translator.create(PAIRS, name, settings, training)
+
+
+@pytest.fixture
+def mine(tmp_path):
+    (tmp_path / "code").mkdir()
+    return written(tmp_path / "code", MINE + RAN)
+
+
+@pytest.fixture
+def folder(mine, tmp_path):
+    """A run with it, which has not run the file since."""
+    made(own_class(str(mine))).fit(PAIRS, PAIRS, tmp_path / "run", 1, progress=False)
+    mine.with_name("mine.py.ran").unlink()
+    return tmp_path / "run"
+
+
+def ran(mine):
+    return mine.with_name("mine.py.ran").exists()
+
+
+def rewrite(folder, change):
+    path = folder / "checkpoint.npz"
+    with np.load(path) as file:
+        contents = dict(file)
+    about = json.loads(bytes(contents["about"]))
+    change(about["about"])
+    contents["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(path, **contents)
+
+
+@pytest.mark.parametrize("name", ["luong", "rnnsearch"])
+def test_what_a_run_keeps(name, mine):
+    translator = made(own_class(str(mine)), name)
+    kept = translator.configuration()
+    assert kept["settings"]["attention"] == "mine.py:Mine"
+    assert kept["own"] == {"mine.py:Mine": read(mine).digest}
+    assert str(mine.parent) not in json.dumps(kept)
+    assert type(translator.model.attention).__name__ == "Mine"
+    assert "own" not in made("dot").configuration()
+
+
+def test_a_run_is_loaded_with_its_file_or_its_class(mine, folder):
+    kind = own_class(str(mine))
+    vectors = [Translator.load(folder, code).model.vector
+               for code in ([mine], [str(mine)], [kind], (folder / "mine.py", mine))]
+    assert all(np.array_equal(one, vectors[0]) for one in vectors)
+    again = Translator.load(folder, [mine])
+    assert again.own["mine.py:Mine"].code.digest == read(mine).digest
+    before = again.model.vector.copy()
+    again.fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert np.array_equal(again.model.vector, before)
+    assert load_together(Translator, [folder, folder], [mine]).model.size
+
+
+@pytest.mark.parametrize("code", [None, (), "other"])
+def test_a_run_alone_runs_no_code(code, mine, folder, monkeypatch):
+    monkeypatch.chdir(mine.parent)              # even where the file lies at hand
+    if code == "other":
+        code = [written(mine.parent, MINE + RAN, "other.py")]
+    with pytest.raises(ValueError) as error:
+        Translator.load(folder, code)
+    assert str(error.value) == (
+        f"{folder} was trained with mine.py:Mine, your own code, which a run never runs by itself: "
+        "look at it, and give code = mine.py")
+    assert not ran(mine) and not (mine.parent / "other.py.ran").exists()
+
+
+def test_a_changed_file_is_refused_and_not_run(mine, folder):
+    then = read(mine).digest[:8]
+    mine.write_text(MINE + RAN + "# more\n")
+    now = read(mine).digest[:8]
+    with pytest.raises(ValueError) as error:
+        Translator.load(folder, [mine])
+    assert str(error.value) == (
+        f"mine.py is not as it was when {folder} was trained: SHA-256 {then}… then, {now}… now; "
+        f"its training has kept it: look at it, and give code = {folder / 'mine.py'}")
+    assert not ran(mine)
+    with pytest.raises(ValueError, match="SHA-256"):
+        Translator.load(folder, [own_class(str(mine))])
+    assert Translator.load(folder, [folder / "mine.py"]).name == "luong"
+    (folder / "mine.py").write_text("x")
+    with pytest.raises(ValueError, match="give it as it was, or train anew in another folder$"):
+        Translator.load(folder, [mine])
+    (folder / "mine.py").unlink()
+    with pytest.raises(ValueError, match="give it as it was, or train anew in another folder$"):
+        Translator.load(folder, [mine])
+
+
+def test_a_file_that_is_missing(folder, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no.py does not exist"):
+        Translator.load(folder, [tmp_path / "no.py"])
+    with pytest.raises(TypeError, match="code is 'mine.py', of type str: expected a list of files"):
+        Translator.load(folder, "mine.py")
+
+
+def test_a_run_without_own_code_needs_none(tmp_path):
+    made("dot").fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.npz"]
+    assert Translator.load(tmp_path, [tmp_path / "whatever.py"]).own == {}
+
+
+def test_it_goes_on_with_the_same_file_alone(mine, folder):
+    assert check_same(folder, made(own_class(str(mine))))
+    mine.write_text(MINE + "# more\n")
+    with pytest.raises(ValueError, match="SHA-256 of mine.py:Mine [0-9a-f]{8} there, [0-9a-f]{8} "
+                                         "now"):
+        check_same(folder, made(own_class(str(mine))))
+    with pytest.raises(ValueError, match="attention mine.py:Mine there, dot now"):
+        check_same(folder, made("dot"))
+
+
+def test_a_file_kept_in_the_folder_stays(folder):
+    kept = folder / "mine.py"
+    before = kept.read_bytes()
+    made(own_class(str(kept))).fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert kept.read_bytes() == before
+    assert sorted(path.suffix for path in folder.iterdir()) == [".npz", ".py", ".ran"]
+
+
+def test_two_files_of_one_name(mine, tmp_path):
+    cell = own_class(str(written(tmp_path, CELL, "mine.py")))
+    with pytest.raises(ValueError, match="another mine.py is used too: give two files different"):
+        made(own_class(str(mine)), cell=cell)
+
+
+def test_a_writer_with_a_score_and_a_cell(tmp_path):
+    files = [written(tmp_path, PAST, "past.py"), written(tmp_path, CELL, "cell.py")]
+    score, cell = map(own_class, map(str, files))
+    settings = dict(hidden=6, embedding=6, attention=score, cell=cell)
+    how = WriterTraining(epochs=1, batch_size=2, steps=2)
+    writer = Writer.create(TEXT, "attentive-language-model", settings, how)
+    reader = writer.model.reader
+    assert type(reader.attention) is score and (reader.roles, reader.b) == (1, None)
+    assert all(type(one) is cell for one in writer.model.cells.cells)
+    writer.fit(TEXT, TEXT, tmp_path / "run", 1, progress=False)
+    again = Writer.load(tmp_path / "run", files)
+    assert np.array_equal(again.model.vector, writer.model.vector)
+    assert again.settings["cell"] == "cell.py:MinimalGatedUnit"
+    with pytest.raises(ValueError, match="with past.py:Past and cell.py:MinimalGatedUnit, your own "
+                                         "code, .* code = past.py,cell.py$"):
+        Writer.load(tmp_path / "run", files[:1])
+
+
+# ---- checkpoints that nobody has written ---------------------------------------------------------
+
+DIGEST = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize("own, good", [
+    ({"mine.py:Mine": DIGEST}, True),
+    ({"mine.py:Mine": DIGEST, "mine.py:B": DIGEST}, True),
+    ({"mine.py:Mine": DIGEST, "mine.py:B": DIGEST[::-1]}, False),
+    ({f"m{n}.py:A": DIGEST for n in range(8)}, True),
+    ({f"m{n}.py:A": DIGEST for n in range(9)}, False),
+    ({}, False), ([], False), (None, False), ("mine.py:Mine", False),
+    ({"mine.py:Mine": DIGEST[1:]}, False), ({"mine.py:Mine": DIGEST.upper()}, False),
+    ({"mine.py:Mine": DIGEST + "\n"}, False), ({"mine.py:Mine": 3}, False),
+    ({"mine.py:Mine": [DIGEST]}, False), ({"mine.py:Mine": None}, False),
+    ({"../mine.py:Mine": DIGEST}, False), ({"/etc/mine.py:Mine": DIGEST}, False),
+    ({"https://x.org/mine.py:Mine": DIGEST}, False), ({"m" * 10**5 + ".py:Mine": DIGEST}, False),
+    ({"$(rm x).py:Mine": DIGEST}, False), ({"mine.py": DIGEST}, False),
+])
+def test_what_a_checkpoint_may_say(own, good):
+    assert is_own(own) is good
+
+
+@pytest.mark.parametrize("own", [
+    {"../mine.py:Mine": DIGEST}, {"mine.py:Mine": "x"}, {"x" * 10**6: DIGEST}, [], 3, None])
+def test_a_hostile_checkpoint_is_refused_in_a_line(own, mine, folder):
+    rewrite(folder, lambda about: about.update(own=own))
+    with pytest.raises(ValueError) as error:
+        Translator.load(folder, [mine])
+    text = str(error.value)
+    assert "is not understood (its entry 'about.own' is " in text
+    assert len(text) < 400 + len(str(folder)) and "\n" not in text
+    assert not ran(mine)
+
+
+def test_names_that_do_not_belong_together(mine, folder):
+    rewrite(folder, lambda about: about["own"].update({"mine.py:Other": about["own"].popitem()[1]}))
+    with pytest.raises(ValueError, match=re.escape("code of its own that no setting names: mine")):
+        Translator.load(folder, [mine])
+    rewrite(folder, lambda about: about.pop("own"))
+    with pytest.raises(ValueError, match="attention 'mine.py:Mine': expected one of dot, general"):
+        Translator.load(folder, [mine])
+    assert not ran(mine)
+
+
+def test_a_class_that_the_file_does_not_have(mine, folder):
+    def other(about):
+        about["settings"]["attention"] = "mine.py:Other"
+        about["own"]["mine.py:Other"] = about["own"].pop("mine.py:Mine")
+    rewrite(folder, other)
+    with pytest.raises(ValueError, match="mine.py has no 'Other': it has Mine"):
+        Translator.load(folder, [mine])
+
+
+def test_arrays_of_another_class(folder, mine, tmp_path):
+    """The same name and digest, and arrays that the class does not have."""
+    text = changed("    W: Array", "    V: Array", MINE.replace("self.W", "self.V"))
+    other = written(tmp_path, text, "mine.py")
+    rewrite(folder, lambda about: about["own"].update({"mine.py:Mine": read(other).digest}))
+    with pytest.raises(ValueError, match="is not understood .these parameters are not of this"):
+        Translator.load(folder, [other])

@@ -1,0 +1,72 @@
+"""Runs used as one: of one text, read alike."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.models.ensemble import Ensemble
+from numpy_attention.experiments.runs.ensemble import load_together
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+
+PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
+OTHERS = [Pair(("dog", "cat"), ("x", "y")), Pair(("cat",), ("y",))]
+TEXT = Text([[["a", "b"], ["c"]], [["b", "c", "a"]]])
+
+
+def translator(folder, pairs=PAIRS, **training):
+    how = TranslatorTraining(**{"epochs": 1, "batch_size": 2} | training)
+    Translator.create(pairs, settings=dict(hidden=4, embedding=3), training=how).fit(
+        pairs, None, folder, 1, progress=False)
+    return folder
+
+
+def writer(folder, **training):
+    how = WriterTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
+    Writer.create(TEXT, settings=dict(hidden=4, layers=1), training=how).fit(
+        TEXT, None, folder, 1, progress=False)
+    return folder
+
+
+def test_translators(tmp_path):
+    folders = [translator(tmp_path / str(seed), seed=seed) for seed in range(3)]
+    together = load_together(Translator, folders)
+    singles = [Translator.load(folder) for folder in folders]
+    assert isinstance(together.model, Ensemble) and len(together.model.models) == 3
+    batch = singles[0].batches(PAIRS).batch([0, 1])
+    wanted = np.mean([np.exp(-one.model.losses(batch)[0]) for one in singles], axis=0)
+    np.testing.assert_allclose(np.exp(-together.model.losses(batch)[0]), wanted, rtol=1e-5)
+    found = together.measure(PAIRS, 2, 1, rng=np.random.default_rng(0))
+    best = min(one.measure(PAIRS, 2, 1)["perplexity"] for one in singles)
+    worst = max(one.measure(PAIRS, 2, 1)["perplexity"] for one in singles)
+    assert best < worst and found["perplexity"] < worst
+    assert together.translate([["a", "b"]], 2)[0].weights.shape[1] == 3
+    assert not isinstance(load_together(Translator, folders[:1]).model, Ensemble)
+
+
+def test_writers(tmp_path, rng):
+    folders = [writer(tmp_path / str(seed), seed=seed) for seed in range(2)]
+    together = load_together(Writer, folders)
+    found = together.measure(TEXT)
+    assert found["perplexity"] < max(Writer.load(one).measure(TEXT)["perplexity"]
+                                     for one in folders)
+    assert len(list(together.generate(rng, length=5))) == 5
+
+
+def test_refused(tmp_path):
+    first = translator(tmp_path / "first")
+    backwards = translator(tmp_path / "backwards", reverse_source=True)
+    with pytest.raises(ValueError, match="backwards has reverse_source True, and .*first False: r"):
+        load_together(Translator, [first, backwards])
+    with pytest.raises(ValueError, match="other has another source vocabulary than .*first: runs"):
+        load_together(Translator, [first, translator(tmp_path / "other", OTHERS)])
+    words = writer(tmp_path / "words")
+    with pytest.raises(ValueError, match="steps has steps 2, and .*words 3"):
+        load_together(Writer, [words, writer(tmp_path / "steps", steps=2)])
+    with pytest.raises(ValueError, match="no translator's checkpoint"):
+        load_together(Translator, [first, words])
+    with pytest.raises(ValueError, match="no folders"):
+        load_together(Translator, [])
+    with pytest.raises(TypeError, match="folders"):
+        load_together(Translator, 3)

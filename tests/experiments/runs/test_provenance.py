@@ -1,0 +1,74 @@
+"""What a figure depends on, told so that two of them can be compared."""
+
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+
+from numpy_attention import __version__
+from numpy_attention.data.running_text import Text
+from numpy_attention.experiments.runs.provenance import circumstances
+from numpy_attention.experiments.runs.libraries import blas, digest_of, processor
+from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+
+SENTENCES = [["a", "b"], ["c"]]
+
+
+def test_another_text_has_another_digest():
+    texts = [SENTENCES, [["a"], ["b", "c"]], [["a", "b"]], [["ab"], ["c"]], [["a", "b"], ["c"], []],
+             [["b", "a"], ["c"]], [["c"], ["a", "b"]], [["a", "b", "c"]]]
+    assert len(set(map(digest_of, texts))) == len(texts)
+    assert digest_of(SENTENCES) == digest_of(tuple(map(tuple, SENTENCES)))
+    assert len(digest_of([["ü\udc80"]])) == 8
+
+
+def test_another_model_seed_and_number_of_threads_are_told():
+    one, same, other = (
+        Writer.create(Text([SENTENCES]), settings=dict(hidden=3, layers=1),
+                      training=WriterTraining(seed=seed)) for seed in (0, 0, 4))
+    known = circumstances(one, SENTENCES, 2)
+    assert known == circumstances(same, SENTENCES, 2)
+    assert (known["seed"], known["threads"], known["text"]) == (0, 2, digest_of(SENTENCES))
+    assert (known["numpy"], known["numba"]) == (np.__version__, numba.__version__)
+    assert (known["version"], known["blas"]) == (__version__, blas())
+    assert known["processor"] == processor()
+    changed = circumstances(other, SENTENCES, 1)
+    assert {name for name in known if known[name] != changed[name]} == {
+        "parameters", "seed", "threads"}
+    same.model.vector[0] += 1
+    assert circumstances(same, SENTENCES, 2)["parameters"] != known["parameters"]
+
+
+def test_the_library_of_products_is_named(monkeypatch):
+    assert blas()
+    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.threadpool_info", lambda: [
+        {"user_api": "openmp", "internal_api": "openmp", "version": None},
+        {"user_api": "blas", "internal_api": "mkl", "version": "2024.1"},
+        {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "architecture": "Zen"}])
+    assert blas() == "mkl 2024.1, openblas 0.3 Zen"
+    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.threadpool_info", list)
+    assert blas() == "BLAS of unknown name"
+
+
+def test_the_processor_that_kernels_and_loops_are_for():
+    def told(**named):
+        code = "from numpy_attention.experiments.runs.libraries import processor; print(processor())"
+        return subprocess.run([sys.executable, "-c", code], env=os.environ | named, check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    here = processor()
+    assert told() == here
+    old = told(NUMBA_CPU_NAME="nehalem", NUMBA_CPU_FEATURES="")
+    assert old.startswith("nehalem (") and old != told(NUMBA_CPU_NAME="nehalem",
+                                                       NUMBA_CPU_FEATURES="+avx")
+
+
+def test_loops_of_numpy_that_are_switched_off_are_told(monkeypatch):
+    here = processor()
+    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.in_loops", {"SSE": True, "AVX2": False})
+    less = processor()
+    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.in_loops", {"SSE": True, "AVX2": True})
+    assert len({here, less, processor()}) == 3
+    assert len({told.partition(" (")[0] for told in (here, less, processor())}) == 1

@@ -1,0 +1,78 @@
+"""What ranks compare before they train: each by its own name and value."""
+
+import json
+import platform
+
+import at_ranks
+import numba
+import numpy as np
+import pytest
+
+from numpy_attention import __version__
+from numpy_attention.experiments.runs.rank_consistency import expect_agreement
+from numpy_attention.experiments.runs.libraries import blas, digest, digest_of, processor
+from numpy_attention.training.ranks import ALONE, Alone
+
+
+class Two(Alone):
+    """Rank 0 of two, of which the other is about to train with something else."""
+
+    count = 2
+
+    def __init__(self, **changes):
+        self.changes = changes
+        self.given = None
+
+    def everyones(self, value):
+        place, self.given = value
+        return [("here", self.given), ("there", self.given | self.changes)]
+
+
+def known(made, valid=None):
+    """What rank 0 tells of itself."""
+    ranks = Two()
+    expect_agreement(ranks, made, at_ranks.pairs(5), valid, 3)
+    return ranks.given
+
+
+def test_what_is_compared():
+    made = at_ranks.translator()
+    pairs = at_ranks.pairs(5)
+    assert known(made, pairs[:2]) == {
+        "numpy_attention": __version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "numba": numba.__version__,
+        "BLAS": blas(),
+        "processor": processor(),
+        "settings": digest(json.dumps(made.configuration(), sort_keys=True).encode()),
+        "training text": digest_of(made.sentences(pairs)),
+        "validation text": digest_of(made.sentences(pairs[:2])),
+        "initial values": digest(made.model.vector.tobytes()),
+        "threads": 3,
+    }
+    assert known(made)["validation text"] is None
+
+
+@pytest.mark.parametrize("name", [
+    "numpy_attention", "Python", "NumPy", "numba", "BLAS", "processor", "settings", "training text",
+    "validation text", "initial values", "threads"])
+def test_a_difference_is_told_by_its_name(name):
+    made = at_ranks.translator()
+    mine = known(made)[name]
+    with pytest.raises(ValueError) as told:
+        expect_agreement(Two(**{name: "other"}), made, at_ranks.pairs(5), None, 3)
+    assert str(told.value) == (
+        f"rank 1 on there does not agree with rank 0 on here: {name} other there, {mine} here. "
+        "Give every host the same")
+
+
+def test_the_order_of_settings_is_no_difference():
+    made = at_ranks.translator()
+    before = known(made)["settings"]
+    made.settings = dict(reversed(made.settings.items()))
+    assert known(made)["settings"] == before
+
+
+def test_one_process_has_nothing_to_compare():
+    assert expect_agreement(ALONE, None, None, None, None) is None

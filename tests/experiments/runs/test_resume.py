@@ -1,0 +1,156 @@
+"""When a run may go on: with the same settings alone."""
+
+import dataclasses
+
+import pytest
+
+from numpy_attention.experiments.runs.resume import check_same, difference
+from numpy_attention.experiments.runs.writer import WriterTraining
+from numpy_attention.training import checkpoint
+
+
+class Trained:
+    """As much of a Writer as `check_same` looks at."""
+
+    KIND = "writer"
+    TRAINING = WriterTraining
+
+    def __init__(self, kind="writer", model="m", training=None, **settings):
+        if training is None:
+            training = dataclasses.asdict(WriterTraining())
+        self.known = {"kind": kind, "name": model, "settings": settings, "corpus": {"name": "ptb"},
+                      "vocabulary": ["a"], "training": training}
+
+    def configuration(self):
+        return self.known
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Write the checkpoint of what was Trained by one thread."""
+    def save(trained):
+        about = {"about": trained.known, "trainer": {"threads": 1}}
+        checkpoint.save(tmp_path / "checkpoint.npz", {}, about)
+    return save
+
+
+def test_an_empty_folder_holds_nothing_to_resume(tmp_path):
+    assert not check_same(tmp_path, Trained())
+
+
+def test_a_run_may_go_on_with_the_same_settings_alone(saved, tmp_path):
+    saved(Trained(hidden=3))
+    assert check_same(tmp_path, Trained(hidden=3), threads=1)
+    for other, message in ((Trained(hidden=4), "hidden 3 there, 4 now"),
+                           (Trained(hidden=3, layers=1), "layers None there, 1 now"),
+                           (Trained(model="n", hidden=3), "model m there, n now")):
+        with pytest.raises(ValueError, match=message):
+            check_same(tmp_path, other)
+    with pytest.raises(ValueError, match="threads 1 there, 2 now"):
+        check_same(tmp_path, Trained(hidden=3), threads=2)
+
+
+def test_a_run_older_than_a_setting_of_the_training_has_its_default(saved, tmp_path):
+    training = dataclasses.asdict(WriterTraining())
+    del training["schedule"], training["unit"]
+    saved(Trained(training=training))
+    assert check_same(tmp_path, Trained())
+    with pytest.raises(ValueError, match="schedule constant there, linear now"):
+        check_same(tmp_path, Trained(training=training | {"schedule": "linear"}))
+
+
+def test_a_run_older_than_a_setting_of_the_model_has_its_default(saved, tmp_path):
+    saved(Trained(model="language-model", hidden=3))
+    assert check_same(tmp_path, Trained(model="language-model", hidden=3, cell="lstm"))
+    with pytest.raises(ValueError, match="cell lstm there, gru now"):
+        check_same(tmp_path, Trained(model="language-model", hidden=3, cell="gru"))
+
+
+def test_a_setting_that_is_passed_on_to_the_models_base_has_its_default_too(saved, tmp_path):
+    saved(Trained(model="encoder-decoder", hidden=4))
+    assert check_same(tmp_path, Trained(model="encoder-decoder", hidden=4, layers=1))
+    with pytest.raises(ValueError, match="bidirectional False there, True now"):
+        check_same(tmp_path, Trained(model="encoder-decoder", hidden=4, bidirectional=True))
+
+
+def test_a_setting_of_a_readers_choice_has_its_default_too(saved, tmp_path):
+    saved(Trained(model="attentive-language-model", hidden=4, attention="combined"))
+    given = dict(attention="combined", window=None, carried=0, order=4)
+    assert check_same(tmp_path, Trained(model="attentive-language-model", hidden=4, **given))
+    with pytest.raises(ValueError, match="window None there, 3 now"):
+        other = given | {"window": 3}
+        check_same(tmp_path, Trained(model="attentive-language-model", hidden=4, **other))
+
+
+def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
+    saved(Trained(model="luong", hidden=4, attention="general"))
+    given = dict(attention="general", window="global", width=10, heads=4)
+    assert check_same(tmp_path, Trained(model="luong", hidden=4, **given))
+    with pytest.raises(ValueError, match="window global there, local-p now"):
+        check_same(tmp_path, Trained(model="luong", hidden=4, **given | {"window": "local-p"}))
+
+
+def test_a_setting_that_was_renamed_is_the_same(saved, tmp_path):
+    saved(Trained(D=2, first=True))
+    assert check_same(tmp_path, Trained(width=2, pre_norm=True))
+    with pytest.raises(ValueError, match="width 2 there, 3 now"):
+        check_same(tmp_path, Trained(width=3, pre_norm=True))
+
+
+def test_another_kind_is_another_run(saved, tmp_path):
+    saved(Trained(kind="translator", training={"reverse_source": True}))
+    with pytest.raises(ValueError, match="translator there, writer now"):
+        check_same(tmp_path, Trained())
+
+
+@pytest.mark.parametrize("schedule", ["constant", "decay", "linear", "warmup"])
+def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, saved, tmp_path):
+    few, more = (
+        Trained(training=dataclasses.asdict(WriterTraining(epochs=epochs, schedule=schedule)))
+        for epochs in (2, 3))
+    saved(few)
+    if schedule == "linear":
+        with pytest.raises(ValueError, match="epochs 2 there, 3 now"):
+            check_same(tmp_path, more)
+    else:
+        assert check_same(tmp_path, more)
+
+
+def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
+    saved(Trained())
+    training = dataclasses.asdict(WriterTraining())
+    for changed in ({"minutes": 5.0}, {"save_steps": 7}, {"keep": "last"}, {"epochs": 99}):
+        assert check_same(tmp_path, Trained(training=training | changed))
+
+
+def test_a_run_of_another_kind_is_named_with_its_folder(saved, tmp_path):
+    saved(Trained(kind="translator"))
+    with pytest.raises(ValueError, match=f"^{tmp_path} holds .*translator there, writer now"):
+        check_same(tmp_path, Trained())
+
+
+@pytest.mark.parametrize("before, now, told", [
+    ("x" * 60, "y", f"name {'x' * 60} there, y now"),
+    ("x" * 61, "y", "another name"), ("y", "x" * 61, "another name"),
+    (["a"], ["b"], "another name"), (["a"], None, "another name"), (3, None, "name 3 there, None"),
+])
+def test_long_values_and_lists_are_not_told_whole(before, now, told):
+    assert difference("name", before, now).startswith(told)
+
+
+@pytest.mark.parametrize("count, more", [(4, ""), (5, "; and 1 more"), (7, "; and 3 more")])
+def test_four_differences_are_told_and_how_many_more(saved, tmp_path, count, more):
+    names = [f"s{n}" for n in range(count)]
+    saved(Trained(**dict.fromkeys(names, 1)))
+    told = "; ".join(f"{name} 1 there, 2 now" for name in names[:4])
+    with pytest.raises(ValueError) as refused:
+        check_same(tmp_path, Trained(**dict.fromkeys(names, 2)))
+    assert str(refused.value) == (
+        f"{tmp_path} holds a run with other settings: {told}{more}. Give the same settings to "
+        "resume it, or remove this folder, or choose another")
+
+
+def test_another_model_is_told_first(saved, tmp_path):
+    saved(Trained(model="m", a=1))
+    with pytest.raises(ValueError, match="settings: model m there, n now; a 1 there, 2 now"):
+        check_same(tmp_path, Trained(model="n", a=2))

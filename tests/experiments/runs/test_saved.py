@@ -1,0 +1,211 @@
+"""What a run's checkpoint says: settings by their present names, or both versions."""
+
+import json
+
+import numpy as np
+import pytest
+
+from numpy_attention import __version__
+from numpy_attention.data.pairs import Pair
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.saved import Limited, upgraded
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+
+PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
+
+
+def translator_of():
+    settings = dict(hidden=4, embedding=3, init="modern")
+    training = TranslatorTraining(epochs=1, batch_size=2)
+    return Translator.create(PAIRS, "rnnsearch", settings, training)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    translator_of().fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    return tmp_path
+
+
+def rewrite(folder, change, version=None):
+    """Change what a checkpoint says, as this version would have; None: one that says none."""
+    path = folder / "checkpoint.npz"
+    with np.load(path) as file:
+        contents = dict(file)
+    about = json.loads(bytes(contents["about"]))
+    assert about.pop("version") == __version__
+    if version is not None:
+        about["version"] = version
+    change(about)
+    contents["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(path, **contents)
+
+
+def test_settings_that_were_renamed():
+    """As 0.1 wrote a Transformer's and Luong's."""
+    settings = {"hidden": 4, "first": True, "D": 2}
+    before = {"name": "luong", "settings": settings, "training": {"D": 1}}
+    now = upgraded(before)
+    assert now == before | {"settings": {"hidden": 4, "pre_norm": True, "width": 2}}
+    assert upgraded(now) == now
+    assert settings == {"hidden": 4, "first": True, "D": 2}
+
+
+@pytest.mark.parametrize("name, settings, renamed", [
+    ("luong", dict(hidden=4, embedding=3, layers=1, window="local-p", width=1), {"width": "D"}),
+    ("transformer", dict(size=4, layers=1, heads=2, pre_norm=True), {"pre_norm": "first"}),
+])
+def test_a_model_is_built_from_the_names_its_settings_had(name, settings, renamed, tmp_path):
+    def untrained():
+        training = TranslatorTraining(epochs=1, batch_size=2)
+        return Translator.create(PAIRS, name, settings, training)
+    untrained().fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    vector = Translator.load(tmp_path).model.vector
+    old = {renamed.get(setting, setting): value for setting, value in settings.items()}
+    rewrite(tmp_path, lambda about: about["about"].update(settings=old))
+    again = Translator.load(tmp_path)
+    assert again.settings == settings and np.array_equal(again.model.vector, vector)
+    resumed = untrained().fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    assert np.array_equal(resumed.model.vector, vector)
+
+
+def test_a_run_of_the_version_before_loads_and_goes_on(folder):
+    rewrite(folder, lambda about: None)
+    before = Translator.load(folder)
+    assert check_same(folder, translator_of())
+    again = Translator.load(folder).fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert np.array_equal(again.model.vector, before.model.vector)
+
+
+def unknown_training(about):
+    about["about"]["training"]["momentum"] = 0.9
+
+
+def training_out_of_range(about):
+    about["about"]["training"]["schedule"] = "cosine"
+
+
+def unknown_setting(about):
+    about["about"]["settings"]["fertility"] = 2
+
+
+def unknown_model(about):
+    about["about"]["name"] = "perceptron"
+
+
+def nothing_of_the_training(about):
+    del about["about"]["training"]
+
+
+@pytest.mark.parametrize("change, reason, resumes", [
+    (unknown_training, "momentum", False), (training_out_of_range, "schedule 'cosine'", False),
+    (nothing_of_the_training, "it has no 'about.training'", False),
+    (unknown_setting, "fertility", True), (unknown_model, "model 'perceptron'", True),
+])
+@pytest.mark.parametrize("version, named", [(None, "before 0.2.0"), ("9.1", "9.1")])
+def test_what_is_not_understood_names_both_versions(
+        folder, change, reason, resumes, version, named):
+    rewrite(folder, change, version)
+    versions = f"written by numpy_attention {named}, this is {__version__}"
+    message = f"(?s)not understood.*{reason}.*{versions}"
+    with pytest.raises(ValueError, match=message) as told:
+        Translator.load(folder)
+    assert "\n" not in str(told.value)
+    before = (folder / "checkpoint.npz").read_bytes()
+    other = "other settings" if resumes else message        # then the settings alone tell
+    with pytest.raises(ValueError, match=other):
+        translator_of().fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert (folder / "checkpoint.npz").read_bytes() == before
+
+
+def without_a_target(about):
+    about["about"]["corpus"] = {"source": "a.txt", "tokenize": "yes"}
+
+
+def of_many_cells(about):
+    about["about"]["settings"]["hidden"] = 10**8
+
+
+def of_words(about):
+    about["about"]["settings"]["hidden"] = "four"
+
+
+def of_a_corpus_within(about):
+    about["about"]["corpus"]["mine"] = {"deep": 1}
+
+
+def both_ways_perhaps(about):
+    about["about"]["settings"]["bidirectional"] = "perhaps"
+
+
+def dropped_by_half(about):
+    about["about"]["settings"]["dropout"] = "half"
+
+
+def vocabulary_of_numbers(about):
+    about["about"]["source_vocabulary"][1] = 7
+
+
+@pytest.mark.parametrize("change, message", [
+    (without_a_target, "'about.corpus.tokenize' is \"yes\", expected True or False"),
+    (of_many_cells, "'about.settings.hidden' is 100000000, expected a whole number of at least 0"),
+    (of_a_corpus_within, "'about.corpus.mine' is .*, expected"),
+    (both_ways_perhaps, "'about.settings.bidirectional' is \"perhaps\", expected True or False"),
+    (dropped_by_half, "'about.settings.dropout' is \"half\", expected a number"),
+    (of_words, "'about.settings.hidden' is \"four\", expected a whole number"),
+    (vocabulary_of_numbers, "'about.source_vocabulary' is .*, expected a list of words"),
+])
+def test_what_a_run_cannot_say(folder, change, message):
+    rewrite(folder, change, __version__)
+    with pytest.raises(ValueError, match=message) as told:
+        Translator.load(folder)
+    assert "\n" not in str(told.value)
+
+
+def test_a_model_larger_than_what_is_saved_is_not_built():
+    """Sizes below the number of parameters may still make a model of terabytes."""
+    rng = Limited({"parameters/W": np.zeros((100, 100)), "best/W": np.zeros((100, 100))})
+    assert rng.uniform(-1, 1, (200, 200)).shape == (200, 200)
+    assert rng.standard_normal(3).shape == (3,)
+    with pytest.raises(ValueError, match="a model far larger than the 10,000 parameters"):
+        rng.uniform(-1, 1, (10**6, 10**6))
+
+
+def test_what_is_drawn_is_counted_to_the_last_number():
+    """A thousand, and four for each that is saved: a model's own draws fit in."""
+    def rng():
+        return Limited({"parameters/b": np.zeros(10)})
+
+    plain = np.random.Generator(np.random.PCG64(0))
+    whole = rng()
+    assert np.array_equal(whole.uniform(size=1040), plain.uniform(size=1040))
+    for draw in (whole.uniform, whole.standard_normal):
+        with pytest.raises(ValueError, match="far larger than the 10 parameters"):
+            draw()
+    one = rng()
+    assert np.isscalar(one.standard_normal()) and one.uniform(-1, 1, 1039).shape == (1039,)
+    with pytest.raises(ValueError, match="far larger"):
+        one.standard_normal()
+
+
+def test_sizes_that_overflow_are_counted_too():
+    with pytest.raises(ValueError, match="far larger"):
+        Limited({}).uniform(-1, 1, (2**32, 2**32))
+
+
+def test_another_format_names_both_versions(folder):
+    rewrite(folder, lambda about: about.update(format=2), "9.1")
+    message = f"format 2, expected 1; written by numpy_attention 9.1, this is {__version__}"
+    with pytest.raises(ValueError, match=message):
+        Translator.load(folder)
+    with pytest.raises(ValueError, match=message):
+        check_same(folder, translator_of())
+
+
+def test_parameters_that_are_another_models_name_both_versions(folder):
+    path = folder / "checkpoint.npz"
+    with np.load(path) as file:
+        contents = dict(file)
+    kept = {name: array for name, array in contents.items() if not name.startswith("best/decoder")}
+    np.savez(path, **kept)
+    with pytest.raises(ValueError, match=f"not understood.*missing.*this is {__version__}"):
+        Translator.load(folder)

@@ -1,0 +1,272 @@
+"""What translators and writers share: whose folder goes on, when schedules end, what is kept."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from ranks_in_threads import together
+
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.models.registry import build
+from numpy_attention.experiments.runs import trained
+from numpy_attention.experiments.runs.trained import kind_of, schedule_of
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.training import checkpoint
+from numpy_attention.training import trainer as training_loop
+from numpy_attention.training.evaluation import Evaluation
+from numpy_attention.training.lock import held
+from numpy_attention.training.optimizers import SGD, Adadelta
+from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
+from numpy_attention.training.settings import POSITIVE, Training, option
+
+PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
+OTHERS = [Pair(("dog", "cat"), ("chien", "chat")), Pair(("cat",), ("chat",))]
+TEXT = Text([[["a", "b"], ["c"]], [["b", "c", "a"]]])
+SIZES = dict(hidden=4, embedding=3, init="modern")
+
+
+def translator_of(pairs=PAIRS, settings=SIZES, **training):
+    training = TranslatorTraining(**{"epochs": 1, "batch_size": 2} | training)
+    return Translator.create(pairs, settings=settings, training=training)
+
+
+def writer_of(**training):
+    training = WriterTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
+    return Writer.create(TEXT, settings=dict(hidden=4, layers=1), training=training)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    translator_of().fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("other, threads, message", [
+    (translator_of(OTHERS), None, "source_vocabulary"),
+    (translator_of(settings=SIZES | {"dropout": 0.5}), None, "dropout"),
+    (translator_of(seed=7), None, "seed 0 there, 7 now"),
+    (translator_of(batch_size=1), None, "batch_size 2 there, 1 now"),
+    (translator_of(), 2, "threads 1 there, 2 now"),
+])
+def test_another_run_is_not_resumed(folder, other, threads, message):
+    before = (folder / "checkpoint.npz").read_bytes()
+    with pytest.raises(ValueError, match=message):
+        other.fit(PAIRS, PAIRS, folder, threads, progress=False)
+    assert (folder / "checkpoint.npz").read_bytes() == before
+
+
+def test_what_leaves_the_steps_as_they_were_may_change(folder):
+    more = translator_of(epochs=3, minutes=5.0, save_steps=2, keep="last")
+    more.fit(PAIRS, PAIRS, folder, progress=False)
+    assert len(more.history) == 3 and more.threads == 1
+    loaded = Translator.load(folder)
+    assert loaded.threads is None
+    again = loaded.fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert len(again.history) == 3 and again.threads == 1
+
+
+def test_a_folder_where_another_training_is_at_work_is_refused(folder):
+    before = (folder / "checkpoint.npz").read_bytes()
+    more = translator_of(epochs=3)
+    with held(folder / "checkpoint.npz"):
+        with pytest.raises(BlockingIOError, match="another training is at work on .*checkpoint"):
+            more.fit(PAIRS, PAIRS, folder, 1, progress=False)
+        assert Translator.load(folder).history
+    assert (folder / "checkpoint.npz").read_bytes() == before and not more.history
+    more.fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert len(more.history) == 3
+
+
+def test_the_arrays_are_read_once(folder, monkeypatch):
+    read = []
+    load = checkpoint.load
+    monkeypatch.setattr(checkpoint, "load", lambda path: read.append(path) or load(path))
+    assert kind_of(folder) == "translator"
+    Translator.load(folder)
+    assert len(read) == 1
+    translator_of().fit(PAIRS, PAIRS, folder, 1, progress=False)
+    assert len(read) == 2
+
+
+# ---- on several ranks --------------------------------------------------------------------------
+
+
+def test_ranks_that_are_about_to_train_something_else_do_not():
+    def fit(ranks):
+        made = translator_of(seed=ranks.rank)
+        made.fit(PAIRS, PAIRS, threads=1, progress=False, ranks=ranks)
+
+    with pytest.raises(ValueError, match="rank 1 on .* does not agree with rank 0 .*: settings"):
+        together(2, fit)
+
+
+@pytest.mark.parametrize("name, train, valid", [
+    ("training text", OTHERS, PAIRS), ("validation text", PAIRS, OTHERS)])
+def test_ranks_that_read_another_text_say_which(name, train, valid):
+    def fit(ranks):
+        texts = (train, valid) if ranks.rank else (PAIRS, PAIRS)
+        translator_of().fit(*texts, threads=1, progress=False, ranks=ranks)
+
+    with pytest.raises(ValueError, match=f"does not agree with rank 0 .*: {name} \\w+ there, "
+                                         r"\w+ here\. Give"):
+        together(2, fit)
+
+
+@pytest.mark.parametrize("count, progress, told", [(2, True, 1), (2, False, 0), (1, True, 0)])
+def test_ranks_that_share_processors_are_told_once(count, progress, told, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(trained, "crowded",
+                        lambda ranks, threads: asked.append((ranks.count, threads)) or "crowded")
+
+    def fit(ranks):
+        made = translator_of().fit(PAIRS, PAIRS, threads=1, progress=progress, ranks=ranks)
+        return made.model.vector, made.translate([["a", "b"], ["b"], ["a"]], ranks=ranks)
+
+    found = together(count, fit)
+    assert asked == [(2, 1)] * (count if count > 1 else 0)
+    assert capsys.readouterr().err.count("numpy-attention: crowded\n") == told
+    alone = translator_of().fit(PAIRS, PAIRS, threads=count, progress=False)
+    for vector, translations in found:
+        assert np.array_equal(vector, alone.model.vector)
+        expected = [one.target for one in alone.translate([["a", "b"], ["b"], ["a"]])]
+        assert [one.target for one in translations] == expected
+
+
+# ---- settings reach what they are for ----------------------------------------------------------
+
+
+def test_the_trainer_and_its_optimizer_take_what_they_name():
+    translator = translator_of(
+        optimizer="adadelta", learning_rate=0.5, average="token", clip=2.0, patience=3,
+        save_steps=4, schedule="decay", full_epochs=1, divisor=3.0)
+    trainer = translator.trainer(PAIRS, threads=1, progress=False)
+    assert trainer.optimizer == Adadelta(learning_rate=0.5)
+    assert (trainer.average, trainer.clip) == ("token", 2.0)
+    assert (trainer.patience, trainer.save_steps) == (3, 4)
+    assert trainer.schedule == Decay(1, 3.0)
+    assert trainer.threads == 1 and not trainer.progress
+    many = translator.trainer(PAIRS, threads=2)
+    assert many.threads == 2 and many.progress
+
+
+@pytest.mark.parametrize("make", [translator_of, lambda **how: writer_of(**how)])
+def test_initial_values_order_and_dropout_follow_the_seed_of_the_training(make):
+    vectors = set()
+    for seed in (0, 5):
+        made = make(seed=seed)
+        vocabularies = [getattr(made, name) for name in made.VOCABULARIES]
+        again = build(made.name, np.random.default_rng(seed), *vocabularies, **made.settings)
+        assert np.array_equal(made.model.vector, again.vector)
+        vectors.add(made.model.vector.tobytes())
+        trainer = made.trainer(PAIRS if make is translator_of else TEXT, threads=1)
+        assert trainer.seed == int(np.random.default_rng([seed, 1]).integers(2**63))
+    assert len(vectors) == 2
+
+
+@pytest.mark.parametrize("make, text", [(translator_of, PAIRS), (writer_of, TEXT)])
+def test_the_order_may_have_a_seed_of_its_own(make, text):
+    """Initial values of one run and the order of another: a control for what a seed changes."""
+    one, other, both = make(seed=0), make(seed=5), make(seed=0, order_seed=5)
+    assert np.array_equal(both.model.vector, one.model.vector)
+    seeds = [made.trainer(text, threads=1).seed for made in (one, other, both)]
+    assert seeds[0] != seeds[1] == seeds[2]
+    same = make(seed=5, order_seed=5)
+    assert np.array_equal(same.model.vector, other.model.vector)
+    assert same.trainer(text, threads=1).seed == seeds[1]
+    assert make(seed=5, order_seed=0).trainer(text, threads=1).seed == seeds[0]
+
+
+@dataclass
+class OwnTraining(TranslatorTraining):
+    """An option more, which SGD has a field for."""
+
+    momentum: float = option(0.5, POSITIVE, "share of the step before")
+
+
+def test_a_new_option_is_handed_on_by_its_name():
+    training = OwnTraining(optimizer="sgd", momentum=0.75)
+    trainer = Translator.create(PAIRS, settings=SIZES, training=training).trainer(PAIRS, threads=1)
+    assert trainer.optimizer == SGD(learning_rate=1e-3, momentum=0.75)
+
+
+def test_schedules():
+    def schedule(**settings):
+        return schedule_of(Training(epochs=5, **settings), lambda epochs: 10 * epochs)
+    assert schedule() == Constant()
+    assert schedule(schedule="decay", full_epochs=2, divisor=1.5) == Decay(2, 1.5)
+    assert schedule(schedule="linear") == LinearDecay(50)
+    assert schedule(schedule="warmup", warmup=7) == Warmup(7)
+
+
+@pytest.mark.parametrize("state", ["carried", "sentence", "article", None])
+def test_a_linear_schedule_ends_with_the_last_step(state, rng):
+    """Also where shuffled groups of documents take more windows than sorted ones."""
+    how = dict(epochs=2, batch_size=2, schedule="linear")
+    if state is None:
+        learn = [Pair(("a",) * n, ("x",) * n) for n in rng.integers(1, 6, 61)]
+        trained = translator_of(learn, **how)
+    else:
+        learn = Text([[["a"] for _ in range(n)] for n in rng.integers(1, 40, 90)], whole=True)
+        training = WriterTraining(state=state, steps=5 if state == "article" else 35, **how)
+        trained = Writer.create(learn, settings=dict(hidden=4, layers=1), training=training)
+    trainer = trained.trainer(learn, threads=1, progress=False)
+    trainer.fit(2)
+    assert trainer.schedule.steps == trainer.step
+    sorted_ones = 2 * len(trainer.train)
+    assert trainer.step > sorted_ones if state == "article" else trainer.step == sorted_ones
+
+
+# ---- what is kept ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep, kept", [("best", 2), ("last", 4)])
+def test_the_parameters_of_the_epoch_to_keep_are_used_and_loaded(
+        keep, kept, tmp_path, monkeypatch):
+    """Of four epochs the second is the best; all its parameters are 2."""
+    losses = iter([2.0, 1.0, 3.0, 1.5])
+
+    def evaluation(model, *rest):
+        loss = next(losses)
+        model.vector[:] = {2.0: 1, 1.0: 2, 3.0: 3, 1.5: 4}[loss]
+        return Evaluation(loss, 1)
+    monkeypatch.setattr(training_loop, "evaluate", evaluation)
+    trained = translator_of(epochs=4, keep=keep).fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    resumed = translator_of(epochs=4, keep=keep).fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
+    for one in (trained, resumed, Translator.load(tmp_path)):
+        assert (one.model.vector == kept).all() and len(one.history) == 4
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_the_best_parameters_are_kept_by_name(folder, flat):
+    """And those of runs that kept them as one vector are read."""
+    best = Translator.load(folder).model.vector.copy()
+    arrays, about = checkpoint.load(folder / "checkpoint.npz")
+    names = [name for name in arrays if name.startswith("best/")]
+    assert len(names) == len(list(Translator.load(folder).model.named_parameters()))
+    # another last epoch
+    arrays |= {name: array + 1 for name, array in arrays.items() if name.startswith("parameters/")}
+    if flat:
+        arrays["best"] = np.concatenate([arrays.pop(name).ravel() for name in names])
+    else:
+        arrays = dict(reversed(arrays.items()))         # a field has moved in its class since
+    checkpoint.save(folder / "checkpoint.npz", arrays, about)
+    assert np.array_equal(Translator.load(folder).model.vector, best)
+    resumed = translator_of()
+    trainer = resumed.trainer(PAIRS, PAIRS, folder, 1, progress=False)
+    assert trainer.resume() and np.array_equal(resumed.model.vector, best + 1)
+    assert np.array_equal(trainer.use_best().vector, best)
+
+
+@pytest.mark.parametrize("how, says", [({}, True), (dict(progress=False), False)])
+def test_a_run_says_that_it_goes_on(how, says, tmp_path, capsys):
+    pairs = load_parallel("copy", "train", rng=np.random.default_rng(0), count=20, max_length=4)
+    training = TranslatorTraining(epochs=1, batch_size=10)
+    for _ in range(2):
+        capsys.readouterr()
+        made = Translator.create(pairs, settings=dict(embedding=3, hidden=4), training=training)
+        made.fit(pairs, None, tmp_path, threads=1, **how)
+    assert ("resumed after 2 steps and 1 whole epochs" in capsys.readouterr().out) == says
+    assert Translator.load(tmp_path).corpus == made.corpus == {}

@@ -1,0 +1,170 @@
+"""A translator from pairs to translations: trained, loaded, measured; what is refused."""
+
+import numpy as np
+import pytest
+
+from numpy_attention import metrics
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.pairs import Pair
+from numpy_attention.training import checkpoint
+from numpy_attention.experiments.runs.translator import Translation, Translator, TranslatorTraining
+
+SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
+
+
+def reverse(split, count):
+    return load_parallel("reverse", split, rng=np.random.default_rng(0), count=count, max_length=5)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    pairs = reverse("train", 800)
+    training = TranslatorTraining(epochs=4, batch_size=16, learning_rate=1e-2)
+    translator = Translator.create(
+        pairs, settings=SETTINGS, training=training, corpus={"name": "reverse"})
+    translator.fit(pairs, reverse("valid", 50), folder, threads=1, progress=False)
+    return translator, folder
+
+
+def test_it_learns(trained):
+    figures = trained[0].measure(reverse("test", 100), threads=2)
+    assert figures["perplexity"] < 6 and figures["bleu_greedy"] > 15
+    assert 0 <= figures["aer"] <= 1 and figures["near"] >= figures["pointing"]
+
+
+def test_what_a_beam_found_and_what_greedy_search_found_are_measured_each(trained, monkeypatch):
+    """BLEU, 13a and chrF of the beam's, BLEU and exact matches of the greedy ones."""
+    asked = []
+    long = [pair for pair in reverse("test", 30) if len(pair.target) > 3]
+
+    def made(self, sentences, beam=5, **rest):
+        asked.append(beam)
+        right = {tuple(pair.source): list(pair.target) for pair in long}
+        targets = [right[tuple(sentence)] for sentence in sentences]
+        # of a beam every second is right, of greedy search every third, and the rest almost
+        return [Translation(sentence, target if k % (2 if beam > 1 else 3) == 0 else
+                            target[:3] + ["?!"] + target[3:], -1.0, None)
+                for k, (sentence, target) in enumerate(zip(sentences, targets))]
+    monkeypatch.setattr(Translator, "translate", made)
+    trained[0].measure(long, 2, 1)
+    assert asked == [2, 1]
+    for given, searches in ((None, [4, 1]), (made(None, [p.source for p in long], 4), [1])):
+        asked = []
+        found = trained[0].measure(long, 4, 1, given)
+        assert asked == searches
+        references = [pair.target for pair in long]
+        beam, greedy = ([one.target for one in made(None, [p.source for p in long], k)]
+                        for k in (4, 1))
+        assert found["bleu"] == metrics.bleu(beam, references).score
+        assert found["bleu_greedy"] == metrics.bleu(greedy, references).score
+        assert found["bleu_13a"] == metrics.bleu(beam, references, "13a").score
+        assert found["chrf"] == metrics.chrf(beam, references).score
+        assert found["exact"] == metrics.exact_match(map(tuple, greedy), references)
+        assert found["bleu_greedy"] < found["bleu"] and found["exact"] < 0.5
+    asked = []
+    found = trained[0].measure(long, 1, 1)
+    assert asked == [1] and found["bleu"] == found["bleu_greedy"]
+
+
+def test_loaded_is_the_same(trained):
+    translator, folder = trained
+    again = Translator.load(folder)
+    sentences = [pair.source for pair in reverse("test", 20)]
+    assert np.array_equal(again.model.vector, translator.model.vector)
+    assert again.history == translator.history and again.training == translator.training
+    for one, other in zip(translator.translate(sentences), again.translate(sentences)):
+        assert one.target == other.target and np.array_equal(one.weights, other.weights)
+
+
+def test_order_threads_and_batches_do_not_matter(trained):
+    translator, _ = trained
+    sentences = [pair.source for pair in reverse("test", 30)]
+    together = translator.translate(sentences, beam=3)
+    assert [t.source for t in together] == [list(s) for s in sentences]
+    for settings in (dict(threads=2), dict(batch_size=4), dict(threads=2, batch_size=7)):
+        found = translator.translate(sentences, beam=3, **settings)
+        assert [t.target for t in found] == [t.target for t in together]
+
+
+@pytest.mark.parametrize("beam, penalty", [(1, 0.5), (3, 0.0), (3, 0.5), (3, 1.0)])
+def test_score_is_what_search_ranks_by(trained, beam, penalty):
+    translator, _ = trained
+    sentence = ["1", "2", "3", "4"]
+    found, = translator.translate([sentence], beam, penalty)
+    best = translator.hypotheses(sentence, beam, penalty)[0]
+    assert len(found.target) > 1 and found.target == best.target
+    assert found.score == pytest.approx(best.score, abs=1e-5)
+    lengths = ((5 + len(found.weights)) / 6) ** penalty
+    assert found.score == pytest.approx(found.log_probability / lengths, abs=1e-5)
+
+
+def test_weights_have_a_row_for_each_word(trained):
+    translator, _ = trained
+    pairs = reverse("test", 10)
+    for weights, pair in zip(translator.attend(pairs), pairs):
+        assert weights.shape == (len(pair.target) + 1, len(pair.source) + 1)
+        np.testing.assert_allclose(weights.sum(1), 1, atol=1e-5)
+
+
+def test_a_reversed_source_is_shown_in_its_own_order():
+    """A model that reads x_n … x_1 </s> gives weights of x_1 … x_n </s>, each at its own word."""
+    pairs = reverse("train", 40)
+    how = TranslatorTraining(reverse_source=False), TranslatorTraining(reverse_source=True)
+    straight, backwards = (Translator.create(pairs, settings=SETTINGS, training=one) for one in how)
+    backwards.model.load(dict(straight.model.named_parameters()))
+    mirrored = [Pair(pair.source[::-1], pair.target) for pair in pairs]
+    for one, other in zip(straight.attend(mirrored), backwards.attend(pairs)):
+        np.testing.assert_allclose(one[:, -2::-1], other[:, :-1], atol=1e-6)
+        np.testing.assert_allclose(one[:, -1], other[:, -1], atol=1e-6)
+
+
+def test_unknown_words_are_translated_all_the_same(trained):
+    assert len(trained[0].translate([["never", "seen"]])) == 1
+
+
+def test_what_is_no_sentence_is_refused(trained, rng):
+    translator, _ = trained
+    with pytest.raises(ValueError, match="sentence 2 is empty"):
+        translator.translate([["1"], []])
+    with pytest.raises(ValueError, match="batch_size = 0: expected a whole number"):
+        translator.translate([["1"]], batch_size=0)
+    with pytest.raises(ValueError, match="beam = 0: expected"):
+        translator.measure(reverse("test", 2), 0, found=translator.translate([["1"], ["2"]]))
+    with pytest.raises(TypeError, match=r"sentence 2 is the string '3 1', .* \.split\(\)"):
+        translator.translate([["1"], "3 1"])
+    for use in (translator.hypotheses, lambda sentence: translator.sample(sentence, rng)):
+        with pytest.raises(TypeError, match="the sentence is the string '3 1'"):
+            use("3 1")
+        with pytest.raises(ValueError, match="the sentence is empty"):
+            use([])
+
+
+@pytest.mark.parametrize("penalty", [np.nan, "1"])
+def test_a_penalty_that_is_none_is_refused_before_the_search(trained, penalty, monkeypatch):
+    monkeypatch.setattr(Translator, "_best", lambda *how: pytest.fail("searched"))
+    with pytest.raises(ValueError, match="length_penalty = "):
+        trained[0].translate([["1"]], length_penalty=penalty)
+
+
+def test_what_no_translator_can_be_made_of_is_refused():
+    pairs = reverse("train", 5)
+    with pytest.raises(ValueError, match="no sentence pairs"):
+        Translator.create([])
+    with pytest.raises(ValueError, match="translator 'perceptron': expected one of rnnsearch"):
+        Translator.create(pairs, "perceptron")
+    with pytest.raises(ValueError, match="size"):
+        Translator.create(pairs, settings={"size": 3})
+    for settings, backwards in (({}, True), ({"backwards": True}, False)):
+        with pytest.raises(ValueError, match="run along from the wrong end"):
+            settings = {"window": "local-m", "width": 1} | settings
+            training = TranslatorTraining(reverse_source=backwards)
+            Translator.create(pairs, "luong", settings, training)
+
+
+def test_what_holds_no_translator_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no checkpoint"):
+        Translator.load(tmp_path)
+    checkpoint.save(tmp_path / "checkpoint.npz", {"parameters/W": np.zeros(3)}, {})
+    with pytest.raises(ValueError, match="no translator's checkpoint"):
+        Translator.load(tmp_path)

@@ -1,0 +1,140 @@
+"""What a translator hands on to its model and its searches, and takes when nothing is said."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.vocabulary import UNK
+from numpy_attention.decoding import sampling
+from numpy_attention.experiments.runs import translator as module
+from numpy_attention.experiments.runs.translator import (Translation, Translator, TranslatorTraining,
+                                             vocabularies_of)
+
+# two languages of different sizes, and links for the first pair alone
+PAIRS = [Pair(("a", "b"), ("A", "B", "C"), sure={(0, 0), (1, 2)}),
+         Pair(("a", "c", "d", "e"), ("A",)), Pair(("a",), ("B", "A"))]
+SMALL = dict(embedding=4, hidden=5)
+
+
+@pytest.fixture
+def small():
+    return Translator.create(PAIRS, settings=SMALL)
+
+
+def test_each_side_has_its_own_vocabulary(small):
+    source, target = small.source_vocabulary, small.target_vocabulary
+    assert len(source) == 5 + 4 and len(target) == 3 + 4
+    assert len(small.model.source_embedding.E) == 9 and len(small.model.target_embedding.E) == 7
+
+
+def test_rare_words_of_both_sides_are_unknown():
+    source, target = vocabularies_of(PAIRS, TranslatorTraining(min_count=2))
+    assert source.encode(["a", "b"])[1] == UNK != source.encode(["a"])[0]
+    assert target.encode(["C"]) == [UNK] and UNK not in target.encode(["A", "B"])
+
+
+@pytest.mark.parametrize("row, word", [
+    ([0.1, 0.5, 0.4], "b"), ([0.5, 0.1, 0.4], "a"),
+    ([0.0, 0.5, 0.5], "b"),
+    ([0.2, 0.3, 0.5], "b"),             # </s> has the largest, and is no word
+    ([0.0, 0.0, 1.0], "<unk>"),         # no word has any
+])
+def test_an_unknown_word_is_that_of_the_largest_weight(row, word):
+    weights = np.array([row, [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    translated = Translation(["a", "b"], ["<unk>", "x"], -1.0, weights)
+    assert translated.unknown_replaced() == [word, "x"] and translated.finished
+
+
+def test_a_beam_of_five_and_the_whole_length_penalty_unless_told(small, monkeypatch):
+    asked = []
+    searched = module.beam_search
+
+    def beam_search(model, source, mask, beam, length_penalty, never=()):
+        asked.append((source.shape[1], beam, length_penalty))
+        return searched(model, source, mask, beam, length_penalty, never=never)
+    monkeypatch.setattr(module, "beam_search", beam_search)
+    many = [["a"]] * 65
+    found = small.translate(many)
+    assert asked == [(64, 5, 1.0), (1, 5, 1.0)]         # 64 side by side
+    assert found[0].score == pytest.approx(
+        found[0].log_probability / ((5 + len(found[0].weights)) / 6))
+    asked.clear()
+    every = small.hypotheses(["a"])
+    assert asked == [(1, 5, 1.0)] and len(every) == 5
+    asked.clear()
+    one = small.translate(iter([["a"], ["b"]]), beam=2, batch_size=1)
+    assert asked == [(1, 2, 1.0)] * 2 and len(one) == 2
+    asked.clear()
+    assert small.translate([["a"]], beam=1) and asked == []         # that is greedy search
+    small.measure(PAIRS)
+    assert {beam for _, beam, _ in asked} == {5}
+
+
+def test_what_is_drawn_is_handed_on(small, monkeypatch, rng):
+    asked = []
+
+    def sample(model, start, rng, length, sentences, *how, never):
+        asked.append((length, sentences, *how, never))
+        return sampling.sample(model, start, rng, length, sentences, *how, never=never)
+    monkeypatch.setattr(module, "sample", sample)
+    small.sample(["a", "b"], rng)
+    small.sample(["a"], rng, 0.5, 3, 0.9)
+    assert asked == [(16, 1, 1.0, None, None, [UNK]), (14, 1, 0.5, 3, 0.9, [UNK])]
+    drawn = max((small.sample(["a", "b"], rng) for _ in range(9)), key=lambda one: len(one.weights))
+    lengths = (5 + len(drawn.weights)) / 6
+    assert lengths > 1 and drawn.score == pytest.approx(drawn.log_probability / lengths)
+
+
+def test_alignment_is_measured_where_a_pair_has_links(small):
+    assert {"pointing", "near", "diagonal", "aer"} <= small.measure(PAIRS, 1, 1).keys()
+    assert "pointing" not in small.measure(PAIRS[1:], 1, 1)
+
+
+def test_all_processors_measure_unless_told(small, monkeypatch):
+    asked = []
+    evaluate = module.evaluate
+    monkeypatch.setattr(module, "available", lambda ranks: 2)
+    monkeypatch.setattr(module, "evaluate", lambda model, batches, threads, ranks, by_row: (
+        asked.append(threads), evaluate(model, batches, threads, ranks, by_row))[1])
+    translate = Translator.translate
+    monkeypatch.setattr(Translator, "translate", lambda self, *how, threads, ranks, **unknown: (
+        asked.append(threads), translate(self, *how, threads=threads, ranks=ranks, **unknown))[1])
+    small.measure(PAIRS, 3)
+    small.measure(PAIRS, 3, 1)
+    assert asked == [2, 2, 2, 1, 1, 1]
+    asked.clear()
+    small.measure_known(PAIRS, 3)
+    small.measure_known(PAIRS, 3, 1)
+    assert asked == [2, 2, 2, 1, 1, 1]
+
+
+def test_one_figure_that_is_not_finite_is_enough_to_refuse(small, monkeypatch):
+    text = {"bleu": float("nan"), "exact": 1.0}
+    monkeypatch.setattr(module.figures, "of_text", lambda *translations: text)
+    with pytest.raises(ArithmeticError, match="a figure is not finite"):
+        small.measure(PAIRS, 1, 1)
+
+
+def test_without_unknown_words(small):
+    """The pairs that hold none, and translations in which none is written."""
+    rare = [Pair(("a", "z"), ("A",)), Pair(("a",), ("Z",))]
+    assert [small.knows(pair) for pair in [*PAIRS, *rare]] == [True] * 3 + [False] * 2
+    likes = small.model.output.b            # best of all <unk>, then A, which is right at times
+    likes[UNK], likes[small.target_vocabulary.encode(["A"])] = 50.0, 40.0
+    for beam in (1, 3):
+        assert all("<unk>" in one.target for one in small.translate([["a"], ["b"]], beam))
+        for one in small.translate([["a"], ["b", "z"]], beam, unknown=False):
+            assert "<unk>" not in one.target
+    found = small.measure_known([*PAIRS, *rare], 2, 1)
+    assert found["pairs"] == 3
+    plain = small.measure(PAIRS, 2, 1)
+    assert {name for name in plain if plain[name] != found[name]} <= {
+        "bleu", "bleu_greedy", "bleu_13a", "chrf", "exact"}
+    texts = [small.translate([pair.source for pair in PAIRS], beam, unknown=False)
+             for beam in (2, 1)]
+    assert found == {"pairs": 3} | small.measure(PAIRS, 2, 1, texts[0], plain=texts[1])
+    assert found["chrf"] > plain["chrf"]            # <unk> matches nothing
+    with pytest.raises(ValueError, match="each of these 2 pairs holds a word that is unknown"):
+        small.measure_known(rare)
+    with pytest.raises(TypeError, match="unknown is 'no'"):
+        small.translate([["a"]], unknown="no")

@@ -1,0 +1,286 @@
+"""A writer from text to text: its batches, measured by hand, writing on, what it looked at."""
+
+import math
+
+import numpy as np
+import pytest
+
+from numpy_attention import plotting
+from numpy_attention.data.batching import DocumentBatches, TextBatches
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import EOS, PAD, UNK, Vocabulary
+from numpy_attention.experiments.runs import writer as module
+from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.training.evaluation import evaluate
+
+ARTICLES = [[["a", "b"], ["c"]], [["b", "c", "a", "d"]], [["d"], ["a", "a"], ["b"]]]
+TEXT = Text(ARTICLES, whole=True)
+LETTERS = Text([[list("ab\ncd\nab c\n")]], "characters")
+ATTENTIVE = dict(attention="key-value", hidden=6, layers=1)
+
+
+def writer_of(text=TEXT, settings=None, **training):
+    name = "attentive-language-model" if settings and "attention" in settings else "language-model"
+    settings = settings or dict(hidden=5, layers=1)
+    how = dict(epochs=3, batch_size=2, steps=3, learning_rate=0.01) | training
+    return Writer.create(text, name, settings, WriterTraining(**how), {"name": "ptb"})
+
+
+def targets(batches):
+    """Every token to predict, with the tokens read before it since the state was empty."""
+    found = []
+    streams = None
+    for place in batches.order():
+        batch = batches.batch(place)
+        if not batches.carried(place):
+            streams = [[] for _ in range(batch.size)]
+        for t, b in np.ndindex(batch.inputs.shape):
+            if batch.targets[t, b] != PAD:
+                streams[b].append(int(batch.inputs[t, b]))
+                found.append((tuple(streams[b]), int(batch.targets[t, b])))
+    return found
+
+
+def documents(writer, parts):
+    """The same, by hand: each part begins after </s> with an empty state."""
+    found = []
+    for sentences in parts:
+        ids = [EOS]
+        for sentence in sentences:
+            ids += writer.vocabulary.encode(sentence) + [EOS]
+        found += [(tuple(ids[:t]), ids[t]) for t in range(1, len(ids))]
+    return found
+
+
+@pytest.mark.parametrize("state, parts", [
+    ("sentence", [[sentence] for article in ARTICLES for sentence in article]),
+    ("article", ARTICLES),
+    ("carried", [[sentence for article in ARTICLES for sentence in article]]),
+])
+def test_every_token_is_predicted_from_the_state_that_was_chosen(state, parts):
+    writer = writer_of(state=state)
+    batches = writer.batches(TEXT, 1 if state == "carried" else None)
+    assert isinstance(batches, TextBatches if state == "carried" else DocumentBatches)
+    assert sorted(targets(batches)) == sorted(documents(writer, parts))
+    assert len(targets(writer.batches(TEXT))) == writer.measure(TEXT)["tokens"] == 17
+
+
+@pytest.mark.parametrize("state", ["carried", "sentence", "article"])
+@pytest.mark.parametrize("settings", [None, ATTENTIVE | {"carried": 50}])
+def test_perplexity_is_that_of_word_by_word(state, settings):
+    """A cell's state and a memory that is carried give word by word what windows give."""
+    writer, total = writer_of(settings=settings, state=state), 0.0
+    batches = writer.batches(TEXT, 1)
+    for place in batches.order():
+        if not batches.carried(place):
+            model_state = None
+        batch = batches.batch(place)
+        for read, wanted in zip(batch.inputs[:, 0], batch.targets[:, 0]):
+            if wanted != PAD:
+                log_p, _, model_state = writer.model.next(np.array([read]), model_state)
+                total -= log_p[0, wanted]
+    figures = writer.measure(TEXT, threads=2)
+    assert figures["perplexity"] == pytest.approx(math.exp(total / 17), rel=1e-5)
+    assert figures["loss"] == pytest.approx(total / 17, rel=1e-5)
+    assert "bits_per_character" not in figures
+
+
+def test_a_carried_state_goes_through_a_text_in_one_stream():
+    """However many streams the training has; a state that is large enough shows it."""
+    how = dict(state="carried", steps=2)
+    one, many = (writer_of(batch_size=size, **how) for size in (1, 4))
+    for writer in (one, many):
+        writer.model.vector[:] *= 9
+    wanted = evaluate(one.model, one.batches(TEXT))
+    assert many.measure(TEXT)["loss"] == pytest.approx(wanted.mean, rel=1e-6)
+    assert evaluate(many.model, many.batches(TEXT)).mean != pytest.approx(wanted.mean, rel=1e-3)
+
+
+def test_characters_are_measured_in_bits():
+    figures = writer_of(LETTERS).measure(LETTERS)
+    assert figures["tokens"] == 11
+    assert figures["bits_per_character"] == pytest.approx(np.log2(figures["perplexity"]))
+
+
+def test_first_words_that_are_counted_and_not_predicted():
+    """Where sentences begin anew: the loss of all but the first word of each, over all tokens."""
+    writer = writer_of(state="sentence")
+    figures = writer.measure(TEXT, rng=np.random.default_rng(0))
+    empty = writer.model.next(np.array([EOS]), None)[0][0]
+    first = -sum(empty[writer.vocabulary.encode(one)[0]] for one in TEXT.sentences)
+    wanted = math.exp((17 * figures["loss"] - first) / 17)
+    assert figures["perplexity_flattered"] == pytest.approx(wanted)
+    low, high = (figures[f"perplexity_flattered_{end}"] for end in ("low", "high"))
+    assert low < wanted < high < figures["perplexity"]
+    assert writer.measure(TEXT)["perplexity_flattered"] == figures["perplexity_flattered"]
+    for state in ("carried", "article"):
+        found = writer_of(state=state).measure(TEXT, rng=np.random.default_rng(0))
+        assert not any("flattered" in name for name in found)
+
+
+def test_sentences_are_cut_in_training_alone():
+    writer = writer_of(state="sentence", cut=2)
+    cut = sorted(targets(writer.batches_to_learn(TEXT)))
+    whole = targets(writer.batches(TEXT))
+    assert len(whole) == 17
+    assert cut == sorted(target for target in whole if len(target[0]) <= 2)
+    assert len(targets(writer_of(state="sentence").batches_to_learn(TEXT))) == 17
+    trainer = writer.trainer(TEXT, TEXT, progress=False)
+    assert sorted(targets(trainer.train)) == cut
+    assert len(targets(trainer.valid)) == 17
+
+
+def test_trained_saved_and_loaded(tmp_path):
+    writer = writer_of(settings=ATTENTIVE, epochs=12)
+    before = writer.measure(TEXT)["perplexity"]
+    writer.fit(TEXT, TEXT, tmp_path, threads=1, progress=False)
+    again = Writer.load(tmp_path)
+    assert again.measure(TEXT) == writer.measure(TEXT)
+    assert writer.measure(TEXT)["perplexity"] < 0.9 * before
+    assert again.training == writer.training and again.settings == writer.settings
+    assert again.vocabulary == writer.vocabulary
+    texts = [[word.token for word in one.generate(np.random.default_rng(3), ["a"], 9)]
+             for one in (writer, again)]
+    assert texts[0] == texts[1] and len(texts[0]) == 9
+
+
+def test_the_unit_is_the_texts():
+    assert Writer.create(TEXT, settings=dict(hidden=4)).training.unit == "words"
+    assert Writer.create(LETTERS, settings=dict(hidden=4)).training.unit == "characters"
+
+
+def test_unknown_words_and_ends_are_written_only_where_they_belong(rng):
+    def tokens(writer, **settings):
+        return {word.token for word in writer.generate(rng, length=300, **settings)}
+    assert tokens(writer_of()) == {"a", "b", "c", "d", "</s>"}
+    assert tokens(writer_of(), unknown=True) == {"a", "b", "c", "d", "</s>", "<unk>"}
+    assert tokens(writer_of(LETTERS)) == set("abcd \n")
+
+
+@pytest.mark.parametrize("state, empty", [
+    ("sentence", True), ("carried", False), ("article", False)])
+def test_a_sentence_is_written_from_the_state_it_was_trained_with(state, empty, rng):
+    writer, last = writer_of(settings=ATTENTIVE, state=state), None
+    for word in writer.generate(rng, length=80):
+        if last == "</s>":
+            assert np.isnan(word.weights).all() == empty    # an empty memory: nothing to look at
+        last = word.token
+
+
+@pytest.mark.parametrize("window", [None, 2])
+def test_what_a_word_looked_at_is_what_attention_gives(window, rng):
+    writer, prompt = writer_of(settings=ATTENTIVE | {"window": window}), ["a", "c"]
+    words = list(writer.generate(rng, prompt, 40, sentences=1))
+    ends = words[-1].token == "</s>"
+    tokens = prompt + [word.token for word in words[:len(words) - ends]]
+    rows = writer.attend(tokens)
+    assert rows.shape == (len(tokens) + 1, len(tokens) + 1)
+    for t, word in enumerate(words, len(prompt)):
+        assert len(word.weights) == t + 1
+        np.testing.assert_allclose(word.weights, rows[t, :t + 1], atol=1e-6)    # NaN at the same
+    visible = np.tri(len(rows), k=-1, dtype=bool)
+    if window:
+        visible &= ~np.tri(len(rows), k=-1 - window, dtype=bool)
+    assert np.array_equal(~np.isnan(rows), visible)
+    np.testing.assert_allclose(np.nansum(rows[1:], axis=1), 1, atol=1e-5)
+    axes = plotting.history_heatmap(rows, ["</s>", *tokens], [*tokens, "</s>"])
+    assert axes.get_xticklabels()[0].get_text() == "</s>"
+
+
+def test_more_than_the_memory_holds_is_told_as_not_visible(rng):
+    words = list(writer_of(settings=ATTENTIVE).generate(rng, ["a"] * 10, length=100))
+    seen = np.isfinite(words[-1].weights)
+    assert seen.sum() == 64 and seen[-65:-1].all()
+
+
+def test_a_string_is_no_list_of_words(rng):
+    words, letters = (writer_of(Text([[["a", "b"]]], unit), ATTENTIVE)
+                      for unit in ("words", "characters"))
+    for name, use in (("tokens", words.attend),
+                      ("prompt", lambda prompt: words.generate(rng, prompt))):
+        with pytest.raises(TypeError, match=f"^{name} is the string 'a b', expected a list of "
+                                            rf"words: write {name}\.split\(\)"):
+            use("a b")
+    assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
+    with pytest.raises(ValueError, match="writes no ends of sentences"):
+        letters.generate(rng, "ab", sentences=1)
+
+
+def test_without_attention_there_is_nothing_to_show(rng):
+    ngram = ATTENTIVE | {"attention": "ngram"}
+    for writer, kind in ((writer_of(), "language-model"), (writer_of(settings=ngram), "ngram")):
+        with pytest.raises(ValueError, match=f"the {kind} model has no attention weights"):
+            writer.attend(["a"])
+        assert next(writer.generate(rng)).weights is None
+
+
+@pytest.mark.parametrize("name", ["streams", "cut"])
+def test_a_text_is_read_in_at_least_one(name):
+    with pytest.raises(ValueError, match=f"{name} = 0: expected a whole number of at least 1"):
+        writer_of().batches(TEXT, **{name: 0})
+
+
+def test_refused(rng):
+    with pytest.raises(ValueError, match="an empty sentence"):
+        writer_of(settings=ATTENTIVE).attend([])
+    with pytest.raises(ValueError, match="temperature = -1"):
+        writer_of().generate(rng, temperature=-1)
+    with pytest.raises(ValueError, match="language model 'rnnsearch': expected one of"):
+        Writer.create(TEXT, "rnnsearch")
+    with pytest.raises(ValueError, match="does not come as articles"):
+        writer_of(state="article").batches(Text([[["a"]]]))
+    with pytest.raises(ValueError, match="too short for 2 streams"):
+        writer_of().batches(Text([[[]]]))
+    with pytest.raises(ValueError, match="has no sentences"):
+        writer_of(LETTERS, state="sentence").batches(LETTERS)
+    writer = writer_of()
+    writer.model.vector[:] = np.nan
+    with pytest.raises(ArithmeticError, match="is the model trained"):
+        writer.measure(TEXT)
+
+
+def test_a_wrong_setting_is_told_before_the_text_is_read(monkeypatch):
+    monkeypatch.setattr(Vocabulary, "build", lambda *how: pytest.fail("read"))
+    with pytest.raises(ValueError, match="hiden"):
+        writer_of(settings={"hiden": 3})
+    with pytest.raises(TypeError, match="corpus is 3, of type int: expected a dict"):
+        Writer.create(TEXT, corpus=3)
+
+
+def test_a_writer_that_is_made_by_hand_has_no_corpus_unless_told():
+    made = writer_of()
+    bare = Writer(made.model, made.vocabulary, made.name, made.settings, made.training)
+    assert bare.corpus == {} and bare.history == []
+
+
+def test_the_output_begins_with_the_words_frequencies():
+    counts = {"a": 4, "b": 3, "c": 2, "d": 2}
+    plain, started = (writer_of(frequencies=flag) for flag in (False, True))
+    assert not plain.model.output.b.any()
+    ends = 7                                        # 6 sentences, and the one before the text
+    words = [counts[token] for token in started.vocabulary.tokens]
+    wanted = np.array([0, 0, ends, 0] + words) + 0.5
+    np.testing.assert_allclose(np.exp(started.model.output.b), wanted / wanted.sum(), rtol=1e-6)
+    started.model.output.b[...] = 0
+    assert np.array_equal(plain.model.vector, started.model.vector)
+
+
+def test_what_is_written_is_asked_for_as_it_was_told(monkeypatch, rng):
+    asked = []
+
+    def sample(model, start, rng, *how):
+        asked.append(how)
+        return iter(())
+    monkeypatch.setattr(module, "sample", sample)
+    list(writer_of().generate(rng))
+    list(writer_of(state="sentence").generate(rng, ["a"], 7, 2, 0.5, 3, 0.9, unknown=True))
+    assert asked == [(60, None, 1.0, None, None, [UNK], False), (7, 2, 0.5, 3, 0.9, [], True)]
+
+
+def test_sentences_are_read_whole_and_articles_in_windows():
+    """However few steps a window has, a sentence is one batch; one thread measures unless told."""
+    whole = writer_of(state="sentence", steps=1)
+    batches = whole.batches(TEXT, 1)
+    assert max(batches.batch(place).inputs.shape[0] for place in batches.order()) == 5
+    windows = writer_of(state="article", steps=2).batches(TEXT, 1)
+    assert max(windows.batch(place).inputs.shape[0] for place in windows.order()) == 2

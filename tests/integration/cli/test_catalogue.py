@@ -1,0 +1,117 @@
+"""What the package knows by name: gradcheck, corpora. (reproduce: tests/recipes/test_recipe.py)"""
+
+import numpy as np
+import pytest
+from cli_runs import told
+
+from numpy_attention.cli import catalogue
+from numpy_attention.cli.main import main
+from numpy_attention.data.datasets import corpus, downloads
+from numpy_attention.gradcheck import GradientError, Report
+
+# ---- gradcheck ----------------------------------------------------------------------------------
+
+
+def test_gradcheck_passes(capsys):
+    assert main(["gradcheck", "Linear", "maxout"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # not "Linear without bias"
+    assert [line.split()[0] for line in lines[1:-1]] == ["Linear", "Maxout"]
+    assert float(lines[1].split()[2]) < 1e-6
+    assert lines[-1] == "2 of 2 passed"
+
+
+def test_gradcheck_fails(capsys, monkeypatch):
+    def wrong(rng):
+        raise GradientError("wrong gradient for W at (0, 1)")
+
+    good = Report("good", {"W": 2e-9, "b": 3e-8})
+    monkeypatch.setattr(catalogue, "CHECKS", {"good": lambda rng: good, "bad": wrong})
+    assert main(["gradcheck"]) == 1
+    out = capsys.readouterr().out
+    assert "3.0e-08  b" in out and "FAILED" in out
+    assert "wrong gradient for W at (0, 1)" in out
+    assert "1 of 2 passed" in out
+
+
+def test_gradcheck_tells_all_that_it_knows_where_it_is_asked(capsys, monkeypatch):
+    def wrong(rng):
+        report = Report("bad")
+        report.add("W", np.array([1.25, 2.0]), np.array([1.25, 4.5]))
+        raise GradientError(report)
+
+    def incomparable(rng):
+        raise GradientError("one gradient for two inputs")
+
+    monkeypatch.setattr(catalogue, "CHECKS", {"bad": wrong, "odd": incomparable})
+    elements = "W, backward:\n[1.25 2.  ]\nW, central differences:\n[1.25 4.5 ]\n"
+    assert main(["gradcheck"]) == 1
+    out = capsys.readouterr().out
+    assert "bad: wrong gradient for W; right: none" in out and elements not in out
+    assert main(["gradcheck", "--full"]) == 1
+    out = capsys.readouterr().out
+    assert "bad: wrong gradient for W; right: none" in out and elements in out
+    assert "\n\none gradient for two inputs\n" in out
+
+
+def test_gradcheck_draws_from_the_seed(monkeypatch):
+    drawn = []
+
+    def draws(rng):
+        drawn.append(rng.random())
+        return Report("one", {"W": 0.0})
+
+    monkeypatch.setattr(catalogue, "CHECKS", {"one": draws})
+    assert main(["gradcheck", "--seed", "5"]) == 0
+    assert drawn == [np.random.default_rng(5).random()]
+
+
+@pytest.mark.parametrize("parts, names", [
+    (["a"], ["a"]), (["A"], ["a", "ab"]), (["ab", "a"], ["a", "ab"]), ([""], ["a", "ab", "c"]),
+])
+def test_checks_are_named_by_their_parts(parts, names, monkeypatch):
+    monkeypatch.setattr(catalogue, "CHECKS", dict.fromkeys(["a", "ab", "c"]))
+    assert catalogue.checks_named(parts) == names
+
+
+# ---- corpora ------------------------------------------------------------------------------------
+
+
+def test_corpora_list(capsys):
+    assert main(["corpora", "list"]) == 0
+    names = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert {"bible-en-es", "copy", "ptb"} <= names
+
+
+def test_corpora_show_pairs_with_links(capsys, monkeypatch):
+    monkeypatch.setattr(corpus, "GENERATED_SIZES", {"train": 12, "valid": 3, "test": 3})
+    assert main(["corpora", "show", "grammar-en-fr"]) == 0
+    out = capsys.readouterr().out
+    assert "train: 12 pairs" in out and "for example (test):" in out
+    assert "tired–fatigués" in out
+
+
+def test_corpora_show_text(capsys):
+    assert main(["corpora", "show", "bible-en"]) == 0
+    out = capsys.readouterr().out
+    assert "tokens" in out and "lines" in out
+
+
+def test_corpora_show_characters(capsys, monkeypatch):
+    monkeypatch.setattr(catalogue.corpora, "load_text", lambda name, split: f"{split}\n\nline\n")
+    catalogue.show_text(catalogue.corpora.find_corpus("bible-en"))
+    assert capsys.readouterr().out == ("train: 12 characters\nvalid: 12 characters\n"
+                                       "test: 11 characters\nfor example (test):\n  test\n  line\n")
+
+
+def test_corpora_show_downloads_nothing(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
+    assert main(["corpora", "show", "ptb"]) == 0
+    assert "not here yet: numpy-attention corpora fetch ptb" in capsys.readouterr().out
+
+
+def test_corpora_fetch(capsys, monkeypatch, tmp_path):
+    assert main(["corpora", "fetch", "copy"]) == 0
+    assert "nothing to fetch" in capsys.readouterr().out
+    monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
+    assert "ptb.train.txt is missing" in told(capsys, "corpora", "fetch", "ptb")

@@ -1,0 +1,175 @@
+"""A mechanism of one's own on the command line: trained, used, compared, and what is refused."""
+
+import json
+import shlex
+
+import matplotlib.image
+import numpy as np
+import pytest
+from cli_runs import COPY, SMALL, given, told
+from custom_files import CELL, MINE, PAST, changed, in_score, written
+
+from numpy_attention.cli import compare
+from numpy_attention.cli.main import main, parse
+from numpy_attention.experiments.recipes import RECIPES
+from numpy_attention.experiments.runs.translator import Translator
+
+LM = ("train lm --text own.txt --epochs 1 --batch-size 4 --steps 5 --threads 1 "
+      "--parameters 2000").split()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with files of one's own, and runs that were trained with them."""
+    folder = tmp_path_factory.mktemp("own")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, text in (("mine.py", MINE), ("past.py", PAST), ("cell.py", CELL)):
+            written(folder, text, name)
+        (folder / "own.txt").write_text("a rose is a rose .\n" * 60)
+        assert main([*COPY, "--attention", "mine.py:Mine", "--run", "search"]) == 0
+        assert main([*COPY, "--model", "luong", "--attention", "mine.py", "--cell", "cell.py",
+                     "--window", "local-p", "--run", "luong"]) == 0
+        assert main([*LM, "--attention", "past.py", "--activation", "linear", "--window", "3",
+                     "--run", "attentive"]) == 0
+        assert main([*LM, "--cell", "cell.py", "--run", "plain"]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(place, monkeypatch):
+    monkeypatch.chdir(place)
+
+
+@pytest.mark.parametrize("command", [
+    "translate search '1 2'", "translate luong '1 2' --all",
+    "translate search '1 2' --together-with search --heatmap search.png",
+    "heatmap luong --output luong.png", "evaluate luong --pairs 20", "ablate search --pairs 20",
+    "evaluate attentive", "ablate attentive", "heatmap attentive --index 1 --output past.png",
+    "generate attentive --length 3 --heatmap written.png", "generate plain --length 3",
+    "evaluate plain --json", "recover plain plain2 --number 2 --next 2 --words 1 --past 3",
+    "distances attentive plain",
+])
+def test_a_run_is_used_with_its_code_and_refused_without(command, place, capsys):
+    words = shlex.split(command)
+    files = {"search": "mine.py", "luong": "mine.py,cell.py", "plain": "cell.py"}
+    code = "past.py,cell.py" if words[0] == "distances" else files.get(words[1], "past.py")
+    if "plain2" in words:
+        (place / "plain2").mkdir(exist_ok=True)
+        (place / "plain2" / "checkpoint.npz").write_bytes(
+            (place / "plain" / "checkpoint.npz").read_bytes())
+    error = told(capsys, *words)
+    asked = "past.py" if words[0] == "distances" else code
+    assert "your own code, which a run never runs by itself: look at it, and give --code " in error
+    assert set(error.rpartition(" ")[2].strip().split(",")) == set(asked.split(","))
+    assert main([*words, "--code", code]) == 0
+    picture = [word for word in words if word.endswith(".png")]
+    assert all(matplotlib.image.imread(one).std() > 0.01 for one in picture)
+
+
+def test_cloze_asks_for_it_too(capsys):
+    assert "give --code cell.py" in told(capsys, "cloze", "plain")
+    assert "questions" in told(capsys, "cloze", "plain", "--code", "cell.py")
+
+
+def test_it_says_what_comes_next(place, capsys):
+    assert main([*COPY, "--attention", "mine.py:Mine", "--run", "search"]) == 0
+    out = capsys.readouterr().out
+    assert "resumes the run in search" in out
+    last = out.splitlines()[-1]
+    assert last.startswith("next: numpy-attention translate search ")
+    assert last.endswith(" --code mine.py")
+    assert main(shlex.split(last)[2:]) == 0
+
+
+def test_what_a_run_is_named_by(place, capsys):
+    assert main([*COPY, "--model", "luong", "--attention", "mine.py:Mine"]) == 0
+    assert "luong-Mine, " in capsys.readouterr().out
+    assert (place / "runs" / "copy-luong-Mine" / "mine.py").read_text(encoding="utf-8") == MINE
+    assert main([*LM, "--cell", "cell.py"]) == 0
+    assert (place / "runs" / "own-MinimalGatedUnit").is_dir()
+
+
+@pytest.mark.parametrize("run, text", [("search", MINE + "# more\n"), ("search", "1 / 0")])
+def test_a_file_that_has_changed(run, text, place, capsys):
+    (place / "other").mkdir(exist_ok=True)
+    path = written(place / "other", text)
+    error = told(capsys, "translate", run, "1 2", "--code", str(path))
+    assert f"mine.py is not as it was when {run} was trained: SHA-256 " in error
+    assert f"give --code {run}/mine.py\n" in error
+    assert main(["translate", run, "1 2", "--code", f"{run}/mine.py"]) == 0
+    if text != "1 / 0":
+        error = told(capsys, *COPY, "--attention", str(path), "--run", run)
+        assert "holds a run with other settings: SHA-256 of mine.py:Mine" in error
+
+
+@pytest.mark.parametrize("words, message", [
+    ([*COPY, "--attention", "past.py"], "past.py has no class to take: expected one with the "
+     "methods of an attention"),
+    ([*COPY, "--attention", "past.py:Past"], "past.py:Past is a score of a language model, "
+     "expected an attention: derive it from SoftmaxAttention"),
+    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "is an attention, expected a cell: "),
+    ([*LM, "--attention", "mine.py:Mine"], "is an attention, expected a score of a language model"),
+    ([*COPY, "--attention", "nowhere.py:Mine"], "nowhere.py does not exist"),
+    ([*COPY, "--attention", "mine.p:Mine"], "invalid choice: 'mine.p:Mine' (choose from 'dot', "),
+    ([*COPY, "--attention", "mine.p:Mine"], "'multi-head', or FILE.py:CLASS of your own)"),
+    ([*COPY, "--attention", "mine.py:Yours"], "mine.py has no 'Yours': it has Mine"),
+    ([*COPY, "--model", "transformer", "--attention", "mine.py"], "--model transformer has none"),
+    ([*LM, "--cell", "cell.py", "--forget-bias", "1"], "cell.py has no forget gate"),
+    ([*LM, "--activation", "linear"], "a model without attention has no such layer"),
+    (["translate", "search", "1", "--code", "nowhere.py"], "nowhere.py does not exist"),
+    (["translate", "search", "1", "--code", "mine.py,"], "expected files such as mine.py,other.py"),
+    (["translate", "search", "1", "--code", "own.txt"], "whose name ends with .py"),
+])
+def test_what_is_refused(words, message, place, capsys):
+    before = sorted(place.rglob("*"))
+    assert message in told(capsys, *words)
+    assert sorted(place.rglob("*")) == before
+
+
+@pytest.mark.parametrize("text, message", [
+    (in_score("{}['a']"), "error: line 22 of broken.py, in score: KeyError: 'a'\n"),
+    (in_score("undefined"), "line 22 of broken.py, in score: NameError: name 'undefined' is not"),
+    (in_score("memory = None"), "line 24 of broken.py, in score: memory is None"),
+    (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in create: "
+     "AttributeError: "),
+    (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py stops with ZeroDivision"),
+    (MINE + "(\n", "broken.py cannot be run: line 31 is no Python"),
+])
+def test_an_error_in_it_is_told_with_its_line(text, message, place, capsys):
+    written(place, text, "broken.py")
+    error = told(capsys, *COPY, "--model", "luong", "--attention", "broken.py:Mine", "--run",
+                 "broken")
+    assert message in error
+    assert not (place / "broken" / "checkpoint.npz").exists()
+
+
+def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
+    def broken(*_, **__):
+        raise KeyError("ours")
+    monkeypatch.setattr(Translator, "load", broken)
+    with pytest.raises(KeyError):
+        main(["heatmap", "search", "--output", "x.png"])
+
+
+def test_the_package_says_nothing_of_own_code_where_there_is_none(place):
+    assert main([*COPY, "--model", "luong", "--run", "dot"]) == 0
+    with np.load(place / "dot" / "checkpoint.npz") as file:
+        assert "own" not in json.loads(bytes(file["about"]))["about"]
+
+
+def test_compare_takes_an_attention_beside_recipes(place):
+    _, options = parse(["compare", "clauses-dot", "mine.py:Mine", "--epochs", "1"])
+    dot, mine = compare.chosen(options)
+    assert (dot.name, mine.name) == ("clauses-dot", "own-Mine")
+    assert mine.settings.pop("attention").__name__ == "Mine"
+    assert mine.settings == {name: value for name, value in RECIPES["clauses-dot"].settings.items()
+                             if name != "attention"}
+    assert (mine.corpus, mine.training) == (dot.corpus, dot.training)
+    assert compare.run_name(mine, 3) == "own-Mine-1e-seed3"
+    assert "own-Mine" not in RECIPES
+
+
+def test_help_offers_it():
+    options = given("train --corpus copy --attention a/mine.py:Mine " + " ".join(SMALL))
+    assert options.attention == "a/mine.py:Mine"

@@ -1,0 +1,54 @@
+"""The course on the command line."""
+
+import pytest
+from lesson_files import FILES
+
+from numpy_attention.course import lessons as course
+from numpy_attention.cli.main import main
+
+
+def test_list(capsys):
+    assert main(["lessons", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "00  attention on paper" and len(lines) == len(FILES) + 1
+    assert lines[-1] == f"they are in {course.lessons_folder()}"
+
+
+def test_copy(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["lessons", "copy", "mine", "--only", "0,6"]) == 0
+    copied = [f"mine/{FILES[number].name}" for number in (0, 6)]
+    assert capsys.readouterr().out.splitlines() == copied
+    assert main(["lessons", "copy", "mine"]) == 2
+    error = capsys.readouterr().err
+    assert "already: choose another folder, or write over them with --force" in error
+    assert main(["lessons", "copy", "mine", "--force"]) == 0
+
+
+@pytest.fixture
+def small_course(tmp_path, monkeypatch):
+    """A course of one lesson, in place of the package's."""
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    monkeypatch.setattr(course, "CHECKOUT", folder)
+    (folder / course.FIRST).write_text(
+        "import os, pathlib, sys\n"
+        "pathlib.Path(os.environ['NUMPY_ATTENTION_OUTPUTS'], 'made').write_text('x')\n"
+        "sys.exit(5 if os.environ['MPLBACKEND'] == 'Agg' else 1)\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_run_saves_figures_here_and_tells_the_lessons_exit_status(small_course):
+    assert main(["lessons", "run", "0"]) == 5
+    assert (small_course / "outputs" / "made").read_text() == "x"
+    assert main(["lessons", "run", "00", "--outputs", "figures"]) == 5
+    assert (small_course / "figures" / "made").exists()
+
+
+def test_what_is_refused(small_course, capsys):
+    assert main(["lessons", "run", "7"]) == 2
+    assert "no lesson has the number '7': expected some of 00" in capsys.readouterr().err
+    (small_course / "file").write_text("")
+    assert main(["lessons", "run", "0", "--outputs", "file"]) == 2
+    assert "file is a file: give the path of a folder" in capsys.readouterr().err

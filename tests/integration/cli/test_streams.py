@@ -1,0 +1,141 @@
+"""The standard streams and signals of a command: closed, full, left by their reader; stopped."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from numpy_attention.cli import catalogue, streams
+from numpy_attention.cli.main import main
+from numpy_attention.training.interrupt import Interrupt, Stopped
+
+ROOT = Path(__file__).resolve().parents[3]
+ERROR = "numpy-attention: error: "
+
+
+def shell(command):
+    """A command of the shell in which `cli` is ours; → exit status, what it told."""
+    script = f"cli() {{ {sys.executable} -m numpy_attention \"$@\"; }}; {command}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command, status, message", [
+    ("cli corpora list > /dev/full", 2, f"{ERROR}the output: No space left on device\n"),
+    ("cli corpora list >&-", 0, ""),
+    ("cli corpora list <&- >&- 2>&-", 0, ""),
+    ("cli nix 2> /dev/full", 2, ""),
+    ("cli nix 2>&-", 2, ""),
+    ("set -o pipefail; cli corpora list | true", 141, ""),
+])
+def test_streams_that_lead_nowhere(command, status, message):
+    assert shell(command) == (status, message)
+
+
+def test_a_closed_stream_gives_its_number_to_nobody(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    streams.prepare()
+    with sys.stdout as stream:
+        assert stream.name == os.devnull
+
+
+@pytest.mark.parametrize("name, status, said", [
+    ("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "ended by SIGTERM"),
+    ("SIGHUP", 129, "ended by SIGHUP")])
+def test_a_signal_ends_a_command_in_a_line(name, status, said, monkeypatch, capsys):
+    number = getattr(signal, name)
+    before = signal.getsignal(number)
+    tidied = []
+
+    def work(options):
+        try:
+            signal.raise_signal(number)
+        finally:
+            signal.raise_signal(number)             # impatience changes nothing
+            tidied.append(True)
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    assert main(["corpora", "list"]) == status and tidied
+    assert capsys.readouterr().err == f"numpy-attention: {said}\n"
+    assert signal.getsignal(number) is before
+
+
+class Finalized:
+    """Gets a signal when it is thrown away, where Python ignores whatever is raised."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __del__(self):
+        signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_signal_within_a_finalizer_comes_again(first, monkeypatch, capsys):
+    """The first of a command; or, while it trains, the second, which an Interrupt raises."""
+    before = sys.unraisablehook
+
+    def work(options):
+        with Interrupt() if first else contextlib.nullcontext():
+            if first:
+                signal.raise_signal(signal.SIGINT)
+            thrown_away = Finalized(signal.SIGTERM)
+            del thrown_away
+            time.sleep(10)
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    begin = time.monotonic()
+    assert main(["corpora", "list"]) == 143 and time.monotonic() - begin < 5
+    said = "interrupted" if first else "ended by SIGTERM"
+    assert capsys.readouterr().err == f"numpy-attention: {said}\n"
+    assert sys.unraisablehook is before
+
+
+def test_what_else_a_finalizer_raises_is_told_as_ever(monkeypatch):
+    class Faulty:
+        def __del__(self):
+            raise ValueError("of the finalizer")
+
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: told.append(ignored.exc_value))
+    monkeypatch.setattr(catalogue, "list_corpora", lambda options: Faulty() and None)
+    assert main(["corpora", "list"]) == 0
+    assert [str(error) for error in told] == ["of the finalizer"]
+
+
+def test_a_signal_that_is_ignored_stays_so(monkeypatch):
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr(catalogue, "list_corpora",
+                            lambda options: signal.raise_signal(signal.SIGHUP))
+        assert main(["corpora", "list"]) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_training_stopped_by_a_signal_has_its_status(monkeypatch, capsys):
+    def work(options):
+        raise Stopped("stopped after 3 steps, saved", signal.SIGTERM)
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    assert main(["corpora", "list"]) == 143
+    assert capsys.readouterr().err == "numpy-attention: stopped after 3 steps, saved\n"
+
+
+def test_a_library_that_cannot_be_loaded(monkeypatch, capsys):
+    def work(options):
+        raise ImportError("failed to map segment")
+
+    monkeypatch.setattr(catalogue, "list_corpora", work)
+    assert main(["corpora", "list"]) == 2
+    assert capsys.readouterr().err == (
+        f"{ERROR}a library cannot be loaded (failed to map segment): install it, or leave it more "
+        "memory\n")

@@ -1,0 +1,100 @@
+"""The lessons as text, as cells, and as what their derivations define."""
+
+import ast
+import contextlib
+import re
+import sys
+from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
+
+from numpy_attention.experiments.recipes import results
+
+LESSONS = Path(__file__).parents[3] / "lessons"
+FILES = sorted(LESSONS.glob("[0-9][0-9]_*.py"))
+TEXTS = {file.name: file.read_text(encoding="utf-8") for file in FILES}
+MARKER = re.compile(r'# %%( \[markdown\])?(?: tags=\["(plain|training)"\])?')
+
+
+class Cell(NamedTuple):
+    is_text: bool
+    tag: str        # "plain": the whole plain form; "training": not for who imports; or ""
+    body: str
+    line: int       # of its marker, in the file
+
+    def run(self, name, names):
+        """Execute it as if it stood in its file, so that its source is found there."""
+        text = "\n" * (self.line - 1) + self.body
+        exec(compile(text, str(LESSONS / name), "exec"), names)
+
+
+def tagged(name):
+    """The Cells of a percent-cell script."""
+    parts = re.split(r"^(# %%.*)$", TEXTS[name], flags=re.MULTILINE)
+    assert parts[0] == "", "something stands before the first cell"
+    markers = [MARKER.fullmatch(marker) for marker in parts[1::2]]
+    assert all(markers), [marker for marker in parts[1::2] if not MARKER.fullmatch(marker)]
+    lines = [1 + sum(part.count("\n") for part in parts[:k]) for k in range(1, len(parts), 2)]
+    return [Cell(bool(marker[1]), marker[2] or "", body, line)
+            for marker, body, line in zip(markers, parts[2::2], lines)]
+
+
+def cells(name):
+    """[(whether it is text, body)] of a percent-cell script."""
+    return [(cell.is_text, cell.body) for cell in tagged(name)]
+
+
+@contextlib.contextmanager
+def pictures_in(folder):
+    """For a while, lessons find their modules, and their pictures go to the folder."""
+    sys.path.append(str(LESSONS))
+    try:
+        import course
+        kept, course.OUTPUTS = course.OUTPUTS, folder
+        try:
+            yield
+        finally:
+            course.OUTPUTS = kept
+    finally:
+        sys.path.remove(str(LESSONS))
+
+
+def derivation(name, folder):
+    """What the code before the first cell of training defines; before `## Check` where none is
+    marked so. Its pictures go to the folder.
+    """
+    names = {"__file__": str(folder / name), "__name__": "lesson"}
+    cells_of_it = tagged(name)
+    marked = any(cell.tag == "training" for cell in cells_of_it)
+    with pictures_in(folder):
+        for cell in cells_of_it:
+            is_end = not marked and cell.is_text and "# ## Check\n" in cell.body
+            if cell.tag == "training" or is_end:
+                return names
+            if not cell.is_text:
+                cell.run(name, names)
+    return names
+
+
+def written(name, variable):
+    """The value of `variable = …` in a lesson, read and not run."""
+    for node in ast.walk(ast.parse(TEXTS[name])):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == variable:
+            return ast.literal_eval(node.value)
+    raise KeyError(f"{name} sets no {variable}")
+
+
+def records_of(recipe):
+    return results.read_file(LESSONS.parent / "results" / f"{recipe}.jsonl")
+
+
+def seeds_of(recipe):
+    """Those of which there are figures."""
+    return sorted({line["seed"] for line in records_of(recipe)})
+
+
+def recorded(recipe, what="value", metric="perplexity", seed=None):
+    """A recipe's figure on its test text, or its "low" or "high": of a seed, or the mean of all."""
+    return mean(line[what] for line in records_of(recipe)
+                if (line["split"], line["metric"]) == ("test", metric)
+                and seed in (None, line["seed"]))

@@ -1,0 +1,115 @@
+"""Lesson 05: its two passes against the library with other numbers, its bug, its measures."""
+
+import sys
+
+import numpy as np
+import pytest
+from lesson_files import LESSONS, derivation
+
+from numpy_attention.data.batching import pair_batch
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.vocabulary import EOS
+from numpy_attention.gradcheck import GradientError, randomize
+from numpy_attention.models.encoder_decoder import EncoderDecoder
+
+sys.path.append(str(LESSONS))
+import translator_parts  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation("05_encoder_decoder.py", tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return load_parallel("copy", "train", np.random.default_rng(0), 96, 3, 5)
+
+
+@pytest.fixture(scope="module")
+def translator(pairs):
+    return translator_parts.trained_translator(
+        pairs, "encoder-decoder", {"embedding": 6, "hidden": 7}, 8, 1e-2)
+
+
+def test_its_two_passes_are_the_librarys(lesson):
+    model = EncoderDecoder.create(np.random.default_rng(1), 7, 11, embedding=5, hidden=3, maxout=4,
+                                  dtype=np.float64, **translator_parts.CELL)
+    randomize(model, np.random.default_rng(2))
+    source = [6, 4]
+    target = [10, 4, 7, 7]
+    L, cache = lesson["forward"]([*source, EOS], [*target, EOS], model)
+    ours = model.zeros_like()
+    lesson["backward"](cache, model, ours)
+    theirs = model.zeros_like()
+    loss, _ = model.loss_and_grad(pair_batch([source], [target]), None, 1.0, theirs)
+    np.testing.assert_allclose(L, loss, rtol=1e-10)
+    np.testing.assert_allclose(ours.vector, theirs.vector, rtol=1e-8, atol=1e-11)
+
+
+def test_the_planted_bug_spares_the_decoder_and_leads_to_its_line(lesson):
+    with pytest.raises(GradientError) as caught:
+        lesson["check"](lesson["overwriting"])
+    wrong, right = str(caught.value).split("right:")[0:2]
+    assert "source_embedding.E, encoder.W, encoder.U, encoder.b, encoder.b_n;" in wrong
+    assert right.startswith(" W_s, b_s, C, target_embedding.E")
+    assert "overwriting\n    ds, of_this_word = word_backward(ds, 0 * dc" in right
+
+
+def test_with_the_bug_later_words_are_heard_by_the_first_steps_c_too(lesson):
+    """The cut model's W_s carries nothing back; what is left is what step 1 itself reads of c."""
+    _, cache = lesson["forward"](lesson["source"], lesson["target"], lesson["model"])
+    *_, writes = cache
+    cut = lesson["model"].copy()
+    cut.W_s[...] = 0
+    told = lesson["backward"](cache, cut, cut.zeros_like(), lesson["overwriting"])
+    ds = np.zeros(len(told))
+    for write in reversed(writes):
+        ds, direct = lesson["word_backward"](ds, 0 * ds, write, cache[1], lesson["model"],
+                                             lesson["model"].zeros_like())
+    np.testing.assert_allclose(told, direct, rtol=1e-12)
+    assert np.linalg.norm(told) > 0.1 and lesson["model"].W_s.any()
+
+
+def test_a_line_that_is_wrong_elsewhere_is_told(lesson):
+    def without_the_read_out(ds, dc, write, c, model, grad):
+        before = dc.copy()
+        ds, dc = lesson["word_backward"](ds, dc, write, c, model, grad)
+        return ds, before + (dc - before) / 2
+
+    with pytest.raises(GradientError, match="wrong gradient for source_embedding.E"):
+        lesson["check"](without_the_read_out)
+
+
+def test_a_small_step_is_told_where_it_is_wrong(lesson):
+    with pytest.raises(AssertionError, match="s1"):
+        lesson["moved"]("s1", lesson["ds_1"] + 0.01)
+
+
+def test_gradients_by_place_are_those_of_the_words(translator):
+    """One sequence, by central differences of the loss along the gradient of a word."""
+    model = translator.model.astype(np.float64)
+    ids = np.arange(4, len(translator.source_vocabulary))
+    ids = np.random.default_rng(3).permutation(ids)[:4].tolist()
+    found = translator_parts.gradient_by_place(translator, 4, np.random.default_rng(3), count=1)
+    batch = pair_batch([ids], [ids])
+    grad = model.zeros_like()
+    model.loss_and_grad(batch, None, 1.0, grad)
+    for word, norm in zip(ids, found):
+        along = grad.source_embedding.E[word] / np.linalg.norm(grad.source_embedding.E[word])
+        losses = []
+        for step in (1e-5, -1e-5):
+            moved = model.copy()
+            moved.source_embedding.E[word] += step * along
+            loss, _ = moved.loss_and_grad(batch, None, 1.0, moved.zeros_like())
+            losses.append(loss)
+        assert np.isclose((losses[0] - losses[1]) / 2e-5, norm, rtol=1e-3)
+
+
+def test_all_right_when_fed_is_right_when_written(translator, pairs):
+    fed = translator_parts.right_when_fed(translator, pairs)
+    assert [len(one) for one in fed] == [len(pair.target) + 1 for pair in pairs]
+    written = translator.translate([pair.source for pair in pairs], beam=1)
+    copied = [found.target == list(pair.target) for found, pair in zip(written, pairs)]
+    assert [all(one) for one in fed] == copied
+    assert 0 < np.concatenate(fed).mean() < 1

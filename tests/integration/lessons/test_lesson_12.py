@@ -1,0 +1,237 @@
+"""Lesson 12: its readers against the library with other numbers, its bug, the task of pairs."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from lesson_files import LESSONS, derivation, pictures_in, recorded, seeds_of, tagged, written
+
+from numpy_attention.experiments.analysis import role_gradients
+from numpy_attention.attention.combined import Combined
+from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
+
+NAME = "12_key_value_predict.py"
+RECORDS = {
+    "LSTM": "lstm",
+    "4-gram": "4gram",
+    "tanh layer, no past": "tanh",
+    "one part": "attention",
+    "one part, window 1": "attention-1",
+    "one part, window 15": "attention-15",
+    "two parts": "key-value",
+    "two parts, window 1": "key-value-1",
+    "two parts, window 15": "key-value-15",
+    "three parts": "key-value-predict",
+    "three parts, window 1": "key-value-predict-1",
+    "three parts, window 15": "key-value-predict-15",
+    "LSTM, order of seed 1": "lstm-order-1",
+}
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return derivation(NAME, tmp_path_factory.mktemp("lesson"))
+
+
+@pytest.fixture(scope="module")
+def measures(lesson, tmp_path_factory):
+    """The lesson with those cells of its training that only define functions and classes."""
+    names = dict(lesson)
+    with pictures_in(tmp_path_factory.mktemp("lesson")):
+        for cell in tagged(NAME):
+            if cell.tag == "training" and any(f"def {one}(" in cell.body
+                                              for one in ("create", "look", "cut")):
+                cell.run(NAME, names)
+    return names
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+@pytest.fixture
+def weights(rng):
+    """W_Y, W_h, w, W_r, W_x of parts of 3 numbers and outputs of 6."""
+    return [rng.standard_normal(shape) for shape in ((3, 3), (3, 3), (3,), (3, 6), (3, 6))]
+
+
+def library_of(weights, roles, window):
+    W_Y, W_h, w, W_r, W_x = weights
+    return KeyValueReader(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=window)
+
+
+@pytest.mark.parametrize("roles", [1, 2, 3])
+@pytest.mark.parametrize("window", [1, 4, 20])
+def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
+    plain = lesson["PlainReader"](*weights, roles, window)
+    h = rng.standard_normal((7, 2, 3 * roles))
+    lesson["expect_same"](plain, library_of(weights, roles, window), h)
+    y, alpha, cache = plain.forward(h[:, 0])
+    known = library_of(weights, roles, window)
+    _, _, looked, kept = known.forward(h, np.ones((7, 2), bool))
+    np.testing.assert_allclose(alpha, looked[:, 0], atol=1e-12)
+    dy = np.zeros((7, 2, 6))
+    dy[:, 0] = rng.standard_normal(y.shape)
+    terms = plain.terms(dy[:, 0], np.zeros_like(alpha), cache, plain.zeros_like())
+    theirs = known.roles_backward(dy, None, kept, known.zeros_like())
+    for mine, one in zip(terms, theirs, strict=True):
+        np.testing.assert_allclose(mine, one[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("roles", [2, 3])
+def test_another_cut_is_told(lesson, rng, weights, roles):
+    h = rng.standard_normal((7, 2, 3 * roles))
+    with pytest.raises(AssertionError, match="dh differs"):
+        lesson["expect_same"](lesson["Misfiled"](*weights, roles, 4),
+                              library_of(weights, roles, 4), h)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_its_n_gram_is_the_librarys(lesson, rng, order):
+    W = rng.standard_normal(((order - 1) * 3, 5))
+    h = rng.standard_normal((6, 2, len(W)))
+    lesson["expect_same"](lesson["PlainNGram"](W, order), NGramReader(W, order), h)
+
+
+def test_the_planted_bug_passes_with_one_role_and_is_named_with_three(lesson):
+    lesson["check"](lesson["Misfiled"], 1)
+    with pytest.raises(GradientError) as caught:
+        lesson["check"](lesson["Misfiled"], 3)
+    told = str(caught.value)
+    assert "wrong gradient for W_Y, W_h, w, input[0]; right: W_r, W_x" in told
+    assert "Misfiled.terms\n    dalpha = dalpha + dr @ k.T" in told
+    assert "another variable: `k`" in told
+
+
+def test_a_step_finds_the_state_behind_the_same_letter(lesson):
+    assert lesson["letters"][lesson["alpha"].argmax()] == "k"
+
+
+# ---- what it measures ----------------------------------------------------------------------------
+
+
+def test_pairs_ask_for_what_was_told(lesson):
+    batch = lesson["Pairs"](np.random.default_rng(1), 2, size=6).batch(1)
+    assert batch.inputs.shape == (15, 6) and batch.tokens == 18
+    for inputs, targets in zip(batch.inputs.T, batch.targets.T):
+        assert len(set(inputs[:10])) == 10
+        told = dict(zip(inputs[:10:2], inputs[1:10:2]))
+        assert [told[one] for one in inputs[10::2]] == list(targets[10::2])
+        assert (targets[:10] == 0).all() and (targets[11::2] == 0).all()
+
+
+def small_model(rng, reader="attention", hidden=6):
+    return AttentiveLanguageModel.create(rng, 54, reader, hidden=hidden, embedding=4, layers=1,
+                                         init=0.8)
+
+
+def test_its_norms_and_cosines_are_those_of_the_analysis(measures, rng):
+    model = small_model(rng)
+    norms, cosines = measures["look"](model)
+    known = role_gradients(model, measures["questions"], rng)
+    for job in measures["JOBS"]:
+        assert norms[job] == pytest.approx(known.norms[job].mean, rel=1e-4)
+    for pair in measures["PAIRS"]:
+        assert cosines[pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
+
+
+CUTS = {"query, key, value | predict": "predict", "query, value | key, predict": "key predict",
+        "key, value, predict | query": "query", "query, key, predict | value": "value"}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weights, name):
+    W_Y, W_h, w, W_r, W_x = weights
+    kind = type(measures["cut"](name, 1).reader)
+    reader = kind(Combined(W_Y, W_h, w), W_x, W_r, None, 2)
+    assert " ".join(job for job, part in reader.read_by.items() if part) == CUTS[name]
+    h = rng.standard_normal((5, 2, 6))
+
+    def forward(h):
+        y, _, weights, cache = reader.forward(h, np.ones((5, 2), bool))
+        return y, weights, cache
+
+    gradcheck(reader, h, rng=rng, forward=forward)
+
+
+def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
+    model = small_model(rng)
+    batch = lesson["Pairs"](rng, 1, size=4).batch(0)
+    looks, found = lesson["weights_on_answers"](model, batch)
+    for row, inputs in enumerate(batch.inputs.T):
+        for number, t in enumerate((10, 12, 14)):
+            place = list(inputs).index(inputs[t]) + 1
+            assert inputs[place] == batch.targets[t, row]
+            assert found[number, row] == looks[number, row, place]
+    assert looks[0, :, 10:].max() == 0
+
+
+def test_a_typical_sequence_has_weights_nearest_to_the_means(lesson, rng):
+    batch = lesson["Pairs"](rng, 1, size=3).batch(0)
+    on_answers = np.array([0.5, 0.1, 0.9]) + np.zeros((3, 1))
+    weights = np.tile(np.eye(15)[2], (3, 3, 1))
+    looks = {"a model": (weights, on_answers), "another": (weights, 1 - on_answers)}
+    figure = lesson["draw_looks"](looks, batch, "Look")
+    panel = figure.axes[0]
+    assert figure.get_suptitle() == "Look (seed 1, a typical sequence)"
+    assert panel.get_title() == "a model: 0.50 on the answers here, 0.50 over all sequences"
+    text = lesson["text_of"](batch.inputs[:, 0])
+    assert [one.get_text() for one in panel.get_xticklabels()] == text
+
+
+def test_the_accused_pair_is_drawn_in_colour_above_the_others(lesson):
+    pair = ("query", "predict")
+    seen = {name: [[(step, ({}, {pair: -0.2, ("key", "value"): 0.1})) for step in (0, 100)]]
+            for name in ("one", "two")}
+    figure = lesson["draw_cosines"](seen, pair, "Apart")
+    assert figure.get_suptitle() == "Apart" and len(figure.axes) == 2
+    for ax in figure.axes:
+        below, above = ax.lines[:2]
+        assert list(above.get_ydata()) == [-0.2, -0.2] and list(below.get_ydata()) == [0.1, 0.1]
+        assert above.get_color() != below.get_color() == "0.8"
+
+
+def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
+    with pictures_in(tmp_path):
+        from roles_parts import largest_state
+
+    def create(hidden):
+        return small_model(np.random.default_rng(0), "key-value-predict", hidden)
+
+    hidden = largest_state(create, 2000, 3)
+    assert hidden % 3 == 0 and create(hidden).size <= 2000 < create(hidden + 3).size
+
+
+def test_real_text_is_as_recorded():
+    assert written(NAME, "WIKITEXT") == {
+        name: [tuple(round(recorded(f"wikitext-{recipe}", what, seed=seed), 1)
+                     for what in ("value", "low", "high"))
+               for seed in seeds_of(f"wikitext-{recipe}")]
+        for name, recipe in RECORDS.items()}
+
+
+def test_a_second_seed_moves_all_points_to_one_side():
+    """And leaves those in order that were farther apart than a bar is long, as the lesson says."""
+    both = {name: seeds for name, seeds in written(NAME, "WIKITEXT").items() if len(seeds) == 2}
+    assert set(both) == {"LSTM", "4-gram", "one part", "two parts", "three parts"}
+    longest = max(high - low for seeds in both.values() for _, low, high in seeds)
+    for (first, *_), (second, *_) in both.values():
+        assert first - second > longest
+    for one, other in permutations(both.values(), 2):
+        assert other[0][0] - one[0][0] < longest or one[1][0] < other[1][0]
+
+
+@pytest.mark.parametrize("recipe, said", [
+    ("wikitext-lstm", "the LSTM has {:.1f}"),
+    ("wikitext-4gram", "the 4-gram {:.1f}"),
+    ("wikitext-key-value-predict", "three parts {:.1f}"),
+    ("wikitext-key-value", "two {:.1f}"),
+    ("wikitext-attention", "one {:.1f}"),
+])
+def test_the_second_seeds_are_as_recorded(recipe, said):
+    text = " ".join((LESSONS / NAME).read_text().replace("\n# ", " ").split())
+    assert said.format(recorded(recipe, seed=1)) in text

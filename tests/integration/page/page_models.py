@@ -1,0 +1,59 @@
+"""Small models with random weights, their words, and the engine alone in a tab of the browser."""
+
+import numpy as np
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.text_form import TextForm
+from numpy_attention.page.export import exported
+from numpy_attention.page.write import engine, json_for_script
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+
+WORDS = [f"w{k}" for k in range(12)]
+SENTENCES = 200
+LONGEST = 6         # words
+SPACES = TextForm("spaces", False)
+
+
+def sentences_of(rng, count=SENTENCES, longest=LONGEST, unknown=0.1):
+    """Sentences of 1 … longest words, some of them unknown."""
+    lengths = rng.integers(1, longest + 1, count)
+    return [["?" if rng.random() < unknown else str(word) for word in rng.choice(WORDS, length)]
+            for length in lengths]
+
+
+def randomly(model, rng, scale=0.4):
+    """Every array drawn anew, biases too."""
+    for _, array in model.named_parameters():
+        array[...] = rng.normal(0, scale, array.shape)
+
+
+def translator_of(name, settings, rng, **training):
+    pairs = [Pair(tuple(WORDS), tuple(WORDS))]
+    small = {"size": 12} if name == "transformer" else {"hidden": 12, "embedding": 7}
+    translator = Translator.create(pairs, name, small | settings, TranslatorTraining(**training))
+    randomly(translator.model, rng)
+    return translator
+
+
+def writer_of(name, settings, rng, **training):
+    text = Text([[WORDS]])
+    writer = Writer.create(text, name, {"hidden": 12} | settings, WriterTraining(**training))
+    randomly(writer.model, rng)
+    return writer
+
+
+def asked(tab, trained, script, argument, **how):
+    """What the page's engine answers: script is a function of (model, argument)."""
+    data = json_for_script(exported(trained, "a model", SPACES, **how))
+    tab.set_content(f'<script type="application/json" id="model">{data}</script>'
+                    f"<script>{engine()}</script>")
+    return tab.evaluate(
+        "(argument) => { const data = JSON.parse(document.getElementById('model').textContent); "
+        f"const model = load(data); return ({script})(model, argument); }}", argument)
+
+
+def numbers(rows):
+    """Rows from the page, None where it had NaN, which JSON has not."""
+    return np.array([[np.nan if one is None else one for one in row] for row in rows], float)

@@ -1,0 +1,46 @@
+"""Links of the checkout, as the site has them."""
+
+import pytest
+from site_pages.links import DeadLink, Links
+
+PAGES = {"docs/own.md": "docs/own.md", "README.md": "index.md", "README.md#results": "results.md",
+         "lessons/06_additive_attention.py": "lessons/06_additive_attention.ipynb"}
+
+
+@pytest.mark.parametrize("link, target", [
+    ("own.md", "own.md"),
+    ("own.md#2-what", "own.md#2-what"),
+    ("../README.md", "../index.md"),
+    ("../README.md#results", "../results.md"),
+    ("../README.md#start", "../index.md"),
+    ("../lessons/06_additive_attention.py", "../lessons/06_additive_attention.ipynb"),
+    ("../numpy_attention/registry.py", "site:source/numpy_attention/registry.py.html"),
+    ("../tests/added", "site:source/tests/added/index.html"),
+    ("#here", "#here"),
+    ("https://example.org/a", "https://example.org/a"),
+])
+def test_where_a_link_leads(link, target):
+    links = Links(PAGES)
+    assert links.changed(f"see [it]({link}).", "docs/adding.md", "docs/adding.md") == (
+        f"see [it]({target}).")
+    assert bool(links.asked) == target.startswith("site:")
+
+
+def test_a_picture_stands_where_it_stood(monkeypatch, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "it.png").write_bytes(b"")
+    monkeypatch.setattr("site_pages.links.ROOT", tmp_path)
+    links = Links(PAGES)
+    assert links.changed("![it](it.png)", "docs/own.md", "docs/own.md") == "![it](it.png)"
+    assert links.pictures == {"docs/it.png"} and not links.asked
+
+
+def test_code_and_equations_are_no_links():
+    text = "\n".join(["`a[0](x)` and", "", "    b[1](y)", "", "```python", "c[2](z)", "```", ""])
+    assert Links(PAGES).changed(text, "docs/adding.md", "docs/adding.md") == text
+
+
+@pytest.mark.parametrize("link", ["nowhere.md", "../../outside.md", "../numpy_attention/none.py"])
+def test_a_dead_link_is_an_error(link):
+    with pytest.raises(DeadLink, match="docs/adding.md links to .* is not there"):
+        Links(PAGES).changed(f"[it]({link})", "docs/adding.md", "docs/adding.md")

@@ -1,0 +1,90 @@
+"""Files and folders that a reader names: plain ones alone, and what is wrong with one in a line."""
+
+import errno
+import os
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from numpy_attention.validation.paths import (LONGEST, as_path, brief, existing_file, exists, is_folder,
+                                   make_folder, told)
+
+
+@pytest.fixture
+def loop(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    return tmp_path / "loop"
+
+
+def test_a_file_and_a_link_to_one(tmp_path):
+    (tmp_path / "a").write_text("text")
+    (tmp_path / "b").symlink_to("a")
+    assert existing_file(str(tmp_path / "a")) == tmp_path / "a"
+    assert existing_file(tmp_path / "b") == tmp_path / "b"
+    assert exists(tmp_path / "a") and not exists(tmp_path / "c")
+    assert not exists(tmp_path / "a" / "c")
+
+
+def test_what_is_no_plain_file(tmp_path, loop):
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket"))
+    for path, kind, message in (
+            (tmp_path / "none", FileNotFoundError, "none does not exist; check the spelling"),
+            (tmp_path, IsADirectoryError, "is a folder; give the path of a file"),
+            (tmp_path / "pipe", ValueError, "is a named pipe; give the path of a plain file"),
+            (tmp_path / "socket", ValueError, "is a socket"),
+            ("/dev/zero", ValueError, "/dev/zero is a device"),
+            (loop, OSError, "cannot be read: .*a link leads back to itself"),
+            (tmp_path / ("a" * 300), ValueError, "no file can have this name"),
+            (b"x", TypeError, "^path is b'x', of type bytes: expected a str or a Path"),
+            ("", ValueError, "^path is empty"),
+            ("a\0b", ValueError, r"^path 'a\\x00b': no file can have this name"),
+            ("\ud800", ValueError, "no file can have this name")):
+        with pytest.raises(kind, match=message) as error:
+            existing_file(path)
+        assert "\n" not in str(error.value) and "[Errno" not in str(error.value)
+
+
+def test_folders(tmp_path, loop):
+    assert make_folder(tmp_path / "a" / "b").is_dir() and make_folder(tmp_path / "a").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="file is a file: give the path of a folder"):
+        make_folder(tmp_path / "file")
+    for path in (tmp_path / "file" / "a", loop, "/proc/nothing/here"):
+        with pytest.raises(OSError, match="cannot be made a folder"):
+            make_folder(path)
+    assert is_folder(tmp_path / "a") and not is_folder(tmp_path / "file")
+    assert not is_folder(tmp_path / "none") and not is_folder(tmp_path / "file" / "a")
+    for ask in (exists, is_folder):
+        with pytest.raises(OSError, match="cannot be read"):
+            ask(loop)
+
+
+@pytest.mark.parametrize("ask", [exists, is_folder, existing_file, make_folder])
+def test_what_is_in_a_folder_that_may_not_be_entered(ask, locked):
+    with pytest.raises(PermissionError, match="inside cannot be .*; ask for the right to it, or "):
+        ask(locked / "inside")
+
+
+def test_errors_of_the_system_keep_their_kind_and_name_the_path():
+    with pytest.raises(PermissionError, match="^x cannot be written: .*; ask for the right to it"):
+        with told("x", "written"):
+            raise PermissionError(errno.EACCES, "no")
+    with pytest.raises(OSError, match="^x cannot be written: .*; make room"):
+        with told("x", "written"):
+            raise OSError(errno.ENOSPC, "no")
+    with pytest.raises(OSError, match="^ours$"):            # which says all
+        with told("x", "written"):
+            raise OSError("ours")
+
+
+def test_long_paths_are_told_by_their_end():
+    assert brief("a/b") == "a/b" and re.fullmatch(f"…a{{{LONGEST - 2}}}/b", brief("a" * 999 + "/b"))
+
+
+def test_names_of_bytes_that_are_no_letters_are_names():
+    assert as_path(os.fsdecode(b"\xff")).name == "\udcff"
+    assert as_path("x/y") == as_path(Path("x/y")) == Path("x/y")
