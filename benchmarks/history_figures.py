@@ -19,7 +19,7 @@ from numpy_attention.experiments.analysis import attention_span, gradient_flow
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.selection import selected
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 STREAMS = 20
 
@@ -71,7 +71,7 @@ def main(arguments=None):
     flows = {}
     along_c = {}
     for folder in options.runs:
-        writer = Writer.load(folder)
+        writer = LanguageModelRun.load(folder)
         model = writer.model
         name = label(writer)
         if name in flows:

@@ -30,7 +30,7 @@ from numpy_attention.page.export import exported, megabytes
 from numpy_attention.page.write import write_page
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 BEAM = 5
 ARGUMENTS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
@@ -148,7 +148,7 @@ def main(arguments=None):
     parser.add_argument("--max-length", type=int)
     options = parser.parse_args(arguments)
     translates = kind_of(options.run) == "translator"
-    trained = (Translator if translates else Writer).load(options.run)
+    trained = (Translator if translates else LanguageModelRun).load(options.run)
     corpus = trained.corpus
     if options.corpus:
         corpus = {"name": options.corpus, "max_length": options.max_length}

@@ -16,7 +16,7 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-# ---- cells: x (B, I), state → state, cache; and back, adding to grad -----------------------------
+# ---- cells: x (B, I), state → state, cache; and back, adding to grads -----------------------------
 
 
 def lstm(cell, x, state):
@@ -33,7 +33,7 @@ def lstm(cell, x, state):
     return (h, c), (x, h_before, c_before, i, f, g, o, c)
 
 
-def lstm_backward(cell, dstate, cache, grad):
+def lstm_backward(cell, dstate, cache, grads):
     x, h_before, c_before, i, f, g, o, c = cache
     dh, dc = dstate
     # h = o tanh(c)
@@ -48,9 +48,9 @@ def lstm_backward(cell, dstate, cache, grad):
     da = np.concatenate(
         [di * i * (1 - i), df * f * (1 - f), dg * (1 - g**2), do * o * (1 - o)], axis=1)
     # a = x W + h_before U + b
-    grad["W"] += x.T @ da
-    grad["U"] += h_before.T @ da
-    grad["b"] += da.sum(0)
+    grads["W"] += x.T @ da
+    grads["U"] += h_before.T @ da
+    grads["b"] += da.sum(0)
     return da @ cell["W"].T, (da @ cell["U"].T, dc_before)
 
 
@@ -67,7 +67,7 @@ def gru(cell, x, state):
     return (h,), (x, h_before, r, z, n, s)
 
 
-def gru_backward(cell, dstate, cache, grad):
+def gru_backward(cell, dstate, cache, grads):
     x, h_before, r, z, n, s = cache
     dh, = dstate
     # h = (1 − z) n + z h_before
@@ -84,10 +84,10 @@ def gru_backward(cell, dstate, cache, grad):
     da = np.concatenate([da_r, da_z, da_n], axis=1)
     du = np.concatenate([da_r, da_z, ds], axis=1)
     # a = x W + b, u = h_before U
-    grad["W"] += x.T @ da
-    grad["b"] += da.sum(0)
-    grad["b_n"] += ds.sum(0)
-    grad["U"] += h_before.T @ du
+    grads["W"] += x.T @ da
+    grads["b"] += da.sum(0)
+    grads["b_n"] += ds.sum(0)
+    grads["U"] += h_before.T @ du
     return da @ cell["W"].T, (dh_before + du @ cell["U"].T,)
 
 
@@ -128,8 +128,8 @@ def loss_and_grad(p, size, inputs, targets, states):
         loss -= np.log(probabilities[rows, targets[t]]).sum()
         caches.append((looked, x, probabilities))
 
-    grad = {name: np.zeros_like(array) for name, array in p.items()}
-    dcells = [part(grad, name) for name in names]
+    grads = {name: np.zeros_like(array) for name, array in p.items()}
+    dcells = [part(grads, name) for name in names]
     dstates = [tuple(map(np.zeros_like, state)) for state in states]
     for t in reversed(range(T)):
         looked, h, probabilities = caches[t]
@@ -137,34 +137,34 @@ def loss_and_grad(p, size, inputs, targets, states):
         dlogits = probabilities.copy()
         dlogits[rows, targets[t]] -= 1
         # logits = h Eᵀ + b
-        grad["output.words.E"] += dlogits.T @ h
-        grad["output.b"] += dlogits.sum(0)
+        grads["output.words.E"] += dlogits.T @ h
+        grads["output.b"] += dlogits.sum(0)
         dx = dlogits @ E
         for layer in reversed(range(len(cells))):
             dh, *rest = dstates[layer]
             dx, dstates[layer] = backward(
                 cells[layer], (dh + dx, *rest), looked[layer], dcells[layer])
         # x = E[ids]: a word may stand in a batch twice
-        np.add.at(grad["embedding.E"], inputs[t], dx)
-    return loss, grad, states
+        np.add.at(grads["embedding.E"], inputs[t], dx)
+    return loss, grads, states
 
 
 # ---- a training step -----------------------------------------------------------------------------
 
 
-def clipped(grad, scale, clip):
+def clipped(grads, scale, clip):
     """scale · gradient, at most of this norm."""
-    norm = scale * np.sqrt(sum((one**2).sum() for one in grad.values()))
+    norm = scale * np.sqrt(sum((one**2).sum() for one in grads.values()))
     factor = scale * min(1.0, clip / norm)
-    return {name: factor * one for name, one in grad.items()}
+    return {name: factor * one for name, one in grads.items()}
 
 
 class SGD:
     def __init__(self, rate):
         self.rate = rate
 
-    def update(self, p, grad):
-        for name, g in grad.items():
+    def update(self, p, grads):
+        for name, g in grads.items():
             p[name] -= self.rate * g
 
 
@@ -175,9 +175,9 @@ class Adam:
         self.m = {}
         self.v = {}
 
-    def update(self, p, grad):
+    def update(self, p, grads):
         self.t += 1
-        for name, g in grad.items():
+        for name, g in grads.items():
             self.m[name] = 0.9 * self.m.get(name, 0) + 0.1 * g
             self.v[name] = 0.999 * self.v.get(name, 0) + 0.001 * g**2
             m = self.m[name] / (1 - 0.9**self.t)
@@ -197,7 +197,7 @@ def per_step(size, threads, built):
 
     def step():
         nonlocal states
-        loss, grad, states = loss_and_grad(p, size, batch.inputs, batch.targets, states)
-        optimizer.update(p, clipped(grad, 1 / batch.size, clip))
+        loss, grads, states = loss_and_grad(p, size, batch.inputs, batch.targets, states)
+        optimizer.update(p, clipped(grads, 1 / batch.size, clip))
         return loss / batch.tokens
     return step

@@ -42,7 +42,7 @@ class Way(NamedTuple):
     link: str = MEMORY
 
 
-ALONE = Way("no MPI")
+SINGLE_PROCESS = Way("no MPI")
 
 
 def here(ranks, threads):
@@ -243,7 +243,7 @@ def steps(models, ways, options):
 def fewer_rows(model, rounds):
     """Lines of kind "rows": a plain step of the batch's rows, and of half and less of them."""
     most = MODELS[model]["batch"]
-    found = [measure(model, [ALONE], rounds, most // part) for part in (1, 2, 4, 8)]
+    found = [measure(model, [SINGLE_PROCESS], rounds, most // part) for part in (1, 2, 4, 8)]
     return [line | {"kind": "rows"} for line in sum(found, [])]
 
 
@@ -255,7 +255,7 @@ def main():
     models = names_of(options.models, parser.error)
     cores = len(os.sched_getaffinity(0))
     print(f"{cores} processors; median (min–max) of {options.rounds} rounds")
-    steps(models, [ALONE, here(1, 2), *(here(count, 1) for count in counts)], options)
+    steps(models, [SINGLE_PROCESS, here(1, 2), *(here(count, 1) for count in counts)], options)
     found = [fewer_rows(model, options.rounds) for model in models]
     rows_table(keep(sum(found, []), options.output))
     found = [sums_of(here(count, 1), max(3, options.rounds // 2), count == 2)

@@ -48,7 +48,7 @@ def seconds_of(ranks, do):
     ranks.comm.Barrier()
     start = time.perf_counter()
     do()
-    return max(ranks.everyones(time.perf_counter() - start))
+    return max(ranks.allgather(time.perf_counter() - start))
 
 
 def ping(ranks):

@@ -67,7 +67,7 @@ def order_of(ranks):
         arrived = ranks.comm.Ibarrier()
         while not arrived.Test():
             time.sleep(PAUSE)
-    return ranks.of_first(line).strip()
+    return ranks.broadcast(line).strip()
 
 
 def seconds_of(step, ranks):
@@ -75,7 +75,7 @@ def seconds_of(step, ranks):
     barrier(ranks)
     start = time.perf_counter()
     step()
-    return max(ranks.everyones(time.perf_counter() - start))
+    return max(ranks.allgather(time.perf_counter() - start))
 
 
 def parts_of(step, ranks):
@@ -85,15 +85,15 @@ def parts_of(step, ranks):
     """
     clock = Clock()
     sent = Counter()
-    everyones, add, add_rows = ranks.everyones, ranks.add, row_sums.add
+    allgather, add, add_rows = ranks.allgather, ranks.add, row_sums.add
 
     def agreed(value):
         sent["agreements"] += 1
         if clock.part == "summing":                 # which rows it is about
-            return everyones(value)
+            return allgather(value)
         clock.timed("waiting", barrier)(ranks)
         with clock.of("agreeing"):
-            return everyones(value)
+            return allgather(value)
 
     def added(vector):
         sent["bytes"] += vector.nbytes
@@ -106,7 +106,7 @@ def parts_of(step, ranks):
             add_rows(*arguments)
 
     barrier(ranks)
-    with patch.multiple(ranks, everyones=agreed, add=added), \
+    with patch.multiple(ranks, allgather=agreed, add=added), \
             patch.object(row_sums, "add", summed), \
             patch.multiple(loop, shared=clock.timed("computing", loop.shared),
                            update=clock.timed("update", loop.update)):
@@ -139,7 +139,7 @@ def main():
     answer("ready")
     while (order := order_of(ranks)) != "end":
         answer({"step": seconds_of, "parts": parts_of}[order](step, ranks))
-    digests = set(ranks.everyones(sha256(trainer.model.vector).hexdigest()))
+    digests = set(ranks.allgather(sha256(trainer.model.vector).hexdigest()))
     assert len(digests) == 1, "ranks have come to different parameters"
     answer({"digest": digests.pop(), "parameters": trainer.model.size, "rows": batch.size})
 

@@ -19,13 +19,13 @@ from numpy_attention import plotting
 from numpy_attention.experiments.analysis.roles import PAIRS, ROLES, role_gradients
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.selection import selected
-from numpy_attention.registry import READERS
+from numpy_attention.registry import HISTORY_READOUTS
 from numpy_attention.plotting.base import new_figure
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.threads import Threads
 
 MODELS = ("attention", "key-value", "key-value-predict")
-WITH_ROLES = tuple(name for name in READERS if name not in ("ngram", "projection"))
+WITH_ROLES = tuple(name for name in HISTORY_READOUTS if name not in ("ngram", "projection"))
 STREAMS = 20        # of the text that is measured
 LENGTH = 10         # batches of it
 
@@ -52,8 +52,8 @@ class Measured:
 
 def trained(name, learn, valid, options):
     """A model trained for so many steps; → what is Measured on the way."""
-    how = WriterTraining(steps=20, batch_size=32, clip=5.0, seed=options.seed, min_count=2)
-    writer = Writer.create(learn, "attentive-language-model", settings_of(name, options), how)
+    how = LanguageModelTraining(steps=20, batch_size=32, clip=5.0, seed=options.seed, min_count=2)
+    writer = LanguageModelRun.create(learn, "attentive-language-model", settings_of(name, options), how)
     ids = valid.stream(writer.vocabulary)[:LENGTH * STREAMS * how.steps + 1]
     measured = Measured(writer.model, TextBatches(ids, STREAMS, how.steps))
     measured.look(0)

@@ -22,7 +22,7 @@ from pathlib import Path
 from shutil import which
 
 from delayed import LONGEST
-from ranks import ALONE, HERE, Way, here, keep, options_of, steps, sums_of, sums_tables
+from ranks import SINGLE_PROCESS, HERE, Way, here, keep, options_of, steps, sums_of, sums_tables
 from versus_pytorch import names_of
 
 NEEDED = ("ip", "tc", "unshare", "mpirun")
@@ -170,7 +170,7 @@ def trial(options, models, netem):
     for gigabits in options.gigabits:
         with Link(gigabits, options.delay, netem) as link:
             print(f"\n## {link.name}", flush=True)
-            steps(models, [ALONE, here(1, 2), here(1, 1), here(2, 1), link.way], options)
+            steps(models, [SINGLE_PROCESS, here(1, 2), here(1, 1), here(2, 1), link.way], options)
             lines += keep(sums_of(link.way, max(3, options.rounds // 3), True), options.output)
     sums_tables(lines)
 

@@ -226,16 +226,16 @@ class Bigram(Module):
         L = -np.log(p[np.arange(len(y)), y]).mean()
         return L, (x, y, h, p)
 
-    def backward(self, dloss, cache, grad):
+    def backward(self, dloss, cache, grads):
         x, y, h, p = cache
         # L = −1/N Σ log p_y, p = softmax(z)
         dz = (p - onehot(y, p)) * (dloss / len(y))
         # z = h Wᵀ + b
-        grad.b += dz.sum(0)
-        grad.W += dz.T @ h
+        grads.b += dz.sum(0)
+        grads.W += dz.T @ h
         dh = dz @ self.W
         # h = E[x]
-        grad.E += onehot(x, p).T @ dh
+        grads.E += onehot(x, p).T @ dh
 
 
 def onehot(ids, like):
@@ -288,11 +288,11 @@ print("letters read:", xs, "letters that followed:", ys)
 
 # %%
 loss, cache = tiny.forward(xs, ys)
-grad = tiny.zeros_like()
-tiny.backward(1.0, cache, grad)
+grads = tiny.zeros_like()
+tiny.backward(1.0, cache, grads)
 for name, array in tiny.named_parameters():
     numeric = central(lambda: tiny.forward(xs, ys)[0], array, 1e-5)
-    error = relative_errors(getattr(grad, name), numeric).max()
+    error = relative_errors(getattr(grads, name), numeric).max()
     print(f"d{name} {array.shape}: largest relative error {error:.1e}")
     assert error < 1e-6
 
@@ -322,9 +322,9 @@ embedding.backward(drows, embedding_cache, embedding_grad)
 
 # %%
 assert np.isclose(total / 7, loss, rtol=1e-12)
-assert np.allclose(grad.E, embedding_grad.E, rtol=1e-10)
-assert np.allclose(grad.W, output_grad.words.E, rtol=1e-10)
-assert np.allclose(grad.b, output_grad.b, rtol=1e-10)
+assert np.allclose(grads.E, embedding_grad.E, rtol=1e-10)
+assert np.allclose(grads.W, output_grad.words.E, rtol=1e-10)
+assert np.allclose(grads.b, output_grad.b, rtol=1e-10)
 print("the library's Embedding and Output give the same loss and the same gradients")
 
 # %% [markdown]
@@ -347,12 +347,12 @@ print("the library's Embedding and Output give the same loss and the same gradie
 
 # %%
 class LastWins(Bigram):
-    def backward(self, dloss, cache, grad):
+    def backward(self, dloss, cache, grads):
         x, y, h, p = cache
         dz = (p - onehot(y, p)) * (dloss / len(y))
-        grad.b += dz.sum(0)
-        grad.W += dz.T @ h
-        grad.E[x] += dz @ self.W
+        grads.b += dz.sum(0)
+        grads.W += dz.T @ h
+        grads.E[x] += dz @ self.W
 
 
 def check(model, x, y):
@@ -361,7 +361,7 @@ def check(model, x, y):
 
 print("letters read:", xs)
 report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
-assert "grad.E[x] += dz @ self.W" in str(report)
+assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
 # Read it line by line. First: which gradients are wrong, and which are right. E alone is wrong, so
@@ -375,16 +375,16 @@ assert "grad.E[x] += dz @ self.W" in str(report)
 
 # %%
 class NotAveraged(Bigram):
-    def backward(self, dloss, cache, grad):
+    def backward(self, dloss, cache, grads):
         _, y, *_ = cache
-        super().backward(dloss * len(y), cache, grad)
+        super().backward(dloss * len(y), cache, grads)
 
 
 summing = NotAveraged(tiny.E, tiny.W, tiny.b)
 report = caught(check, summing, xs, ys)
 wrong = summing.zeros_like()
 summing.backward(1.0, cache, wrong)
-print("db, each element divided by the right one:", wrong.b / grad.b)
+print("db, each element divided by the right one:", wrong.b / grads.b)
 
 # %% [markdown]
 # Everything is wrong, and by the same factor, which happens to be the number of pairs. Factors are
@@ -420,12 +420,12 @@ assert said == "PASSES"
 
 # %%
 class Exchanged(Bigram):
-    def backward(self, dloss, cache, grad):
+    def backward(self, dloss, cache, grads):
         x, y, h, p = cache
         dz = (p - onehot(y, p)) * (dloss / len(y))
-        grad.b += dz.sum(0)
-        grad.W += dz.T @ h
-        grad.E += onehot(x, p).T @ (dz @ self.W.T)
+        grads.b += dz.sum(0)
+        grads.W += dz.T @ h
+        grads.E += onehot(x, p).T @ (dz @ self.W.T)
 
 
 square = create(rng, V=5, D=5)
@@ -484,7 +484,7 @@ def curve_of(difference, model):
     errors = []
     for epsilon in epsilons.astype(model.dtype):
         numeric = difference(lambda: model.forward(xs, ys)[0], model.W, epsilon)
-        errors.append(np.abs(numeric - grad.W).max() / np.abs(grad.W).max())
+        errors.append(np.abs(numeric - grads.W).max() / np.abs(grads.W).max())
     return np.array(errors)
 
 
@@ -561,20 +561,20 @@ RATE = 5.0
 SHOWN = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, *range(1000, STEPS + 1, 1000)]
 
 
-def step(model, grad, rate, rng):
+def step(model, grads, rate, rng):
     """Draw pairs of the text, and go against the gradient; → L."""
     at = rng.integers(len(ids) - 1, size=PAIRS)
     L, cache = model.forward(ids[at], ids[at + 1])
-    grad.vector[...] = 0
-    model.backward(1.0, cache, grad)
-    model.vector[...] -= rate * grad.vector
+    grads.vector[...] = 0
+    model.backward(1.0, cache, grads)
+    model.vector[...] -= rate * grads.vector
     return L
 
 
 # %% tags=["training"]
 rng = np.random.default_rng(3)
 model = create(rng, V, D=24).astype(np.float32)
-grad = model.zeros_like()
+grads = model.zeros_like()
 every = np.arange(V)
 curve = {}                                      # step: perplexity
 for number in range(STEPS + 1):
@@ -583,7 +583,7 @@ for number in range(STEPS + 1):
         *_, p_after = cache                     # p after every letter, (V, V)
         curve[number] = perplexity(p_after)
         print(f"  step {number:>5}: perplexity {curve[number]:.3f}", flush=True)
-    step(model, grad, RATE * (1 - number / (STEPS + 1)), rng)
+    step(model, grads, RATE * (1 - number / (STEPS + 1)), rng)
 # Every tenth step from 900 to 1,100: mean 9.78 to 9.81, standard deviation 0.05 to 0.06 (seeds 3, 4
 # and 5); around 5,000: mean 9.54, standard deviation 0.01.
 above = 100 * (curve[STEPS] / floor - 1)

@@ -216,7 +216,7 @@ class PlainRNN(Module):
         hs = np.stack(hs)                                   # (T + 1, B, H)
         return hs[1:], hs[-1], (xs, hs[:-1], hs[1:])
 
-    def backward(self, dys, dlast, cache, grad):
+    def backward(self, dys, dlast, cache, grads):
         """From ∂L/∂(all states) and ∂L/∂(last state) to ∂L/∂xs and ∂L/∂h_0."""
         xs, before, after = cache
         dxs = np.empty_like(xs)
@@ -224,9 +224,9 @@ class PlainRNN(Module):
         for t in reversed(range(len(xs))):
             dh = dh + dys[t]
             da = dh * (1 - after[t]**2)
-            grad.W += xs[t].T @ da
-            grad.U += before[t].T @ da
-            grad.b += da.sum(0)
+            grads.W += xs[t].T @ da
+            grads.U += before[t].T @ da
+            grads.b += da.sum(0)
             dxs[t] = da @ self.W.T
             dh = da @ self.U.T
         return dxs, dh
@@ -263,9 +263,9 @@ print(check(create(PlainRNN)))
 def passes(cell, xs, first, dys, dlast):
     """→ states, the last state, dxs, ∂L/∂h_0, the gradient of all weights as one vector."""
     ys, last, cache = cell.forward(xs, first)
-    grad = cell.zeros_like()
-    dxs, dfirst = cell.backward(dys, dlast, cache, grad)
-    return ys, last, dxs, dfirst, grad.vector
+    grads = cell.zeros_like()
+    dxs, dfirst = cell.backward(dys, dlast, cache, grads)
+    return ys, last, dxs, dfirst, grads.vector
 
 
 plain = create(PlainRNN)
@@ -289,22 +289,22 @@ print("the library's RNN gives the same states and gradients")
 
 # %%
 class OffByOne(PlainRNN):
-    def backward(self, dys, dlast, cache, grad):
+    def backward(self, dys, dlast, cache, grads):
         xs, before, after = cache
         dxs = np.empty_like(xs)
         dh = dlast
         for t in reversed(range(len(xs))):
             da = (dh + dys[t]) * (1 - after[t]**2)
-            grad.W += xs[t].T @ da
-            grad.U += after[t].T @ da
-            grad.b += da.sum(0)
+            grads.W += xs[t].T @ da
+            grads.U += after[t].T @ da
+            grads.b += da.sum(0)
             dxs[t] = da @ self.W.T
             dh = da @ self.U.T
         return dxs, dh
 
 
 report = caught(check, create(OffByOne))
-assert "grad.U += after[t].T @ da" in str(report)
+assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
 # Four of five gradients are right. W, b and xs are made of the same da, so da is right at

@@ -251,7 +251,7 @@ class PlainLSTM(Module):
         tanh_c = np.tanh(f * c + i * g)
         return o * tanh_c, f * c + i * g, (x, h, c, i, f, g, o, tanh_c)
 
-    def step_backward(self, dh, dc, kept, grad):
+    def step_backward(self, dh, dc, kept, grads):
         """From the gradient of the state after to dx, and that of the state before."""
         x, h, c, i, f, g, o, tanh_c = kept
         do = dh * tanh_c
@@ -261,9 +261,9 @@ class PlainLSTM(Module):
         da_g = dc * i * (1 - g**2)
         da_o = do * o * (1 - o)
         da = np.concatenate([da_i, da_f, da_g, da_o], axis=1)
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += da.sum(0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += da.sum(0)
         dc_before = dc * f                                      # (1)
         return da @ self.W.T, da @ self.U.T, dc_before          # dx, (2)
 
@@ -278,12 +278,12 @@ class PlainLSTM(Module):
             cache.append(kept)
         return np.stack(hs), (h, c), cache
 
-    def backward(self, dys, dstate, cache, grad):
+    def backward(self, dys, dstate, cache, grads):
         """From ∂L/∂(all h) and ∂L/∂(last state) to ∂L/∂xs and ∂L/∂(first state)."""
         dh, dc = dstate
         dxs = []
         for dy, kept in zip(dys[::-1], cache[::-1]):
-            dx, dh, dc = self.step_backward(dh + dy, dc, kept, grad)
+            dx, dh, dc = self.step_backward(dh + dy, dc, kept, grads)
             dxs.append(dx)
         return np.stack(dxs[::-1]), (dh, dc)
 
@@ -322,9 +322,9 @@ print(check(create(PlainLSTM), xs))
 def passes(cell, xs, first, dys, dlast):
     """→ all h, the last h, c, dxs, ∂L/∂h_0, ∂L/∂c_0, the gradient of all weights as one vector."""
     ys, last, cache = cell.forward(xs, first)
-    grad = cell.zeros_like()
-    dxs, dfirst = cell.backward(dys, dlast, cache, grad)
-    return ys, *last, dxs, *dfirst, grad.vector
+    grads = cell.zeros_like()
+    dxs, dfirst = cell.backward(dys, dlast, cache, grads)
+    return ys, *last, dxs, *dfirst, grads.vector
 
 
 theirs = passes(create(LSTM), xs, first, dys, dlast)
@@ -345,7 +345,7 @@ print("the library's LSTM gives the same states and gradients")
 
 # %%
 class HalfModern(PlainLSTM):
-    def step_backward(self, dh, dc, kept, grad):
+    def step_backward(self, dh, dc, kept, grads):
         x, h, c, i, f, g, o, tanh_c = kept
         do = dh * tanh_c
         dc = dc + dh * o * (1 - tanh_c**2)
@@ -354,9 +354,9 @@ class HalfModern(PlainLSTM):
         da_g = dc * i * (1 - g**2)
         da_o = do * o * (1 - o)
         da = np.concatenate([da_i, da_f, da_g, da_o], axis=1)
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += da.sum(0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += da.sum(0)
         dc_before = dc
         return da @ self.W.T, da @ self.U.T, dc_before
 

@@ -43,7 +43,7 @@ from functools import partial
 
 import numpy as np
 from course import caught, show
-from gru_parts import expect_same, last_marks, learn, one_hot, quoted, verses, window_gradient
+from gru_parts import check_same, last_marks, learn, one_hot, quoted, verses, window_gradient
 from matplotlib import pyplot as plt
 from recurrent_parts import bigram_bits, bits, letters, write
 
@@ -285,7 +285,7 @@ def step(a_r, a_z, a_n, h, U_r, U_z, U_n, b_n):
 
 
 # %%
-def forgetful(dafter, cache, grad):
+def forgetful(dafter, cache, grads):
     """→ the gradients of step's arguments, in their order."""
     h, U_r, U_z, U_n, r, z, s, n = cache
     dz = dafter * (h - n)
@@ -411,7 +411,7 @@ class PlainGRU(Module):
             hs.append(h)
         return np.stack(hs), h, (xs, steps)
 
-    def backward(self, dys, dh, cache, grad):
+    def backward(self, dys, dh, cache, grads):
         """From ∂L/∂(all states) and dh of the last state to ∂L/∂xs and dh of the first one."""
         xs, steps = cache
         U_r, U_z, U_n = np.split(self.U, 3, axis=1)
@@ -427,11 +427,11 @@ class PlainGRU(Module):
             da_z = dz * z * (1 - z)
             dh = dh * keep + dh_seen + da_r @ U_r.T + da_z @ U_z.T          # (1), (2), (3)
             da = np.concatenate([da_r, da_z, da_n], axis=1)                 # (B, 3H)
-            grad.W += xs[t].T @ da
-            grad.U += np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)
-            grad.b += da.sum(0)
+            grads.W += xs[t].T @ da
+            grads.U += np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)
+            grads.b += da.sum(0)
             if self.b_n is not None:
-                grad.b_n += (da_n * r).sum(0)
+                grads.b_n += (da_n * r).sum(0)
             dxs[t] = da @ self.W.T
         return dxs, dh
 
@@ -466,7 +466,7 @@ for reset in ("after", "before"):
         plain = create(PlainGRU, reset, update)
         report = gradcheck(plain, xs, first, mask, rng=np.random.default_rng(6))
         library = create(GRU, reset, update)
-        expect_same(plain, library, xs, first, mask, np.random.default_rng(7))
+        check_same(plain, library, xs, first, mask, np.random.default_rng(7))
         print(f"  reset={reset:<6} update={update}   worst error {report.worst:.0e}, and all that "
               "the library's GRU gives")
 
@@ -578,9 +578,9 @@ wanted = last_marks(VERSE)
 print("from h = 1, wanted: −1 outside, +1 inside")
 for u in (0.0, 8.0, 16.0, 32.0):
     unit = hold_unit(GRU, u)
-    error, grad, _ = window_gradient(unit, xs_verse, wanted, np.ones((1, 1)))
-    print(f"  u = {u:<4}: mean squared error {error:.2f}, ∂L/∂u = {grad.U[0, 1]:.1e}, "
-          f"largest |∂L/∂w| = {np.abs(grad.vector).max():.1e}")
+    error, grads, _ = window_gradient(unit, xs_verse, wanted, np.ones((1, 1)))
+    print(f"  u = {u:<4}: mean squared error {error:.2f}, ∂L/∂u = {grads.U[0, 1]:.1e}, "
+          f"largest |∂L/∂w| = {np.abs(grads.vector).max():.1e}")
 
 # %% [markdown]
 # The error grows with u, and the gradient goes. At u = 32 it is *right*, any check would say so,

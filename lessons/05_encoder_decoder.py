@@ -217,8 +217,8 @@ def gru(a, h, cell):
 
 
 # %%
-def gru_backward(dnext, cache, cell, grad):
-    """→ da (3H,), dh (H,); adds to grad.U and grad.b_n."""
+def gru_backward(dnext, cache, cell, grads):
+    """→ da (3H,), dh (H,); adds to grads.U and grads.b_n."""
     h, r, z, m, n = cache
     # h' = (1 − z) ∘ n + z ∘ h, n = tanh(a_n + r ∘ m)
     da_n = dnext * (1 - z) * (1 - n**2)
@@ -228,8 +228,8 @@ def gru_backward(dnext, cache, cell, grad):
     da_z = dnext * (h - n) * z * (1 - z)
     # [u_r, u_z, u_n] = h U
     du = np.concatenate([da_r, da_z, dm])
-    grad.U += np.outer(h, du)
-    grad.b_n += dm
+    grads.U += np.outer(h, du)
+    grads.b_n += dm
     return np.concatenate([da_r, da_z, da_n]), dnext * z + du @ cell.U.T
 
 
@@ -251,22 +251,22 @@ def read_out(s, word, c, y, model):
 
 
 # %%
-def read_out_backward(cache, model, grad):
+def read_out_backward(cache, model, grads):
     """→ ds, dword, dc; adds to the gradients of the output's parameters."""
     s, word, c, y, o, t, p = cache
     deep = model.deep_output
     # L = −log softmax(t Oᵀ + b_O)[y]
     dscores = p - np.eye(len(p))[y]
-    grad.output.words.E += np.outer(dscores, t)
-    grad.output.b += dscores
+    grads.output.words.E += np.outer(dscores, t)
+    grads.output.b += dscores
     dt = dscores @ model.output.words.E
     # t = the larger of each two neighbours
     do = np.repeat(dt, 2) * (o == np.repeat(t, 2))
     # o = s U_o + word V_o + c C_o + b
-    grad.deep_output.U_o += np.outer(s, do)
-    grad.deep_output.V_o += np.outer(word, do)
-    grad.deep_output.C_o += np.outer(c, do)
-    grad.deep_output.b += do
+    grads.deep_output.U_o += np.outer(s, do)
+    grads.deep_output.V_o += np.outer(word, do)
+    grads.deep_output.C_o += np.outer(c, do)
+    grads.deep_output.b += do
     return do @ deep.U_o.T, do @ deep.V_o.T, do @ deep.C_o.T
 
 
@@ -274,7 +274,7 @@ def read_out_backward(cache, model, grad):
 # And the whole. c is used in three *ways* now, two of them at every word: find the terms of dc with
 # C_o, with C, and with W_s. Then find the line dh = dc, the eye of the needle. `word_backward` is
 # one target word; it stands alone so that we can plant a bug in it. Parameters' gradients grow in
-# `grad`; dc is handed from word to word, a little more each time.
+# `grads`; dc is handed from word to word, a little more each time.
 
 
 # %% tags=["plain"]
@@ -301,34 +301,34 @@ def forward(source, target, model):
     return L, (reads, c, s_0, writes)
 
 
-def word_backward(ds, dc, write, c, model, grad):
+def word_backward(ds, dc, write, c, model, grads):
     """One target word → ds of the state before it, and dc with what this word adds."""
     before, word, step, read = write
-    ds_read, dword, dc_read = read_out_backward(read, model, grad)
-    da, ds = gru_backward(ds + ds_read, step, model.decoder, grad.decoder)
-    grad.decoder.W += np.outer(word, da)
-    grad.decoder.b += da
-    grad.C += np.outer(c, da)
-    grad.target_embedding.E[before] += dword + da @ model.decoder.W.T
+    ds_read, dword, dc_read = read_out_backward(read, model, grads)
+    da, ds = gru_backward(ds + ds_read, step, model.decoder, grads.decoder)
+    grads.decoder.W += np.outer(word, da)
+    grads.decoder.b += da
+    grads.C += np.outer(c, da)
+    grads.target_embedding.E[before] += dword + da @ model.decoder.W.T
     return ds, dc + dc_read + da @ model.C.T
 
 
-def backward(cache, model, grad, one_word=word_backward):
+def backward(cache, model, grads, one_word=word_backward):
     """Adds ∂L/∂ of every parameter to the twin; → dc, all that the encoder is told."""
     reads, c, s_0, writes = cache
     ds, dc = np.zeros((2, len(c)))      # nothing comes from after the last word
     for write in reversed(writes):
-        ds, dc = one_word(ds, dc, write, c, model, grad)
+        ds, dc = one_word(ds, dc, write, c, model, grads)
     da = ds * (1 - s_0**2)
-    grad.W_s += np.outer(c, da)
-    grad.b_s += da
+    grads.W_s += np.outer(c, da)
+    grads.b_s += da
     dc = dc + da @ model.W_s.T
     dh = dc
     for x, step in reversed(reads):
-        da, dh = gru_backward(dh, step, model.encoder, grad.encoder)
-        grad.encoder.W += np.outer(model.source_embedding.E[x], da)
-        grad.encoder.b += da
-        grad.source_embedding.E[x] += da @ model.encoder.W.T
+        da, dh = gru_backward(dh, step, model.encoder, grads.encoder)
+        grads.encoder.W += np.outer(model.source_embedding.E[x], da)
+        grads.encoder.b += da
+        grads.source_embedding.E[x] += da @ model.encoder.W.T
     return dc
 
 
@@ -350,10 +350,10 @@ def check(one_word):
         L, cache = forward(source, target, model)
         return np.array(L), cache
 
-    def back(dL, cache, grad):
+    def back(dL, cache, grads):
         one = model.zeros_like()
         backward(cache, model, one, one_word)
-        grad.vector[...] += dL * one.vector
+        grads.vector[...] += dL * one.vector
         return ()
     return gradcheck(model, rng=np.random.default_rng(2), forward=loss, backward=back,
                      title="the plain encoder-decoder")
@@ -388,9 +388,9 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradient
 
 
 # %%
-def overwriting(ds, dc, write, c, model, grad):
+def overwriting(ds, dc, write, c, model, grads):
     """word_backward, but what later words have said about c is thrown away."""
-    ds, of_this_word = word_backward(ds, 0 * dc, write, c, model, grad)
+    ds, of_this_word = word_backward(ds, 0 * dc, write, c, model, grads)
     return ds, of_this_word
 
 

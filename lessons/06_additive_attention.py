@@ -35,7 +35,7 @@ from functools import partial
 import numpy as np
 from course import OUTPUTS, caught, show
 from matplotlib import pyplot as plt
-from translator_parts import (bible_clauses, expect_same_translator, right_when_fed,
+from translator_parts import (bible_clauses, check_same_translator, right_when_fed,
                               shipped_translator, trained_translator)
 
 from numpy_attention import metrics, plotting
@@ -303,7 +303,7 @@ class PlainAttention(Module):
         context = (alpha[:, :, None] * memory.values).sum(1)                # (B, D)
         return context, alpha, (memory, query, x, alpha)
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         memory, query, x, alpha = cache
         # c = Σ α_j h_j
         dalpha = (memory.values * dcontext[:, None]).sum(2)                 # (B, S)
@@ -313,20 +313,20 @@ class PlainAttention(Module):
         # α = softmax(e)
         de = self.softmax_backward(dalpha, alpha)
         # e = x v_a, x = tanh(a)
-        grad.v_a += np.tensordot(de, x, 2)
+        grads.v_a += np.tensordot(de, x, 2)
         da = de[:, :, None] * self.v_a * (1 - x**2)                         # (B, S, A)
         # a_j = q W_a + k_j
         dmemory.keys += da
         total = da.sum(1)
-        grad.W_a += query.T @ total
+        grads.W_a += query.T @ total
         return total @ self.W_a.T                                           # dq (B, Q)
 
     def softmax_backward(self, dalpha, alpha):
         return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
 
-    def read_backward(self, memory, dmemory, grad):
+    def read_backward(self, memory, dmemory, grads):
         # k_j = h_j U_a
-        grad.U_a += np.tensordot(memory.values, dmemory.keys, ((0, 1), (0, 1)))
+        grads.U_a += np.tensordot(memory.values, dmemory.keys, ((0, 1), (0, 1)))
         return dmemory.values + dmemory.keys @ self.U_a.T                   # dh (B, S, D)
 
 
@@ -394,9 +394,9 @@ results = []
 for attention in (plain, package):
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(queries, values)
-    grad = attention.zeros_like()
-    dqueries, dvalues = backward(contexts**2, weights**3, cache, grad)
-    results.append([contexts, weights, dqueries, dvalues, grad.W_a, grad.U_a, grad.v_a])
+    grads = attention.zeros_like()
+    dqueries, dvalues = backward(contexts**2, weights**3, cache, grads)
+    results.append([contexts, weights, dqueries, dvalues, grads.W_a, grads.U_a, grads.v_a])
 for ours, theirs in zip(*results):
     assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12)
 _, weights, *_ = results[0]
@@ -440,7 +440,7 @@ print("recorded, BLEU: " + ", ".join(f"{how} {bleu}" for how, bleu in RECORDED.i
 # We take the library's attention out and put ours in:
 
 # %%
-losses = expect_same_translator(PlainAttention, np.random.default_rng(2))
+losses = check_same_translator(PlainAttention, np.random.default_rng(2))
 print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ours: "
       f"{losses[1]:.5f}; all gradients equal")
 

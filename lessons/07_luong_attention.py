@@ -41,7 +41,7 @@ from functools import partial
 
 import numpy as np
 from course import caught, show
-from luong_parts import expect_same, expect_same_decoder, expect_same_look
+from luong_parts import check_same, check_same_decoder, check_same_look
 from matplotlib import pyplot as plt
 
 from numpy_attention import metrics, plotting
@@ -238,7 +238,7 @@ def general_backward(de, cache):
 
 def check(score, score_backward, *inputs):
     """The report of a gradient check of the pair."""
-    def backward(de, cache, grad):
+    def backward(de, cache, grads):
         return score_backward(de, cache)
     rng = np.random.default_rng(2)
     return gradcheck(None, *inputs, rng=rng, forward=score, backward=backward,
@@ -347,7 +347,7 @@ print(check(location, location_backward, h, M, W_places))
 # ## The same as the library
 #
 # The library has a class for each score. It works on whole batches, keeps what can wait, and shares
-# no code with ours. `expect_same` (in `luong_parts.py`; it holds no idea, you may skip it) runs
+# no code with ours. `check_same` (in `luong_parts.py`; it holds no idea, you may skip it) runs
 # both from h and M to the context and back, and compares context, weights and every gradient.
 
 
@@ -364,10 +364,10 @@ def dot_backward(de, cache):
 
 
 long_h = rng.standard_normal(N)     # dot needs a state of the annotations' size
-expect_same(DotAttention(), dot, dot_backward, long_h, M)
-expect_same(GeneralAttention(W_a), general, general_backward, h, M, W_a)
-expect_same(AdditiveAttention(*concat_weights), concat, concat_backward, h, M, *concat_weights)
-expect_same(LocationAttention(W_places), location, location_backward, h, M, W_places)
+check_same(DotAttention(), dot, dot_backward, long_h, M)
+check_same(GeneralAttention(W_a), general, general_backward, h, M, W_a)
+check_same(AdditiveAttention(*concat_weights), concat, concat_backward, h, M, *concat_weights)
+check_same(LocationAttention(W_places), location, location_backward, h, M, W_places)
 print("four scores: context, weights and all gradients are the library's")
 
 # %% [markdown]
@@ -514,7 +514,7 @@ assert edge > 1e-3, "p stands on an edge, where there is no derivative"
 rng_check = np.random.default_rng(2)
 
 
-def back(dc, dalpha, cache, grad):
+def back(dc, dalpha, cache, grads):
     return local_p_backward(dc, dalpha, cache)
 
 
@@ -522,7 +522,7 @@ print(f"p = {p:.2f}, the nearest edge of the window is {edge:.2f} away from a wo
 print(gradcheck(None, long_h, M, W_p, v_p, rng=rng_check, forward=local_p, backward=back,
                 title="local-p with dot"))
 library = LocalPredictive(DotAttention(), W_p, v_p, width=D)
-expect_same_look(library, local_p, local_p_backward, long_h, M, W_p, v_p)
+check_same_look(library, local_p, local_p_backward, long_h, M, W_p, v_p)
 print("local-p: context, weights and all gradients are the library's")
 
 # %% [markdown]
@@ -613,7 +613,7 @@ class PlainDecoder(Module):
         _, _, alphas, _, feds = zip(*steps)
         return np.array(feds), np.array(alphas), (M, steps)
 
-    def backward(self, dfeds, dalphas, cache, grad):
+    def backward(self, dfeds, dalphas, cache, grads):
         """→ dys (T, B, E), dh (B, H) of the first state, dM (B, S, H)."""
         M, steps = cache
         dM = np.zeros_like(M)
@@ -623,18 +623,18 @@ class PlainDecoder(Module):
             (y, h_before, fed_before), h, alpha, c, fed = steps[t]
             dfed = dfeds[t] + dk @ self.F.T                     # two listeners
             du = dfed * (1 - fed**2)
-            grad.C += c.T @ du
-            grad.W_h += h.T @ du
+            grads.C += c.T @ du
+            grads.W_h += h.T @ du
             dc = du @ self.C.T
             dalpha = (M * dc[:, None]).sum(2) + dalphas[t]
             de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
             dM += de[:, :, None] * h[:, None] + alpha[:, :, None] * dc[:, None]
             dh = (M * de[:, :, None]).sum(1) + du @ self.W_h.T + dk @ self.U.T  # three uses
             dk = dh * (1 - h**2)
-            grad.W += y.T @ dk
-            grad.U += h_before.T @ dk
-            grad.F += fed_before.T @ dk
-            grad.b += dk.sum(0)
+            grads.W += y.T @ dk
+            grads.U += h_before.T @ dk
+            grads.F += fed_before.T @ dk
+            grads.b += dk.sum(0)
             dys.append(dk @ self.W.T)
         return np.array(dys[::-1]), dk @ self.U.T, dM
 
@@ -663,12 +663,12 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 # ## The whole decoder next to the library's
 #
 # `LuongTranslator` puts an encoder and an output layer around such a decoder, and takes any score,
-# any window, feeding or not: what you have built are parts there too. `expect_same_decoder` lets
+# any window, feeding or not: what you have built are parts there too. `check_same_decoder` lets
 # its encoder read two sentences of different lengths, gives our decoder the same annotations, first
 # state and weights, and compares h̃, α and the gradients of all six parameters.
 
 # %%
-expect_same_decoder(PlainDecoder, np.random.default_rng(4))
+check_same_decoder(PlainDecoder, np.random.default_rng(4))
 print("the decoder: h̃, weights and the gradients of all its parameters are the library's")
 
 # %% [markdown]

@@ -37,7 +37,7 @@ from functools import partial
 
 import numpy as np
 from course import caught, show
-from heads_parts import expect_same, states
+from heads_parts import check_same, states
 from matplotlib import pyplot as plt
 
 from numpy_attention import metrics, plotting
@@ -211,7 +211,7 @@ visible[:, :, 0] = True                         # every query sees something
 
 def check(backward):
     """A gradient check of `attention` with this backward pass."""
-    def back(dY, dA, cache, grad):
+    def back(dY, dA, cache, grads):
         return backward(dY, dA, cache)
     return gradcheck(None, q, k, v, visible, rng=np.random.default_rng(2), forward=attention,
                      backward=back)
@@ -350,7 +350,7 @@ def one_head(X, M, W_q, b_q, W_k, W_v, b_v, W_o, b_o):
 
 
 # %%
-def one_head_backward(dout, cache, grad):
+def one_head_backward(dout, cache, grads):
     """→ the gradients of one_head's arguments, in their order."""
     X, M, W_q, W_k, W_v, W_o, Y, looked = cache
     dW_o = Y.T @ dout
@@ -438,23 +438,23 @@ class PlainMultiHead(Module):
 
     def forward(self, X, M, visible):
         """X (B, T, N), M (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S), cache."""
-        parts, weights, looked = self.look(X, M, visible)
+        parts, weights, looked = self.attend(X, M, visible)
         joined = self.join(parts)                               # (B, T, d)
         return joined @ self.W_o + self.b_o, weights.mean(1), (X, M, joined, looked)
 
-    def backward(self, dy, dweights, cache, grad):
+    def backward(self, dy, dweights, cache, grads):
         """→ dX (B, T, N), dM (B, S, D)."""
         X, M, joined, looked = cache
-        grad.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))
-        grad.b_o += dy.sum((0, 1))
+        grads.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))
+        grads.b_o += dy.sum((0, 1))
         dparts = self.split(dy @ self.W_o.T)                    # (B, h, T, d / h)
         shares = dweights[:, None] / self.heads
         dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))
-        grad.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))
-        grad.b_q += dq.sum((0, 1))
-        grad.W_k += np.tensordot(M, dk, ((0, 1), (0, 1)))
-        grad.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))
-        grad.b_v += dv.sum((0, 1))
+        grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))
+        grads.b_q += dq.sum((0, 1))
+        grads.W_k += np.tensordot(M, dk, ((0, 1), (0, 1)))
+        grads.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))
+        grads.b_v += dv.sum((0, 1))
         return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
 
 
@@ -474,7 +474,7 @@ def check_layer(layer):
 
 
 print(check_layer(plain))
-expect_same(plain, library, X, M, visible)
+check_same(plain, library, X, M, visible)
 print("many heads: outputs, weights and all gradients are the library's")
 
 # %% [markdown]

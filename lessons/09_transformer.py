@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from transformer_parts import (curves_picture, expect_same_decoder, expect_same_encoder,
+from transformer_parts import (curves_picture, check_same_decoder, check_same_encoder,
                                heads_picture, largest_on, perplexity_of_counts,
                                positions_picture, trained, weights_of_heads)
 
@@ -183,10 +183,10 @@ class PlainNorm(Module):
         x_hat = (x - x.mean(1, keepdims=True)) / s              # (T, D)
         return self.g * x_hat + self.b, (x_hat, s)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         x_hat, s = cache
-        grad.g += (dy * x_hat).sum(0)
-        grad.b += dy.sum(0)
+        grads.g += (dy * x_hat).sum(0)
+        grads.b += dy.sum(0)
         dx_hat = dy * self.g
         along = (dx_hat * x_hat).mean(1, keepdims=True)
         return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s
@@ -222,10 +222,10 @@ print(check(norm, x))
 class Stiff(PlainNorm):
     """The planted bug."""
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         x_hat, s = cache
-        grad.g += (dy * x_hat).sum(0)
-        grad.b += dy.sum(0)
+        grads.g += (dy * x_hat).sum(0)
+        grads.b += dy.sum(0)
         dx_hat = dy * self.g
         return (dx_hat - dx_hat.mean(1, keepdims=True)) / s
 
@@ -279,21 +279,21 @@ def look(head, x, m, visible):
 
 
 # %%
-def look_backward(dout, head, cache, grad):
+def attend_backward(dout, head, cache, grads):
     """dout (T, D) → dx (T, D), dm (S, D)."""
     x, m, q, k, v, A, Y = cache
-    grad.W_o += Y.T @ dout
+    grads.W_o += Y.T @ dout
     dY = dout @ head.W_o.T
     dA = dY @ v.T
     dE = A * (dA - (A * dA).sum(1, keepdims=True)) / np.sqrt(k.shape[1])
     dq = dE @ k
     dk = dE.T @ q
     dv = A.T @ dY
-    grad.W_q += x.T @ dq
-    grad.b_q += dq.sum(0)
-    grad.W_k += m.T @ dk
-    grad.W_v += m.T @ dv
-    grad.b_v += dv.sum(0)
+    grads.W_q += x.T @ dq
+    grads.b_q += dq.sum(0)
+    grads.W_k += m.T @ dk
+    grads.W_v += m.T @ dv
+    grads.b_v += dv.sum(0)
     return dq @ head.W_q.T, dk @ head.W_k.T + dv @ head.W_v.T
 
 
@@ -307,10 +307,10 @@ class PlainHeads(Module):
         looks = [look(head, x, m, visible) for head in self.heads]
         return self.b_o + sum(found for found, _ in looks), [cache for _, cache in looks]
 
-    def backward(self, dout, caches, grad):
+    def backward(self, dout, caches, grads):
         """→ dx (T, D), dm (S, D)."""
-        grad.b_o += dout.sum(0)
-        back = [look_backward(dout, *one) for one in zip(self.heads, caches, grad.heads)]
+        grads.b_o += dout.sum(0)
+        back = [attend_backward(dout, *one) for one in zip(self.heads, caches, grads.heads)]
         return sum(dx for dx, _ in back), sum(dm for _, dm in back)
 
 
@@ -353,13 +353,13 @@ class PlainFeedForward(Module):
         hidden = np.maximum(0, x @ self.W_1 + self.b_1)         # (T, F)
         return hidden @ self.W_2 + self.b_2, (x, hidden)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         x, hidden = cache
-        grad.W_2 += hidden.T @ dy
-        grad.b_2 += dy.sum(0)
+        grads.W_2 += hidden.T @ dy
+        grads.b_2 += dy.sum(0)
         da = dy @ self.W_2.T * (hidden > 0)
-        grad.W_1 += x.T @ da
-        grad.b_1 += da.sum(0)
+        grads.W_1 += x.T @ da
+        grads.b_1 += da.sum(0)
         return da @ self.W_1.T
 
 
@@ -379,12 +379,12 @@ class PlainEncoderLayer(Module):
         z, normed_2 = self.norm_2.forward(y + added)
         return z, (looked, normed_1, fed, normed_2)
 
-    def backward(self, dz, cache, grad):
+    def backward(self, dz, cache, grads):
         looked, normed_1, fed, normed_2 = cache
-        dsum = self.norm_2.backward(dz, normed_2, grad.norm_2)
-        dy = dsum + self.feed_forward.backward(dsum, fed, grad.feed_forward)
-        dsum = self.norm_1.backward(dy, normed_1, grad.norm_1)
-        dasking, dasked = self.attention.backward(dsum, looked, grad.attention)
+        dsum = self.norm_2.backward(dz, normed_2, grads.norm_2)
+        dy = dsum + self.feed_forward.backward(dsum, fed, grads.feed_forward)
+        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)
+        dasking, dasked = self.attention.backward(dsum, looked, grads.attention)
         return dsum + dasking + dasked
 
 
@@ -398,7 +398,7 @@ def new_layer(kind, rng, D, F, h, *more):
 
 layer = randomize(new_layer(PlainEncoderLayer, rng, D, F=8, h=2), rng)
 print(str(check(layer, x)).splitlines()[0])
-expect_same_encoder(layer, x)
+check_same_encoder(layer, x)
 print("one layer: the output, dx and the gradients of all its parameters are the library's")
 
 # %% [markdown]
@@ -529,15 +529,15 @@ def decode(layer, x, m):
 
 
 # %%
-def decode_backward(dout, layer, cache, grad):
+def decode_backward(dout, layer, cache, grads):
     """→ dx (T, D), dm (S, D)."""
     looked, normed_1, source, normed_source, fed, normed_2 = cache
-    dsum = layer.norm_2.backward(dout, normed_2, grad.norm_2)
-    dz = dsum + layer.feed_forward.backward(dsum, fed, grad.feed_forward)
-    dsum = layer.norm_source.backward(dz, normed_source, grad.norm_source)
-    dasking, dm = layer.source.backward(dsum, source, grad.source)
-    dsum = layer.norm_1.backward(dsum + dasking, normed_1, grad.norm_1)
-    dasking, dasked = layer.attention.backward(dsum, looked, grad.attention)
+    dsum = layer.norm_2.backward(dout, normed_2, grads.norm_2)
+    dz = dsum + layer.feed_forward.backward(dsum, fed, grads.feed_forward)
+    dsum = layer.norm_source.backward(dz, normed_source, grads.norm_source)
+    dasking, dm = layer.source.backward(dsum, source, grads.source)
+    dsum = layer.norm_1.backward(dsum + dasking, normed_1, grads.norm_1)
+    dasking, dasked = layer.attention.backward(dsum, looked, grads.attention)
     return dsum + dasking + dasked, dm
 
 
@@ -548,7 +548,7 @@ report = gradcheck(decoder, x, m, rng=np.random.default_rng(1),
                    forward=lambda x, m: decode(decoder, x, m),
                    backward=lambda dout, *more: decode_backward(dout, decoder, *more))
 print(str(report).splitlines()[0])
-expect_same_decoder(decoder, decode, decode_backward, x, m)
+check_same_decoder(decoder, decode, decode_backward, x, m)
 print("the decoder's layer: outputs and all gradients are the library's")
 
 # %% [markdown]
@@ -641,18 +641,18 @@ class PreNormLayer(PlainEncoderLayer):
         added, fed = self.feed_forward.forward(inside)
         return y + added, (looked, normed_1, fed, normed_2)
 
-    def backward(self, dz, cache, grad):
+    def backward(self, dz, cache, grads):
         looked, normed_1, fed, normed_2 = cache
-        dinside = self.feed_forward.backward(dz, fed, grad.feed_forward)
-        dy = dz + self.norm_2.backward(dinside, normed_2, grad.norm_2)
-        dasking, dasked = self.attention.backward(dy, looked, grad.attention)
-        return dy + self.norm_1.backward(dasking + dasked, normed_1, grad.norm_1)
+        dinside = self.feed_forward.backward(dz, fed, grads.feed_forward)
+        dy = dz + self.norm_2.backward(dinside, normed_2, grads.norm_2)
+        dasking, dasked = self.attention.backward(dy, looked, grads.attention)
+        return dy + self.norm_1.backward(dasking + dasked, normed_1, grads.norm_1)
 
 
 # %%
 pre = PreNormLayer(layer.attention, layer.norm_1, layer.feed_forward, layer.norm_2)
 print(str(check(pre, x)).splitlines()[0])
-expect_same_encoder(pre, x, pre_norm=True)
+check_same_encoder(pre, x, pre_norm=True)
 print("pre-norm: the library's, too")
 
 # %% [markdown]

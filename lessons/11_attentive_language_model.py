@@ -19,7 +19,7 @@
 # | `plotting` | diagrams, heatmaps, what a change of the attention costs |
 # | `Combined` | the library's score that knows who asks |
 # | `Single` | its score that does not |
-# | `KeyValueReader` | its layer from states to what the output layer reads |
+# | `KeyValueReadout` | its layer from states to what the output layer reads |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `Array` | an array, in type hints |
@@ -33,7 +33,7 @@ from functools import partial
 
 import numpy as np
 from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, create, draw_copy,
-                             draw_costs, draw_influence, expect_same, letters_right, losses, told,
+                             draw_costs, draw_influence, check_same, letters_right, losses, told,
                              train)
 from course import caught, show
 from matplotlib import pyplot as plt
@@ -41,7 +41,7 @@ from matplotlib import pyplot as plt
 from numpy_attention import plotting
 from numpy_attention.experiments import analysis
 from numpy_attention.attention.combined import Combined
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.single import Single
 from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.module import Array, Module
@@ -281,23 +281,23 @@ class PlainReader(Module):
         y = np.tanh(h @ self.W_x + c @ self.W_r + self.b)           # (T, B, K)
         return y, alpha, (h, values, x, alpha, c, y)
 
-    def backward(self, dy, dalpha, cache, grad):
+    def backward(self, dy, dalpha, cache, grads):
         """dy (T, B, K), dalpha (T, B, S) where a loss reads the weights → dh (T, B, H)."""
         h, values, x, alpha, c, y = cache
         da = dy * (1 - y**2)
-        grad.b += da.sum((0, 1))
-        grad.W_x += np.einsum("tbh,tbk->hk", h, da)
-        grad.W_r += np.einsum("tbh,tbk->hk", c, da)
+        grads.b += da.sum((0, 1))
+        grads.W_x += np.einsum("tbh,tbk->hk", h, da)
+        grads.W_r += np.einsum("tbh,tbk->hk", c, da)
         dc = da @ self.W_r.T                                        # (T, B, H)
         dvalues = (alpha[..., None] * dc[:, :, None]).sum(0)        # (B, S, H)
         dalpha = (values * dc[:, :, None]).sum(3) + dalpha
         de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         dz = de[..., None] * self.v * (1 - x**2)                    # (T, B, S, A)
         dk = dz.sum(0)                                              # (B, S, A)
         dq = dz.sum(2)                                              # (T, B, A)
-        grad.W_s += np.einsum("bsh,bsa->ha", values, dk)
-        grad.W_q += np.einsum("tbh,tba->ha", h, dq)
+        grads.W_s += np.einsum("bsh,bsa->ha", values, dk)
+        grads.W_q += np.einsum("tbh,tba->ha", h, dq)
         return self.four_roles(da, dq, dk.swapaxes(0, 1), dvalues.swapaxes(0, 1))
 
     def four_roles(self, da, dq, dk, dvalues):
@@ -364,10 +364,10 @@ print(check(plain))
 
 # %%
 W_s, W_q, v, W_x, W_r, b = arrays
-combined = KeyValueReader(Combined(W_s, W_q, v), W_x, W_r, b)
-single = KeyValueReader(Single(W_s, v), W_x, W_r, b)
-expect_same(plain, combined, h, mask)
-expect_same(PlainReader(W_s, np.zeros_like(W_q), v, W_x, W_r, b), single, h, mask)
+combined = KeyValueReadout(Combined(W_s, W_q, v), W_x, W_r, b)
+single = KeyValueReadout(Single(W_s, v), W_x, W_r, b)
+check_same(plain, combined, h, mask)
+check_same(PlainReader(W_s, np.zeros_like(W_q), v, W_x, W_r, b), single, h, mask)
 print("combined and single: outputs, weights and all gradients are the library's")
 
 # %% [markdown]
@@ -426,9 +426,9 @@ class Traced(PlainReader):
         return np.broadcast_to(every[:1], every.shape)
 
 
-READERS = {"as it should be": plain, "without the triangle": Clairvoyant(*arrays),
+HISTORY_READOUTS = {"as it should be": plain, "without the triangle": Clairvoyant(*arrays),
            "traced at the first word": Traced(*arrays)}
-for name, reader in READERS.items():
+for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
@@ -449,19 +449,19 @@ def influence(reader):
     return np.array(columns).T
 
 
-found = {name: influence(reader) for name, reader in READERS.items()}
+found = {name: influence(reader) for name, reader in HISTORY_READOUTS.items()}
 assert (found["as it should be"] == np.tri(T)).all()
 assert found["without the triangle"].all()
 assert (found["traced at the first word"] == np.eye(T)).all()
 show(draw_influence(found), "11_influence")
 
 # %%
-traced = READERS["traced at the first word"]
+traced = HISTORY_READOUTS["traced at the first word"]
 y, _, cache = traced.forward(h, mask)
 assert np.allclose(y, np.tanh(h @ W_x + b))
-grad = traced.zeros_like()
-traced.backward(np.ones_like(y), 0, cache, grad)
-unmoved = [name for name, array in grad.named_parameters() if (array == 0).all()]
+grads = traced.zeros_like()
+traced.backward(np.ones_like(y), 0, cache, grads)
+unmoved = [name for name, array in grads.named_parameters() if (array == 0).all()]
 print("the traced reader's gradient is 0, and right, for", ", ".join(unmoved))
 assert unmoved == ["W_s", "W_q", "v", "W_r"]
 

@@ -14,8 +14,8 @@
 # |---|---|
 # | `plotting` | diagrams, colours, heatmaps, curves |
 # | `Combined` | the library's score |
-# | `KeyValueReader` | its attention over the past, with states of one, two or three parts |
-# | `NGramReader` | its N-gram of states, without attention |
+# | `KeyValueReadout` | its attention over the past, with states of one, two or three parts |
+# | `NGramReadout` | its N-gram of states, without attention |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `AttentiveLanguageModel` | words → LSTM → such a reader → the next word |
@@ -32,13 +32,13 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from matplotlib import pyplot as plt
-from roles_parts import (Pairs, answered, draw_cosines, draw_looks, expect_same, terms_of, text_of,
+from roles_parts import (Pairs, answered, draw_cosines, draw_looks, check_same, terms_of, text_of,
                          train_pairs, weights_on_answers)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
-from numpy_attention.attention.key_value import KeyValueReader
-from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.key_value import KeyValueReadout
+from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.module import Array, Module
@@ -262,28 +262,28 @@ class PlainReader(Module):
         y = np.tanh(r @ self.W_r + p @ self.W_x)                        # (T, O)
         return y, alpha, (h, M, alpha, r, y)
 
-    def terms(self, dy, dalpha, cache, grad):
+    def terms(self, dy, dalpha, cache, grads):
         """→ the four terms of dh, each (T, n): query, key, value, predict."""
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         # y = tanh(r W_r + p W_x)
         da = dy * (1 - y**2)
-        grad.W_r += r.T @ da
-        grad.W_x += p.T @ da
+        grads.W_r += r.T @ da
+        grads.W_x += p.T @ da
         dr = da @ self.W_r.T
         # r = α V,  α = softmax(e)
         dalpha = dalpha + dr @ v.T
         de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
         # e = M w,  M = tanh(Z)
-        grad.w += np.tensordot(de, M, 2)
+        grads.w += np.tensordot(de, M, 2)
         dZ = de[:, :, None] * self.w * (1 - M**2)                       # (T, T, n)
         # Z_ti = k_i W_Y + k_t W_h
-        grad.W_Y += k.T @ dZ.sum(0)
-        grad.W_h += k.T @ dZ.sum(1)
+        grads.W_Y += k.T @ dZ.sum(0)
+        grads.W_h += k.T @ dZ.sum(1)
         return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T, alpha.T @ dr, da @ self.W_x.T
 
-    def backward(self, dy, dalpha, cache, grad):
-        query, key, value, predict = self.terms(dy, dalpha, cache, grad)
+    def backward(self, dy, dalpha, cache, grads):
+        query, key, value, predict = self.terms(dy, dalpha, cache, grads)
         dh = np.zeros_like(cache[0])
         dk, dv, dp = self.parts(dh)
         dk += query + key
@@ -323,19 +323,19 @@ for roles in (1, 2, 3):
 class Misfiled(PlainReader):
     """A reader with a planted bug."""
 
-    def terms(self, dy, dalpha, cache, grad):
+    def terms(self, dy, dalpha, cache, grads):
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         da = dy * (1 - y**2)
-        grad.W_r += r.T @ da
-        grad.W_x += p.T @ da
+        grads.W_r += r.T @ da
+        grads.W_x += p.T @ da
         dr = da @ self.W_r.T
         dalpha = dalpha + dr @ k.T
         de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
-        grad.w += np.tensordot(de, M, 2)
+        grads.w += np.tensordot(de, M, 2)
         dZ = de[:, :, None] * self.w * (1 - M**2)
-        grad.W_Y += k.T @ dZ.sum(0)
-        grad.W_h += k.T @ dZ.sum(1)
+        grads.W_Y += k.T @ dZ.sum(0)
+        grads.W_h += k.T @ dZ.sum(1)
         return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T, alpha.T @ dr, da @ self.W_x.T
 
 
@@ -383,12 +383,12 @@ class PlainNGram(Module):
         y = np.tanh(a)
         return y, (h, y)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         h, y = cache
         da = dy * (1 - y**2)
         dh = np.zeros_like(h)
         for late, part in self.terms():
-            grad.W[part] += h[:len(h) - late, part].T @ da[late:]
+            grads.W[part] += h[:len(h) - late, part].T @ da[late:]
             dh[:len(h) - late, part] = da[late:] @ self.W[part].T
         return dh
 
@@ -399,15 +399,15 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 # %% [markdown]
 # ## The same as the library
 #
-# Its readers take a batch of texts; `expect_same` gives ours one text after another.
+# Its readers take a batch of texts; `check_same` gives ours one text after another.
 
 # %%
 W_Y, W_h, w, W_r, W_x = weights
 for roles in (1, 2, 3):
     batch = rng.standard_normal((T, 3, roles * n))
-    library = KeyValueReader(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=3)
-    expect_same(PlainReader(*weights, roles, 3), library, batch)
-expect_same(PlainNGram(W), NGramReader(W), batch)
+    library = KeyValueReadout(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=3)
+    check_same(PlainReader(*weights, roles, 3), library, batch)
+check_same(PlainNGram(W), NGramReadout(W), batch)
 print("three readers and the 4-gram: outputs and all gradients are the library's")
 
 # %% [markdown]
@@ -598,7 +598,7 @@ def cut(name, seed):
     """An untrained model with two parts, its jobs cut at the | in the name."""
     behind = name.split(" | ")[1].split(", ")
 
-    class Cut(KeyValueReader):
+    class Cut(KeyValueReadout):
         read_by = {job: int(job in behind) for job in JOBS}
 
     model = create("key-value", 16, seed)

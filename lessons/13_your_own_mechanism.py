@@ -59,7 +59,7 @@ from numpy_attention.gradcheck import gradcheck, numeric_gradient, protocol, ran
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.validation.arrays import flat
+from numpy_attention.validation.arrays import as_rows
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
@@ -312,10 +312,10 @@ class Nearness(SoftmaxAttention):
         beta = np.exp(self.s)
         return -beta * d, (U, d, beta)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         U, d, beta = cache
         # e = −β d,  β = exp(s)
-        grad.s -= beta * (dscores * d).sum()
+        grads.s -= beta * (dscores * d).sum()
         dd = -beta * dscores                                        # (B, S)
         # d = ‖u‖²
         dU = 2 * dd[:, :, None] * U                                 # (B, S, Q)
@@ -323,10 +323,10 @@ class Nearness(SoftmaxAttention):
         dmemory.keys -= dU
         return dU.sum(1)
 
-    def read_backward(self, memory, dmemory, grad):
+    def read_backward(self, memory, dmemory, grads):
         # k = h W
-        grad.W += flat(memory.values).T @ flat(dmemory.keys)
-        of_context = super().read_backward(memory, dmemory, grad)
+        grads.W += as_rows(memory.values).T @ as_rows(dmemory.keys)
+        of_context = super().read_backward(memory, dmemory, grads)
         return of_context + dmemory.keys @ self.W.T
 
 
@@ -365,9 +365,9 @@ print(check(Nearness))
 
 # %%
 class Pushed(Nearness):
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         U, d, beta = cache
-        grad.s -= beta * (dscores * d).sum()
+        grads.s -= beta * (dscores * d).sum()
         dd = -beta * dscores
         dU = 2 * dd[:, :, None] * U
         dmemory.keys += dU
@@ -608,7 +608,7 @@ show(figure, "13_attention")
 #    And if the map is turned round the origin?
 # 3. Where must the words stand on the map, so that nearness and general give the same weights for
 #    *every* query? Show it with numbers.
-# 4. Somebody writes `grad.s -= (dscores * d).sum()`, checks with s = 0, and every gradient is
+# 4. Somebody writes `grads.s -= (dscores * d).sum()`, checks with s = 0, and every gradient is
 #    right. What is wrong, and what in our `check` catches it?
 # 5. Let each coordinate have its own scale: e_j = −Σ_i exp(s_i) u_ji². Which lines change, forward
 #    and backward? Write the class and check it. Does W already do that?

@@ -51,7 +51,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from speed_parts import (draw_rates, draw_waterfall, expect_parts_add_up, falls, in_turns, medians,
+from speed_parts import (draw_rates, draw_waterfall, check_parts_add_up, falls, in_turns, medians,
                          ratio, rest_of, verdict)
 
 from numpy_attention import plotting
@@ -62,7 +62,7 @@ from numpy_attention.kernels.softmax import cross_entropy
 from numpy_attention.kernels.updates import sgd, squared_norm
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import flat
+from numpy_attention.validation.arrays import as_rows
 from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.threads import keep_freed_memory
 
@@ -170,7 +170,7 @@ class Recurrence(Module):
         hs = np.stack(hs)                           # (T + 1, B, H): the first one is 0
         return hs[1:], (xs, hs, kept)
 
-    def backward(self, dhs, cache, grad):
+    def backward(self, dhs, cache, grads):
         """∂L/∂h of all steps (T, B, H) → ∂L/∂xs."""
         xs, hs, kept = cache
         dh = np.zeros_like(xs[0])
@@ -178,9 +178,9 @@ class Recurrence(Module):
         dxs = np.empty_like(xs)
         for t in reversed(range(len(xs))):
             da, dc = gates_backward(dhs[t] + dh, dc, kept[t])
-            grad.W += xs[t].T @ da
-            grad.U += hs[t].T @ da                  # hs[t] is h_{t−1}
-            grad.b += da.sum(0)
+            grads.W += xs[t].T @ da
+            grads.U += hs[t].T @ da                  # hs[t] is h_{t−1}
+            grads.b += da.sum(0)
             dxs[t] = da @ self.W.T
             dh = da @ self.U.T
         return dxs
@@ -221,31 +221,31 @@ class FirstWritten(Recurrence):
         dz[rows, wanted] -= 1
         return loss, scale * dz
 
-    def predict(self, hs, targets, scale, grad):
+    def predict(self, hs, targets, scale, grads):
         """hs (T, B, H), targets (T, B) → the loss, ∂L/∂hs."""
         loss = 0.0
         dhs = np.empty_like(hs)
         for t in range(len(hs)):
             one, dz = self.softmax_loss(hs[t] @ self.S.T, targets[t], scale)
             loss += one
-            grad.S += dz.T @ hs[t]
-            grad.d += dz.sum(0)
+            grads.S += dz.T @ hs[t]
+            grads.d += dz.sum(0)
             dhs[t] = dz @ self.S
         return loss, dhs
 
-    def loss_and_grad(self, inputs, targets, grad):
-        """inputs, targets (T, B) → Σ −log p; grad += ∂(loss / B)/∂parameters."""
+    def loss_and_grad(self, inputs, targets, grads):
+        """inputs, targets (T, B) → Σ −log p; grads += ∂(loss / B)/∂parameters."""
         hs, cache = self.forward(self.E[inputs])
-        loss, dhs = self.predict(hs, targets, 1 / inputs.shape[1], grad)
-        dxs = self.backward(dhs, cache, grad)
-        np.add.at(grad.E, inputs, dxs)              # a word may stand there twice
+        loss, dhs = self.predict(hs, targets, 1 / inputs.shape[1], grads)
+        dxs = self.backward(dhs, cache, grads)
+        np.add.at(grads.E, inputs, dxs)              # a word may stand there twice
         return loss
 
-    def train_step(self, inputs, targets, grad):
-        grad.vector[...] = 0
-        loss = self.loss_and_grad(inputs, targets, grad)
-        norm = np.sqrt((grad.vector**2).sum())
-        clipped = min(1, CLIP / norm) * grad.vector
+    def train_step(self, inputs, targets, grads):
+        grads.vector[...] = 0
+        loss = self.loss_and_grad(inputs, targets, grads)
+        norm = np.sqrt((grads.vector**2).sum())
+        clipped = min(1, CLIP / norm) * grads.vector
         self.vector[...] -= RATE * clipped
         return loss
 
@@ -274,10 +274,10 @@ def check(kind):
     def forward():
         return np.array(model.loss_and_grad(*words, model.zeros_like()) / 3), None
 
-    def backward(dL, cache, grad):
+    def backward(dL, cache, grads):
         once = model.zeros_like()
         model.loss_and_grad(*words, once)
-        grad.vector[...] += dL * once.vector
+        grads.vector[...] += dL * once.vector
         return ()
 
     return gradcheck(model, rng=np.random.default_rng(4), forward=forward, backward=backward)
@@ -296,18 +296,18 @@ print(check(FirstWritten))
 def parts_after_a_step(kind):
     """The loss, every gradient, and the weights after two steps, from the same weights."""
     model = created(kind, V, H)
-    grad = model.zeros_like()
-    loss = model.loss_and_grad(inputs, targets, grad)
+    grads = model.zeros_like()
+    loss = model.loss_and_grad(inputs, targets, grads)
     found = {"loss": np.array(loss)}
-    found |= {f"d{name}": array.copy() for name, array in grad.named_parameters()}
-    grad.vector[...] = 0
+    found |= {f"d{name}": array.copy() for name, array in grads.named_parameters()}
+    grads.vector[...] = 0
     for _ in range(2):
-        model.train_step(inputs, targets, grad)
+        model.train_step(inputs, targets, grads)
     return found | {"the weights after two steps": model.vector}
 
 
 # %%
-def expect_same(kind, before):
+def check_same(kind, before):
     """AssertionError: a part that differs by more than rounding, with its name."""
     largest = 0.0
     theirs = parts_after_a_step(before)
@@ -386,7 +386,7 @@ print(f"U has {U.nbytes / 1e3:.0f} KB, S will have {4 * V * H / 1e6:.1f} MB")
 # %%
 class InputsAtOnce(FirstWritten):
     def forward(self, xs):
-        of_inputs = flat(xs) @ self.W + self.b              # (T · B, 4H)
+        of_inputs = as_rows(xs) @ self.W + self.b              # (T · B, 4H)
         h = np.zeros_like(xs[0])
         c = np.zeros_like(xs[0])
         hs = [h]
@@ -399,7 +399,7 @@ class InputsAtOnce(FirstWritten):
         return hs[1:], (xs, hs, kept)
 
 
-expect_same(InputsAtOnce, FirstWritten)
+check_same(InputsAtOnce, FirstWritten)
 
 # %% [markdown]
 # ## 2. What nobody waits for: the weights' gradients
@@ -411,19 +411,19 @@ expect_same(InputsAtOnce, FirstWritten)
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# The sum over t disappears into the product. What disappears with it is traffic: `grad.W += …` in
-# the loop makes an array as large as W, reads it again, reads grad.W, and writes it back, in each
+# The sum over t disappears into the product. What disappears with it is traffic: `grads.W += …` in
+# the loop makes an array as large as W, reads it again, reads grads.W, and writes it back, in each
 # of the T steps.
 
 
 # %% tags=["plain"]
 class WeightsAtOnce(InputsAtOnce):
-    def backward(self, dhs, cache, grad):
+    def backward(self, dhs, cache, grads):
         xs, hs, *_ = cache
-        da = flat(self.back_in_time(dhs, cache))            # (T · B, 4H)
-        grad.W += flat(xs).T @ da
-        grad.U += flat(hs[:-1]).T @ da
-        grad.b += da.sum(0)
+        da = as_rows(self.back_in_time(dhs, cache))            # (T · B, 4H)
+        grads.W += as_rows(xs).T @ da
+        grads.U += as_rows(hs[:-1]).T @ da
+        grads.b += da.sum(0)
         return (da @ self.W.T).reshape(xs.shape)
 
     def back_in_time(self, dhs, cache):
@@ -443,7 +443,7 @@ class WeightsAtOnce(InputsAtOnce):
         return self.U.T
 
 
-expect_same(WeightsAtOnce, InputsAtOnce)
+check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
 # Here sits the bug that everyone writes once. In the loop `hs[t].T @ da` was easy to read: the
@@ -453,12 +453,12 @@ expect_same(WeightsAtOnce, InputsAtOnce)
 
 # %%
 class OneOff(WeightsAtOnce):
-    def backward(self, dhs, cache, grad):
+    def backward(self, dhs, cache, grads):
         xs, hs, *_ = cache
-        da = flat(self.back_in_time(dhs, cache))
-        grad.W += flat(xs).T @ da
-        grad.U += flat(hs[1:]).T @ da
-        grad.b += da.sum(0)
+        da = as_rows(self.back_in_time(dhs, cache))
+        grads.W += as_rows(xs).T @ da
+        grads.U += as_rows(hs[1:]).T @ da
+        grads.b += da.sum(0)
         return (da @ self.W.T).reshape(xs.shape)
 
 
@@ -472,21 +472,21 @@ report = caught(check, OneOff)
 #
 # h_t Sᵀ is waited for by nobody at all, neither forward nor backward. So the output layer can have
 # all T · B states at once. S is the largest array that a product reads here, and its gradient is as
-# large. In the loop, each of the T steps makes an array of that size and adds it to `grad.S`.
+# large. In the loop, each of the T steps makes an array of that size and adds it to `grads.S`.
 
 
 # %%
 class WordsAtOnce(WeightsAtOnce):
-    def predict(self, hs, targets, scale, grad):
-        x = flat(hs)                                        # (T · B, H)
+    def predict(self, hs, targets, scale, grads):
+        x = as_rows(hs)                                        # (T · B, H)
         loss, dz = self.softmax_loss(x @ self.S.T, targets.ravel(), scale)
-        grad.S += dz.T @ x
-        grad.d += dz.sum(0)
+        grads.S += dz.T @ x
+        grads.d += dz.sum(0)
         return loss, (dz @ self.S).reshape(hs.shape)
 
 
-expect_same(WordsAtOnce, WeightsAtOnce)
-moved = 4 * T * 4 * V * H       # a step writes dzᵀ h, reads it and grad.S, writes grad.S; 4 bytes
+check_same(WordsAtOnce, WeightsAtOnce)
+moved = 4 * T * 4 * V * H       # a step writes dzᵀ h, reads it and grads.S, writes grads.S; 4 bytes
 print(f"the sum over t alone moved {moved / 1e6:.0f} MB a training step")
 print(f"z (T · B, V) has {4 * T * B * V / 1e6:.1f} MB")
 
@@ -506,7 +506,7 @@ class CopyOfU(WordsAtOnce):
         return np.ascontiguousarray(self.U.T)
 
 
-expect_same(CopyOfU, WordsAtOnce)
+check_same(CopyOfU, WordsAtOnce)
 
 # %% [markdown]
 # ## 5. One compiled loop for all gates
@@ -532,7 +532,7 @@ expect_same(CopyOfU, WordsAtOnce)
 # %% tags=["plain"]
 class CompiledGates(CopyOfU):
     def forward(self, xs):
-        a = (flat(xs) @ self.W + self.b).reshape(*xs.shape[:2], -1)         # (T, B, 4H)
+        a = (as_rows(xs) @ self.W + self.b).reshape(*xs.shape[:2], -1)         # (T, B, 4H)
         kept = np.empty_like(a)                             # i f g o of all steps
         hs = np.zeros((len(xs) + 1, *xs[0].shape), xs.dtype)
         cs = np.zeros_like(hs)
@@ -554,7 +554,7 @@ class CompiledGates(CopyOfU):
         return da
 
 
-expect_same(CompiledGates, CopyOfU)
+check_same(CompiledGates, CopyOfU)
 
 # %% [markdown]
 # (Could the new dc be written over the old one, and save an array? It would be right. But a
@@ -578,7 +578,7 @@ class OnePassSoftmax(CompiledGates):
         return losses.sum(), z                              # z is ∂(scale · loss)/∂z now
 
 
-expect_same(OnePassSoftmax, CompiledGates)
+check_same(OnePassSoftmax, CompiledGates)
 
 # %% [markdown]
 # ## 7. One pass for the update
@@ -591,17 +591,17 @@ expect_same(OnePassSoftmax, CompiledGates)
 
 # %%
 class OnePassUpdate(OnePassSoftmax):
-    def train_step(self, inputs, targets, grad):
+    def train_step(self, inputs, targets, grads):
         """The gradient must be 0 before, and is 0 after."""
-        loss = self.loss_and_grad(inputs, targets, grad)
-        norm = np.sqrt(squared_norm(grad.vector))
+        loss = self.loss_and_grad(inputs, targets, grads)
+        norm = np.sqrt(squared_norm(grads.vector))
         rate = RATE * min(1, CLIP / norm)
-        sgd(self.vector, grad.vector, self.dtype.type(rate))
+        sgd(self.vector, grads.vector, self.dtype.type(rate))
         return loss
 
 
-expect_same(OnePassUpdate, OnePassSoftmax)
-expect_same(OnePassUpdate, FirstWritten)
+check_same(OnePassUpdate, OnePassSoftmax)
+check_same(OnePassUpdate, FirstWritten)
 print(check(OnePassUpdate))
 
 # %% [markdown]
@@ -681,8 +681,8 @@ def products(B):
 def step_of(kind):
     """A function that makes a training step of a model of that kind."""
     model = created(kind, V, H)
-    grad = model.zeros_like()
-    return lambda: model.train_step(inputs, targets, grad)
+    grads = model.zeros_like()
+    return lambda: model.train_step(inputs, targets, grads)
 
 
 three = {kind.__name__: step_of(kind) for kind in (FirstWritten, WordsAtOnce, OnePassUpdate)}
@@ -706,13 +706,13 @@ for name in three:
 # %% tags=["training"]
 def step_of_library():
     """The same with the library's model and optimizer."""
-    grad = library.zeros_like()
+    grads = library.zeros_like()
     optimizer = SGD(RATE)
 
     def step():
-        library.loss_and_grad(batch, None, 1 / B, grad)
-        norm = np.sqrt(squared_norm(grad.vector))
-        optimizer.update(library.vector, grad.vector, {}, 1, factor=min(1, CLIP / norm))
+        library.loss_and_grad(batch, None, 1 / B, grads)
+        norm = np.sqrt(squared_norm(grads.vector))
+        optimizer.update(library.vector, grads.vector, {}, 1, factor=min(1, CLIP / norm))
     return step
 
 
@@ -786,7 +786,7 @@ first = ms[versions[0]]
 last = ms[versions[-1]]
 floor = ms["products"]
 taken = falls(ms, versions)
-expect_parts_add_up(first, [*taken.values(), last])
+check_parts_add_up(first, [*taken.values(), last])
 best = max(taken, key=taken.get)
 print(f"the first version takes {first / floor:.1f} times as long as its products, the library's "
       f"{last / floor:.2f} times")
@@ -814,7 +814,7 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 of_last = ms["7 update in one pass"]
 shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
-expect_parts_add_up(1, shares.values())
+check_parts_add_up(1, shares.values())
 print("of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()), "in all 100 %")
 print(f"if everything but the products took no time at all, it would be "
       f"{of_last / floor:.2f} times as fast")
@@ -870,11 +870,11 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #    V? Where would you cut first, with 10,000 words and 500 steps?
 # 5. Take V = 200 in place of 3,000: letters, not words. Predict first: how far is the first version
 #    from its floor now, and which change is worth most?
-# 6. `expect_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
+# 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
 #    sees and a gradient check does not.
 # 7. In the first picture, look at one row and at five. Is the copy faster than the view there, too?
 #    What does a product of one row wait for?
 # 8. Someone hoists boldly, and takes `da @ U_T` of all steps out of the loop as well. What does
-#    `expect_same` say, and why must it?
+#    `check_same` say, and why must it?
 # 9. Let `lstm_backward` write its new dc over the old one. Are the gradients the same, to the last
 #    digit? How long do the T steps of both kernels take then?

@@ -171,8 +171,8 @@ def losses(model, batches):
     return Losses(*(np.concatenate(part) for part in zip(*found)))
 
 
-def expect_same(plain, library, h, mask):
-    """Hold lesson 11's PlainReader against a KeyValueReader of the same weights.
+def check_same(plain, library, h, mask):
+    """Hold lesson 11's PlainReader against a KeyValueReadout of the same weights.
 
     AssertionError: y, the weights, dh, or the gradient of a parameter of the library's differs.
     """

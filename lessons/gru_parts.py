@@ -49,9 +49,9 @@ def window_gradient(cell, xs, wanted, h):
     """→ the mean of (h_t − wanted_t)² over a window, its gradient as a twin, the last state."""
     hs, last, cache = cell.forward(xs, h)
     difference = hs - wanted[:, None, None]
-    grad = cell.zeros_like()
-    cell.backward(2 * difference / len(xs), np.zeros_like(h), cache, grad)
-    return (difference**2).mean(), grad, last
+    grads = cell.zeros_like()
+    cell.backward(2 * difference / len(xs), np.zeros_like(h), cache, grads)
+    return (difference**2).mean(), grads, last
 
 
 def learn(cell, text, optimizer, window=100):
@@ -66,13 +66,13 @@ def learn(cell, text, optimizer, window=100):
     losses = []
     for step, start in enumerate(range(0, len(text), window), 1):
         here = slice(start, start + window)
-        loss, grad, h = window_gradient(cell, xs[here], wanted[here], h)
-        optimizer.update(cell.vector, grad.vector, vectors, step)
+        loss, grads, h = window_gradient(cell, xs[here], wanted[here], h)
+        optimizer.update(cell.vector, grads.vector, vectors, step)
         losses.append(loss)
     return np.mean(losses[-50:])
 
 
-def expect_same(plain, library, xs, first, mask, rng):
+def check_same(plain, library, xs, first, mask, rng):
     """Hold two cells against each other, forward and backward, from the same random gradients.
 
     AssertionError: the states, a gradient of an input or one of a parameter differs.
@@ -83,8 +83,8 @@ def expect_same(plain, library, xs, first, mask, rng):
     results = []
     for cell in (plain, library):
         ys, last, cache = cell.forward(xs, first, mask)
-        grad = cell.zeros_like()
-        dxs, dfirst = cell.backward(dys, dlast, cache, grad)
-        results.append([ys, last, dxs, dfirst, *(array for _, array in grad.named_parameters())])
+        grads = cell.zeros_like()
+        dxs, dfirst = cell.backward(dys, dlast, cache, grads)
+        results.append([ys, last, dxs, dfirst, *(array for _, array in grads.named_parameters())])
     for number, (ours, theirs) in enumerate(zip(*results, strict=True)):
         assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12), f"result {number} differs"

@@ -18,7 +18,7 @@ def states(translator, pairs):
     return np.stack(asking, 1), state.memory.values, batch.target_mask.T, batch.source_mask.T
 
 
-def expect_same(mine, library, X, M, visible):
+def check_same(mine, library, X, M, visible):
     """Hold a layer on (X, M, visible) against another: outputs, weights, all gradients.
 
     AssertionError: one of them differs.
@@ -27,9 +27,9 @@ def expect_same(mine, library, X, M, visible):
     for layer in (mine, library):
         rng = np.random.default_rng(9)
         y, weights, cache = layer.forward(X, M, visible)
-        grad = layer.zeros_like()
+        grads = layer.zeros_like()
         dX, dM = layer.backward(rng.standard_normal(y.shape), rng.standard_normal(weights.shape),
-                                cache, grad)
-        results.append([y, weights, dX, dM, *(array for _, array in grad.named_parameters())])
+                                cache, grads)
+        results.append([y, weights, dX, dM, *(array for _, array in grads.named_parameters())])
     for number, (ours, theirs) in enumerate(zip(*results, strict=True)):
         assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12), f"result {number} differs"

@@ -7,7 +7,7 @@ from numpy_attention.gradcheck import randomize
 from numpy_attention.models.luong import LuongTranslator
 
 
-def expect_same(attention, score, score_backward, h, M, *weights):
+def check_same(attention, score, score_backward, h, M, *weights):
     """Hold a score and its backward pass against one of the library's attentions.
 
     Both run from h and M to the context and back, from the same random dc. AssertionError: the
@@ -20,18 +20,18 @@ def expect_same(attention, score, score_backward, h, M, *weights):
     dalpha = M @ dc
     dh, dM, *dweights = score_backward(alpha * (dalpha - alpha @ dalpha), cache)
     ours = [alpha @ M, alpha, dh, dM + np.outer(alpha, dc), *dweights]
-    _expect_equal(ours, _looked(attention, h, M, dc))
+    _check_equal(ours, _looked(attention, h, M, dc))
 
 
-def expect_same_look(attention, look, look_backward, h, M, *weights):
+def check_same_look(attention, look, attend_backward, h, M, *weights):
     """The same for a function that gives context and weights itself."""
     dc = np.random.default_rng(9).standard_normal(M.shape[1])
     context, alpha, cache = look(h, M, *weights)
-    ours = [context, alpha, *look_backward(dc, np.zeros(len(M)), cache)]
-    _expect_equal(ours, _looked(attention, h, M, dc))
+    ours = [context, alpha, *attend_backward(dc, np.zeros(len(M)), cache)]
+    _check_equal(ours, _looked(attention, h, M, dc))
 
 
-def expect_same_decoder(kind, rng):
+def check_same_decoder(kind, rng):
     """Hold lesson 07's PlainDecoder, or another kind, against the library's decoder.
 
     Annotations and the first state are those of the library's encoder of two sentences.
@@ -46,13 +46,13 @@ def expect_same_decoder(kind, rng):
     plain = kind(*_decoders(model))
     feds, alphas, cache = plain.forward(ys, states[0], memory.values, memory.mask)
     read_out, weights, known = model.forward(batch)
-    _expect_equal([feds.reshape(read_out.shape), alphas], [read_out, weights])
+    _check_equal([feds.reshape(read_out.shape), alphas], [read_out, weights])
     dread_out = rng.standard_normal(read_out.shape)
     ours = plain.zeros_like()
     plain.backward(dread_out.reshape(feds.shape), np.zeros_like(alphas), cache, ours)
     theirs = model.zeros_like()
     model.backward(dread_out, None, known, theirs)
-    _expect_equal([array for _, array in ours.named_parameters()], _decoders(theirs))
+    _check_equal([array for _, array in ours.named_parameters()], _decoders(theirs))
 
 
 def _decoders(model):
@@ -65,13 +65,13 @@ def _looked(attention, h, M, dc):
     """The library's context, weights, dh, dM and gradients of its own parameters, for one query."""
     memory = attention.read(M[None], np.ones((1, len(M)), bool))
     dmemory = memory.gradient()
-    grad = attention.zeros_like()
+    grads = attention.zeros_like()
     context, alpha, cache = attention.step(h[None], memory, 0)
-    dh = attention.step_backward(dc[None], None, cache, dmemory, grad)
-    dM = attention.read_backward(memory, dmemory, grad)
-    return [context[0], alpha[0], dh[0], dM[0], *(array for _, array in grad.named_parameters())]
+    dh = attention.step_backward(dc[None], None, cache, dmemory, grads)
+    dM = attention.read_backward(memory, dmemory, grads)
+    return [context[0], alpha[0], dh[0], dM[0], *(array for _, array in grads.named_parameters())]
 
 
-def _expect_equal(ours, theirs):
+def _check_equal(ours, theirs):
     for number, (mine, one) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(mine, one, rtol=1e-10, atol=1e-12), f"result {number} differs"

@@ -88,10 +88,10 @@ def train_pairs(model, seed, steps=800, every=100, look=None):
 
 def terms_of(model, batch):
     """{role: ∂L/∂h by that role, (T · B, n)} of a trained model on a batch of Pairs."""
-    grad = model.zeros_like()
+    grads = model.zeros_like()
     y, _, cache = model.forward(batch)
-    _, dy = model.predict_and_grad(y, batch.targets, 1.0, grad)
-    terms = model.reader.roles_backward(dy, None, cache.reader, grad.reader)._asdict()
+    _, dy = model.predict_and_grad(y, batch.targets, 1.0, grads)
+    terms = model.reader.roles_backward(dy, None, cache.reader, grads.reader)._asdict()
     return {role: term.reshape(-1, term.shape[-1]) for role, term in terms.items()}
 
 
@@ -181,7 +181,7 @@ def largest_state(create, parameters, parts):
 # ---- the library's readers -----------------------------------------------------------------------
 
 
-def expect_same(plain, package, h):
+def check_same(plain, package, h):
     """Hold a plain reader of one text against the library's of a batch: h (T, B, H).
 
     AssertionError: y, dh or the gradient of a parameter differs.
@@ -195,13 +195,13 @@ def expect_same(plain, package, h):
     for row in range(h.shape[1]):
         mine, *more, kept = plain.forward(h[:, row])
         upstream = [dy[:, row], *(np.zeros_like(one) for one in more)]
-        _expect_equal("y", mine, y[:, row])
-        _expect_equal("dh", plain.backward(*upstream, kept, ours), dh[:, row])
+        _check_equal("y", mine, y[:, row])
+        _check_equal("dh", plain.backward(*upstream, kept, ours), dh[:, row])
     known = {name.split(".")[-1]: array for name, array in theirs.named_parameters()}
     names = {"W_Y": "W_s", "W_h": "W_q", "w": "v"}              # as the library calls them
     for name, array in ours.named_parameters():
-        _expect_equal(name, array, known[names.get(name, name)])
+        _check_equal(name, array, known[names.get(name, name)])
 
 
-def _expect_equal(name, mine, theirs):
+def _check_equal(name, mine, theirs):
     assert np.allclose(mine, theirs, rtol=1e-10, atol=1e-12), f"{name} differs"

@@ -71,7 +71,7 @@ def rest_of(shares):
     return 1 - sum(shares.values())
 
 
-def expect_parts_add_up(whole, parts):
+def check_parts_add_up(whole, parts):
     """AssertionError: the parts are not the whole."""
     assert np.isclose(whole, sum(parts)), f"{sum(parts)} is not {whole}"
 

@@ -20,7 +20,7 @@ from numpy_attention.training.trainer import Trainer
 # ---- comparisons with the library ----------------------------------------------------------------
 
 
-def expect_same_encoder(layer, x, pre_norm=False):
+def check_same_encoder(layer, x, pre_norm=False):
     """Hold lesson 09's encoder layer against the library's, on one sentence x (T, D).
 
     AssertionError: the output, dx, or the gradient of a parameter differs.
@@ -29,27 +29,27 @@ def expect_same_encoder(layer, x, pre_norm=False):
     library = _encoder(layer, pre_norm)
     y, cache = layer.forward(x)
     dy = np.random.default_rng(9).standard_normal(y.shape)
-    grad = layer.zeros_like()
-    dx = layer.backward(dy, cache, grad)
+    grads = layer.zeros_like()
+    dx = layer.backward(dy, cache, grads)
     known_y, _, known = library.forward(x[None], np.ones((1, T, T), bool))
     known_grad = library.zeros_like()
     known_dx = library.backward(dy[None], known, known_grad)
-    _expect_equal([y, dx], [known_y[0], known_dx[0]], _encoder(grad, pre_norm), known_grad)
+    _check_equal([y, dx], [known_y[0], known_dx[0]], _encoder(grads, pre_norm), known_grad)
 
 
-def expect_same_decoder(layer, decode, decode_backward, x, m):
+def check_same_decoder(layer, decode, decode_backward, x, m):
     """The same for its decoder layer, on the words x (T, D) and the memory m (S, D)."""
     T = len(x)
     library = _decoder(layer)
     y, cache = decode(layer, x, m)
     dy = np.random.default_rng(9).standard_normal(y.shape)
-    grad = layer.zeros_like()
-    dx, dm = decode_backward(dy, layer, cache, grad)
+    grads = layer.zeros_like()
+    dx, dm = decode_backward(dy, layer, cache, grads)
     known_y, _, known = library.forward(x[None], np.tri(T, dtype=bool)[None], m[None],
                                         np.ones((1, T, len(m)), bool))
     known_grad = library.zeros_like()
     known_dx, known_dm = library.backward(dy[None], None, known, known_grad)
-    _expect_equal([y, dx, dm], [known_y[0], known_dx[0], known_dm[0]], _decoder(grad), known_grad)
+    _check_equal([y, dx, dm], [known_y[0], known_dx[0], known_dm[0]], _decoder(grads), known_grad)
 
 
 def _encoder(layer, pre_norm):
@@ -82,7 +82,7 @@ def _feed_forward(part):
                        Linear(part.W_2.copy(), part.b_2.copy()))
 
 
-def _expect_equal(ours, theirs, our_grad, their_grad):
+def _check_equal(ours, theirs, our_grad, their_grad):
     ours = ours + [array for _, array in our_grad.named_parameters()]
     theirs = theirs + [array for _, array in their_grad.named_parameters()]
     for number, (mine, one) in enumerate(zip(ours, theirs, strict=True)):

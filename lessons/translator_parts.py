@@ -56,9 +56,9 @@ def gradient_by_place(translator, length, rng, count=40):
     norms = np.zeros(length)
     for _ in range(count):
         ids = rng.permutation(words)[:length].tolist()
-        grad = model.zeros_like()
-        model.loss_and_grad(pair_batch([ids], [ids]), None, 1.0, grad)
-        norms += np.linalg.norm(grad.source_embedding.E[ids], axis=1) / count
+        grads = model.zeros_like()
+        model.loss_and_grad(pair_batch([ids], [ids]), None, 1.0, grads)
+        norms += np.linalg.norm(grads.source_embedding.E[ids], axis=1) / count
     return norms
 
 
@@ -114,7 +114,7 @@ def shipped_translator(name):
 # ---- comparisons ---------------------------------------------------------------------------------
 
 
-def expect_same_translator(kind, rng):
+def check_same_translator(kind, rng):
     """Put an attention of this class into the library's RNNSearch, with its weights.
 
     → the loss with the library's attention, and with this. AssertionError: the losses or the
@@ -131,6 +131,6 @@ def expect_same_translator(kind, rng):
         loss, _ = one.loss_and_grad(batch, None, 1.0, grads[-1])
         losses.append(loss)
     assert np.isclose(*losses, rtol=1e-10), "the losses differ"
-    for (name, theirs), (_, ours) in zip(*(grad.named_parameters() for grad in grads)):
+    for (name, theirs), (_, ours) in zip(*(grads.named_parameters() for grads in grads)):
         assert np.allclose(theirs, ours, rtol=1e-8, atol=1e-10), f"the gradient of {name} differs"
     return losses

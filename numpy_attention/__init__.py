@@ -2,7 +2,7 @@
 
 Vectors are rows: the paper's `W q` is `q @ W`, and a batch of B vectors is an array (B, Q).
 Sequences are time-major (T, B, I), what attention reads is batch-major (B, S, D), and a mask is
-boolean, True where there is a token. `dx` is ∂L/∂x, and `grad.W`, in the gradient twin of a model,
+boolean, True where there is a token. `dx` is ∂L/∂x, and `grads.W`, in the gradient twin of a model,
 ∂L/∂W.
 
 One table of letters, for shapes in comments, docstrings and errors of the whole package:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_numbers, expect_generator, expect_number
+from numpy_attention.validation.arguments import as_numbers, check_generator, check_number
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_whole
+from numpy_attention.validation.arrays import check_whole
 
 DRAWS = 1000
 LEVEL = 0.95
@@ -37,9 +37,9 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     """
     totals = as_numbers("totals", totals)
     counts = as_numbers("counts", counts)
-    expect_generator(rng)
-    expect_whole("draws", draws, 1)
-    expect_number("level", level, np.nextafter(0, 1), np.nextafter(1, 0), "a share in (0, 1)")
+    check_generator(rng)
+    check_whole("draws", draws, 1)
+    check_number("level", level, np.nextafter(0, 1), np.nextafter(1, 0), "a share in (0, 1)")
     if totals.shape != counts.shape or totals.ndim != 1 or not counts.sum() > 0:
         raise ValueError(f"totals of shape {totals.shape} and counts of shape {counts.shape}, "
                          f"{counts.sum():g} in all: expected one of each for every unit of a text, "

@@ -7,10 +7,10 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_function, expect_generator, expect_number
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.arguments import check_function, check_generator, check_number
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.registry import INITIAL_VALUES
-from numpy_attention.validation.arrays import at_least, expect_floating
+from numpy_attention.validation.arrays import at_least, check_floating
 
 FINITE = "a finite number of at least 0"
 HIGHEST = float(np.finfo(np.float32).max)
@@ -21,10 +21,10 @@ def uniform(bound):
 
     ValueError: a bound that cannot be.
     """
-    expect_number("initial values from U(−b, b) with b", bound, 0, HIGHEST, FINITE)
+    check_number("initial values from U(−b, b) with b", bound, 0, HIGHEST, FINITE)
 
     def init(rng, shape, dtype=np.float32):
-        _expect_drawn(rng, shape, dtype)
+        _check_drawn(rng, shape, dtype)
         return rng.uniform(-bound, bound, shape).astype(dtype)
     return init
 
@@ -34,10 +34,10 @@ def normal(deviation):
 
     ValueError: a deviation that cannot be.
     """
-    expect_number("initial values from N(0, σ²) with σ", deviation, 0, HIGHEST, FINITE)
+    check_number("initial values from N(0, σ²) with σ", deviation, 0, HIGHEST, FINITE)
 
     def init(rng, shape, dtype=np.float32):
-        _expect_drawn(rng, shape, dtype)
+        _check_drawn(rng, shape, dtype)
         return (deviation * rng.standard_normal(shape)).astype(dtype)
     return init
 
@@ -47,14 +47,14 @@ def glorot(rng, shape, dtype=np.float32):
 
     It keeps variances alike in both directions.
     """
-    _expect_drawn(rng, shape, dtype)
+    _check_drawn(rng, shape, dtype)
     bound = np.sqrt(6 / (shape[0] + shape[-1]))
     return uniform(bound)(rng, shape, dtype)
 
 
 def orthogonal(rng, shape, dtype=np.float32):
     """→ a cell's recurrent weights (H, G): orthogonal blocks side by side (Saxe et al. 2014)."""
-    _expect_drawn(rng, shape, dtype, axes=2)
+    _check_drawn(rng, shape, dtype, axes=2)
     H = shape[0]
     blocks = []
     for _ in range(max(1, shape[1] // H)):
@@ -80,25 +80,25 @@ def initial_values(init, paper):
     if not isinstance(init, str):
         return InitialValues(uniform(init), uniform(init), uniform(init))
     if init not in INITIAL_VALUES:
-        raise ValueError(f"init={shown(init)}: expected 'paper', 'modern' or b, for U(−b, b)")
+        raise ValueError(f"init={short_repr(init)}: expected 'paper', 'modern' or b, for U(−b, b)")
     return paper if init == "paper" else InitialValues(glorot, orthogonal, normal(0.1))
 
 
-def expect_initial(rng, dtype, *inits):
+def check_initial(rng, dtype, *inits):
     """What every `create` asks of what it draws with: a Generator, a dtype that trains, functions.
 
     TypeError: none such.
     """
-    expect_generator(rng)
-    expect_floating(dtype)
+    check_generator(rng)
+    check_floating(dtype)
     for init in inits:
-        expect_function("init", init, "a function init(rng, shape, dtype), such as glorot")
+        check_function("init", init, "a function init(rng, shape, dtype), such as glorot")
 
 
-def _expect_drawn(rng, shape, dtype, axes=None):
-    expect_generator(rng)
-    expect_floating(dtype)
+def _check_drawn(rng, shape, dtype, axes=None):
+    check_generator(rng)
+    check_floating(dtype)
     if not isinstance(shape, tuple) or not shape or axes not in (None, len(shape)):
-        raise TypeError(f"shape = {shown(shape)}: expected a tuple (inputs, outputs)")
+        raise TypeError(f"shape = {short_repr(shape)}: expected a tuple (inputs, outputs)")
     for size in shape:
         at_least(1, size=0 if size is None else size)

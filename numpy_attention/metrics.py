@@ -16,13 +16,13 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, Sized
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
-from numpy_attention.validation.arguments import (as_numbers, expect_generator, expect_name, expect_number,
-                                       is_list, listed)
+from numpy_attention.validation.arguments import (as_numbers, check_generator, check_name, check_number,
+                                       is_list, as_list)
 from numpy_attention.bootstrap import DRAWS, ends
-from numpy_attention.validation.messages import given, shown
-from numpy_attention.data.pairs import Pair, as_set, expect_pairs
+from numpy_attention.validation.messages import typed_repr, short_repr
+from numpy_attention.data.pairs import Pair, as_set, check_pairs
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_whole
+from numpy_attention.validation.arrays import check_whole
 
 Sentence = str | Sequence[str]          # a string, or its tokens
 Link = tuple[int, int]                  # source position, target position
@@ -73,7 +73,7 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     however good they are.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"unknown tokeniser {shown(tokenize)} for BLEU: "
+        raise ValueError(f"unknown tokeniser {short_repr(tokenize)} for BLEU: "
                          f"choose one of {', '.join(BLEU.TOKENIZERS)}")
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
@@ -88,7 +88,7 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     rng as `bleu` has it. Sentences are token lists (joined by spaces, which chrF does not
     count) or strings.
     """
-    expect_whole("word_order", word_order, 0, MOST_WORDS)
+    check_whole("word_order", word_order, 0, MOST_WORDS)
     hypotheses, references = _lists(hypotheses, references)
     return _score("chrF" + "+" * word_order, CHRF(word_order=word_order), hypotheses, references,
                   rng)
@@ -109,13 +109,13 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     buckets is refused, not dropped. rng: draws each bucket's interval over its own sentences; None:
     there is none.
     """
-    hypotheses = listed("hypotheses", hypotheses, "sentences")
-    references = listed("references", references, "sentences")
-    lengths = listed("lengths", lengths, "numbers")
-    edges = listed("edges", edges, "numbers")
+    hypotheses = as_list("hypotheses", hypotheses, "sentences")
+    references = as_list("references", references, "sentences")
+    lengths = as_list("lengths", lengths, "numbers")
+    edges = as_list("edges", edges, "numbers")
     for name, values in (("lengths", lengths), ("edges", edges)):
         for value in values:
-            expect_number(f"one of the {name}", value, finite=False)
+            check_number(f"one of the {name}", value, finite=False)
     _same_count("hypotheses", hypotheses, "references", references)
     _same_count("hypotheses", hypotheses, "lengths", lengths)
     if len(edges) < 2 or not all(low < high for low, high in zip(edges, edges[1:])):
@@ -141,14 +141,14 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
 
     A sentence is a list of tokens or ids, or a string on both sides.
     """
-    hypotheses = listed("hypotheses", hypotheses, "sentences")
-    references = listed("references", references, "sentences")
+    hypotheses = as_list("hypotheses", hypotheses, "sentences")
+    references = as_list("references", references, "sentences")
     _same_count("hypotheses", hypotheses, "references", references)
     equal = 0
     for n, (hypothesis, reference) in enumerate(zip(hypotheses, references)):
         for sentence in (hypothesis, reference):
             if not isinstance(sentence, str) and not is_list(sentence):
-                raise TypeError(f"sentence {n} is {given(sentence)}: expected a string or a list "
+                raise TypeError(f"sentence {n} is {typed_repr(sentence)}: expected a string or a list "
                                 "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
             raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}: "
@@ -175,7 +175,7 @@ def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> floa
                          (0 where T = 1)
     rule="same":         word j points at source word j, or at the last one of a shorter source
     """
-    expect_name("rule", rule, ("proportional", "same"))
+    check_name("rule", rule, ("proportional", "same"))
     pairs = _pairs(pairs)
     positions = []
     for pair in pairs:
@@ -194,7 +194,7 @@ def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int
 
     Linked are the target words with a sure link.
     """
-    expect_number("distance", distance, 0, expected="0 or more")
+    check_number("distance", distance, 0, expected="0 or more")
     pairs = _pairs(pairs)
     near = 0
     total = 0
@@ -226,7 +226,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
     Both sums run over the whole corpus.
     """
     found = [as_set(f"sentence {n}", sentence)
-             for n, sentence in enumerate(listed("links", links, "sets of links"))]
+             for n, sentence in enumerate(as_list("links", links, "sets of links"))]
     pairs = _pairs(pairs)
     _same_count("link sets", found, "pairs", pairs)
     hits = 0
@@ -249,7 +249,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
 
     −1 for a row of zeros.
     """
-    weights = listed("weights", weights, "matrices")
+    weights = as_list("weights", weights, "matrices")
     _same_count("weight matrices", weights, "pairs", pairs)
     positions = []
     for n, (matrix, pair) in enumerate(zip(weights, pairs)):
@@ -273,8 +273,8 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
 
 def _pairs(pairs: Iterable[Pair]) -> list[Pair]:
     """Pairs as a list. TypeError: they are none."""
-    pairs = listed("pairs", pairs, "Pairs")
-    expect_pairs(pairs)
+    pairs = as_list("pairs", pairs, "Pairs")
+    check_pairs(pairs)
     return pairs
 
 
@@ -300,8 +300,8 @@ def _lists(hypotheses: Iterable[Sentence],
         if isinstance(sentences, str):
             raise ValueError(f"{name} must be a list of sentences, got one string: "
                              "put it in a list")
-    hypotheses = listed("hypotheses", hypotheses, "sentences")
-    references = listed("references", references, "sentences")
+    hypotheses = as_list("hypotheses", hypotheses, "sentences")
+    references = as_list("references", references, "sentences")
     _same_count("hypotheses", hypotheses, "references", references)
     return hypotheses, references
 
@@ -309,7 +309,7 @@ def _lists(hypotheses: Iterable[Sentence],
 def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
            references: Sequence[Sentence], rng: np.random.Generator | None) -> Score:
     if rng is not None:
-        expect_generator(rng)
+        check_generator(rng)
     found = [_text(sentence) for sentence in hypotheses]
     wanted = [[_text(sentence) for sentence in references]]
     result = metric.corpus_score(found, wanted)
@@ -332,7 +332,7 @@ def _text(sentence: Sentence) -> str:
         return sentence
     if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):
         raise ValueError("a sentence must be a string or a list of str tokens, "
-                         f"got {shown(sentence)}: decode ids first")
+                         f"got {short_repr(sentence)}: decode ids first")
     return " ".join(re.sub(r"\s", "␣", token) for token in sentence)
 
 

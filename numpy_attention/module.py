@@ -3,8 +3,8 @@
 Array fields are parameters, Module fields (also in lists and tuples) are parts, anything else is a
 hyperparameter.
 
-    grad = model.zeros_like()            the gradient twin: grad.decoder.attention.W_a is ∂L/∂W_a
-    model.vector, grad.vector            all parameters as one flat vector; the fields are its views
+    grads = model.zeros_like()            the gradient twin: grads.decoder.attention.W_a is ∂L/∂W_a
+    model.vector, grads.vector            all parameters as one flat vector; the fields are its views
 
 Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use
 of a shared part adds its gradient to the same place in the twin.
@@ -18,8 +18,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_kind
-from numpy_attention.validation.arrays import expect_array, expect_floating, expect_real
+from numpy_attention.validation.arguments import check_kind
+from numpy_attention.validation.arrays import check_array, check_floating, check_real
 
 Array = np.ndarray
 
@@ -102,7 +102,7 @@ class Module:
 
     def _pack(self):
         """Put all parameters into one vector, and views of it into the fields; close the model."""
-        self._expect_parts_of_its_own()
+        self._check_parts_of_its_own()
         arrays = [array for _, array in self.named_parameters()]
         size = sum(array.size for array in arrays)
         vector = np.empty(size, self.dtype if arrays else np.float32)
@@ -121,7 +121,7 @@ class Module:
             module.__dict__["_packed"] = True
         self.__dict__["_vector"] = vector
 
-    def _expect_parts_of_its_own(self):
+    def _check_parts_of_its_own(self):
         """RuntimeError: a part is packed into a model that is no part of this one."""
         own = set()
         for _, whole in self.modules():
@@ -163,7 +163,7 @@ class Module:
 
     def astype(self, dtype):
         """A copy in another dtype: float32 trains, float64 checks. TypeError: none of the two."""
-        expect_floating(dtype)
+        check_floating(dtype)
         return self._converted(lambda array: np.array(array, dtype))
 
     def _converted(self, convert):
@@ -185,7 +185,7 @@ class Module:
 
         ValueError: names or shapes that are not exactly this model's; TypeError: no numbers.
         """
-        expect_kind("parameters", parameters, Mapping, "arrays by dotted name")
+        check_kind("parameters", parameters, Mapping, "arrays by dotted name")
         own = dict(self.named_parameters())
         missing = sorted(own.keys() - parameters.keys())
         unknown = sorted(parameters.keys() - own.keys())
@@ -194,12 +194,12 @@ class Module:
                              f"missing {missing[:4]}, unknown {unknown[:4]}; "
                              "load into the model that was saved")
         for name, array in own.items():
-            expect_array(name, parameters[name])
+            check_array(name, parameters[name])
             given = parameters[name]
             if given.shape != array.shape:
                 raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}: "
                                  "load into a model of the same sizes")
-            expect_real(name, given)
+            check_real(name, given)
         for name, array in own.items():
             array[...] = parameters[name]
 

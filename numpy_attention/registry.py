@@ -9,7 +9,7 @@ of "room.file:Class" a table may hold the class itself. Nothing heavy is importe
 import os
 from importlib import import_module
 
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.messages import short_repr
 
 CELLS = {
     "rnn": "cells.rnn:RNN",
@@ -39,7 +39,7 @@ HISTORY_SCORES = {
     "single": "attention.single:Single",
     "combined": "attention.combined:Combined",
 }
-READERS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram",
+HISTORY_READOUTS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram",
            "projection")
 # what a reader makes of its sum
 ACTIVATIONS = ("tanh", "linear")
@@ -81,7 +81,7 @@ PRECISIONS = ("float32", "float16", "byte")     # of a page's numbers
 MOST_THREADS = 1024     # more than any machine has, and than most have room for
 
 # settings of translators on the command line, unless given: for models far smaller than the papers'
-MODERN: dict[str, dict] = {
+SMALL_MODEL_DEFAULTS: dict[str, dict] = {
     "rnnsearch": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
         "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
@@ -112,12 +112,12 @@ def started():
     return 0, 1
 
 
-def names_code(value):
+def is_custom_code(value):
     """Whether a value names a reader's own code, FILE.py or FILE.py:NAME, which no table has."""
     return isinstance(value, str) and (value.endswith(".py") or ".py:" in value)
 
 
-def find(what, name, table):
+def resolve(what, name, table):
     """What a table has for a name: its class, or None; a class with `create` stands for itself.
 
     ValueError: a name that the table does not have.
@@ -125,7 +125,7 @@ def find(what, name, table):
     if isinstance(name, type) and hasattr(name, "create"):
         return name
     if not isinstance(name, str) or name not in table:
-        raise ValueError(f"{what} {shown(name)}: expected one of {', '.join(table)}")
+        raise ValueError(f"{what} {short_repr(name)}: expected one of {', '.join(table)}")
     place = table[name]
     if not isinstance(place, str):
         return place
@@ -133,13 +133,13 @@ def find(what, name, table):
     return getattr(import_module(f"{__package__}.{module}"), attribute)
 
 
-def asked_for(create, **offered):
+def accepted_kwargs(create, **offered):
     """Those of the offered arguments that a function has a parameter for, by name."""
     from inspect import signature       # here, so that `--help` does not wait for it
     parameters = signature(create).parameters
     return {name: value for name, value in offered.items() if name in parameters}
 
 
-def made(kind, rng, **offered):
+def build(kind, rng, **offered):
     """kind.create(rng, …) with those of the offered arguments that it asks for."""
-    return kind.create(rng, **asked_for(kind.create, **offered))
+    return kind.create(rng, **accepted_kwargs(kind.create, **offered))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.validation.arrays import expect, expect_array, expect_whole, kind_of
+from numpy_attention.validation.arrays import check_shape, check_array, check_whole, type_name
 
 
 def tree_map(f, *trees):
@@ -12,7 +12,7 @@ def tree_map(f, *trees):
     """
     for tree in trees:
         if type(tree) is not type(trees[0]):
-            raise TypeError(f"a tree has {kind_of(tree)} where another has {kind_of(trees[0])}: "
+            raise TypeError(f"a tree has {type_name(tree)} where another has {type_name(trees[0])}: "
                             "expected trees that are made alike")
     if isinstance(trees[0], tuple):
         if len(set(map(len, trees))) > 1:
@@ -21,17 +21,17 @@ def tree_map(f, *trees):
         return tuple(tree_map(f, *items) for items in zip(*trees))
     if trees[0] is None:
         return None
-    expect_array("a leaf of the tree", trees[0])
+    check_array("a leaf of the tree", trees[0])
     return f(*trees)
 
 
 def rows_of(tree, k, n):
     """The k-th of n nearly equal parts of the rows, cut where batches are cut."""
-    expect_whole("n", n, 1)
-    expect_whole("k", k, 0, n - 1)
+    check_whole("n", n, 1)
+    check_whole("k", k, 0, n - 1)
 
     def part(array):
-        expect_rows(array)
+        check_rows(array)
         return array[len(array) * k // n:len(array) * (k + 1) // n]
     return tree_map(part, tree)
 
@@ -40,13 +40,13 @@ def join_rows(trees):
     """The parts of a tree put together again."""
     def joined(*arrays):
         for array in arrays:
-            expect_rows(array)
-            expect("the rows", array, (None,) + arrays[0].shape[1:], "(B, …)")
+            check_rows(array)
+            check_shape("the rows", array, (None,) + arrays[0].shape[1:], "(B, …)")
         return np.concatenate(arrays)
     return tree_map(joined, *trees)
 
 
-def expect_rows(array):
+def check_rows(array):
     """Refuse an array that has no rows. ValueError."""
     if not array.ndim:
         raise ValueError("a leaf of the tree is an array without axes: expected (B, …)")
@@ -91,7 +91,7 @@ def cut_columns(array, like):
     """An array (B, …) as a tree: side by side in it stand the arrays of a tree like this one."""
     if not isinstance(like, tuple):
         return array
-    expect("array", array, (None, sum(leaf.shape[1] for leaf in leaves(like))), "(B, …)")
+    check_shape("array", array, (None, sum(leaf.shape[1] for leaf in leaves(like))), "(B, …)")
     widths = [sum(leaf.shape[1] for leaf in leaves(part)) for part in like]
     parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
     return tuple(cut_columns(part, one) for part, one in zip(parts, like))

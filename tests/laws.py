@@ -50,8 +50,8 @@ def run(case):
     """
     *outputs, cache = case.forward(*case.inputs)
     upstream = upstream_of(outputs)
-    grad = case.target.zeros_like()
-    return outputs, upstream, cache, grad, case.backward(*upstream, cache, grad)
+    grads = case.target.zeros_like()
+    return outputs, upstream, cache, grads, case.backward(*upstream, cache, grads)
 
 
 def assert_close(given, wanted, tolerance, what=""):
@@ -69,21 +69,21 @@ def assert_close(given, wanted, tolerance, what=""):
 
 
 def backward_twice_doubles(case):
-    _, upstream, cache, grad, first = run(case)
-    once = grad.vector.copy()
-    second = case.backward(*upstream, cache, grad)
-    assert_close(grad.vector, 2 * once, 1e-12, "the twin ")
+    _, upstream, cache, grads, first = run(case)
+    once = grads.vector.copy()
+    second = case.backward(*upstream, cache, grads)
+    assert_close(grads.vector, 2 * once, 1e-12, "the twin ")
     assert_close(second, first, 0, "the input gradient ")
 
 
 def arguments_unchanged(case):
     *outputs, cache = case.forward(*case.inputs)
     upstream = upstream_of(outputs)
-    grad = case.target.zeros_like()
+    grads = case.target.zeros_like()
     weights = dict(case.target.named_parameters())
     held = {"upstream": upstream, "cache": cache, "weights": weights, "inputs": case.inputs}
     before = {name: array.tobytes() for name, array in leaves(held)}
-    dinputs = case.backward(*upstream, cache, grad)
+    dinputs = case.backward(*upstream, cache, grads)
     for name, array in leaves(held):
         assert array.tobytes() == before[name], f"backward changed {name}"
     for name, array in leaves(dinputs):
@@ -117,11 +117,11 @@ def padding_changes_nothing(short, long, cut, tolerance=1e-12):
 def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
     """share(0, n) + … + share(n − 1, n) give loss and gradient of the whole batch, dropout on."""
     def loss_and_grad(parts):
-        grad = model.zeros_like()
+        grads = model.zeros_like()
         loss = 0.0
         for part in parts:
-            loss += model.loss_and_grad(part, None, 0.25, grad, np.random.default_rng(seed))[0]
-        return np.array(loss), grad.vector
+            loss += model.loss_and_grad(part, None, 0.25, grads, np.random.default_rng(seed))[0]
+        return np.array(loss), grads.vector
 
     parts = [batch.share(k, n) for k in range(n)]
     assert sum(part.tokens for part in parts) == batch.tokens
@@ -142,9 +142,9 @@ def padded(batch, steps=2):
 def shares_and_padding(model, batch, seed=1):
     """Loss, state and gradient of a whole model, dropout on."""
     def result(batch):
-        grad = model.zeros_like()
-        loss, state = model.loss_and_grad(batch, None, 0.5, grad, np.random.default_rng(seed))
-        return [np.array(loss), state, grad.vector]
+        grads = model.zeros_like()
+        loss, state = model.loss_and_grad(batch, None, 0.5, grads, np.random.default_rng(seed))
+        return [np.array(loss), state, grads.vector]
 
     shares_add_up(model, batch)
     longer = padded(batch)

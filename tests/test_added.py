@@ -1,6 +1,6 @@
 """A score or a cell added in its own file and one line is reached by everything that goes by name.
 
-The line stands in a table of `names.py`. The command line then offers it, models are built and
+The line stands in a table of `registry.py`. The command line then offers it, models are built and
 trained with it, gradient checks, laws and mutants take it up, `compare` has a recipe of a score.
 """
 
@@ -14,9 +14,9 @@ import pytest
 TESTS = Path(__file__).parent
 ADDED = """
 import minimal_gated, squashed
-from numpy_attention import registry as names
-names.SCORES["squashed"] = squashed.SquashedAttention
-names.CELLS["mgu"] = minimal_gated.MinimalGatedUnit
+from numpy_attention import registry
+registry.SCORES["squashed"] = squashed.SquashedAttention
+registry.CELLS["mgu"] = minimal_gated.MinimalGatedUnit
 from numpy_attention.cli.main import main
 SMALL = ["--epochs", "1", "--hidden", "8", "--embedding", "8", "--threads", "1"]
 """

@@ -31,7 +31,7 @@ from verses import (
 PACKAGES = ("sword-text-kjv", "sword-text-sparv", "sword-text-web")
 ENGLISH = "engKJV2006eb"
 SPANISH = "spaRV1909eb"
-MODERN = "engWEB2015eb"
+SMALL_MODEL_DEFAULTS = "engWEB2015eb"
 SPLITS = ("train", "valid", "test")
 OUTPUT = Path(__file__).resolve().parents[1] / "numpy_attention" / "data" / "datasets" / "shipped"
 
@@ -172,7 +172,7 @@ def build(folder):
     """{file name: text} of all shipped files."""
     english = read_module(folder, ENGLISH)
     spanish = read_module(folder, SPANISH)
-    modern = read_module(folder, MODERN)
+    modern = read_module(folder, SMALL_MODEL_DEFAULTS)
     canon = {reference.split(" ")[0] for reference in english}
     corpora = {
         "bible-en-es": parallel_lines(parallel_verses(english, spanish)),

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 SETTINGS = ROOT / "docs" / "site"
-READERS = (SETTINGS / "conf.py", ROOT / "tools" / "site_pages" / "docstrings.py",
+HISTORY_READOUTS = (SETTINGS / "conf.py", ROOT / "tools" / "site_pages" / "docstrings.py",
            ROOT / "tools" / "site_pages" / "sources.py")
 MARK = ".numpy_attention-site"          # a folder that has it may be replaced
 
@@ -62,7 +62,7 @@ def build(options):
         raise ImportError(f'{error.name} is missing: pip install -e ".[site]"') from None
     from site_pages import lessons, sources, staging
     from site_pages.links import DeadLink
-    expect_replaceable(options.out)
+    check_replaceable(options.out)
     start = time.perf_counter()
     chosen = [] if options.catalogue else lessons.chosen(options.lessons)
     given = dict.fromkeys(path.name[:2] for path in lessons.files())
@@ -100,7 +100,7 @@ def build(options):
           f"{sum(times[:4]):.0f} s of processor time")
 
 
-def expect_replaceable(out):
+def check_replaceable(out):
     """ValueError: what stands at OUT was not made here."""
     if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
         raise ValueError(f"{out} is there, and is not a site that this command made: name a new "
@@ -116,7 +116,7 @@ def made(folder):
 def workplace(cache, kind):
     """A folder for Sphinx, another when what it reads texts with changes; older ones go."""
     digest = hashlib.sha256()
-    for path in READERS:
+    for path in HISTORY_READOUTS:
         digest.update(path.read_bytes())
     for name in ("sphinx", "myst-nb", "furo"):
         digest.update(f"{name} {metadata.version(name)}".encode())

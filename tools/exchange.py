@@ -10,7 +10,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import numpy_attention
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.gradcheck import rewriting, watching
 
 PACKAGE = Path(numpy_attention.__file__).parent
@@ -47,10 +47,10 @@ def module_of(path):
 
 def import_all():
     """Import what may be chosen by name: a module that came in among mutants would keep them."""
-    for title, table in vars(names).items():
+    for title, table in vars(registry).items():
         if title.isupper() and isinstance(table, dict):
             for name in table:
-                found = names.find(title, name, table)
+                found = registry.resolve(title, name, table)
                 module = sys.modules.get(getattr(found, "__module__", None))
                 if hasattr(module, "__file__"):
                     OWN.add(module.__file__)

@@ -15,7 +15,7 @@ import sys
 
 from numpy_attention.course.exercises import bank
 from numpy_attention.course.exercises.catalogue import EXERCISES
-from numpy_attention.validation.paths import written_whole
+from numpy_attention.validation.paths import atomic_write
 
 
 def main(arguments=None):
@@ -46,7 +46,7 @@ def write(names):
         exercise = EXERCISES[name]
         mistakes = bank.made(exercise)
         found[name] = bank.part_of(exercise, mistakes)
-        with written_whole(bank.FILE) as file:
+        with atomic_write(bank.FILE) as file:
             file.write(bank.as_text(found).encode())
         curated = sum(one.curated for one in mistakes)
         print(f"{name:<16} {len(mistakes):>4} mistakes, {curated} of them curated", flush=True)

@@ -9,7 +9,7 @@ HARMLESS = {
         "numpy_attention/metrics.py signature: constant: 'a' → 'a_'*",
     ],
     "of nothing, the smallest is not below 0 either way": [
-        "numpy_attention/data/batching/grouping.py expect_ids_in: constant: 0 → 1",
+        "numpy_attention/data/batching/grouping.py check_ids_in: constant: 0 → 1",
         "numpy_attention/decoding/hypothesis.py longest: constant: 1 → 2 (3)",
     ],
     "a place before the first word, where no link is": [
@@ -42,7 +42,7 @@ HARMLESS = {
     ],
     "what an argument says is the default: else tests/recipes/written.txt would differ": [
         "numpy_attention/experiments/recipes/* argument left out: TranslatorTraining(*",
-        "numpy_attention/experiments/recipes/* argument left out: WriterTraining(*",
+        "numpy_attention/experiments/recipes/* argument left out: LanguageModelTraining(*",
     ],
     "whether two sentences are equal is asked the same either way round": [
         "numpy_attention/experiments/runs/figures.py of_text: arguments: metrics.exact_match(*",
@@ -97,7 +97,7 @@ HARMLESS = {
         "desc=f'epoch {epoch…",
     ],
     "a shortcut: what it passes over, the next line finds right": [
-        "numpy_attention/data/pairs.py _expect_links: left out: continue",
+        "numpy_attention/data/pairs.py _check_links: left out: continue",
     ],
     "speed of a download: as many bytes come in pieces of any size": [
         "numpy_attention/data/datasets/downloads.py _download: argument left out: pooch.HTTPDownloader("

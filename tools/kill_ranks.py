@@ -47,7 +47,7 @@ def rank(name, folder, logs):
     if ranks.is_first:
         tell_in(logs / "log")
     (logs / f"{ranks.rank}.pid").write_text(str(os.getpid()))
-    ranks.everyones(None)
+    ranks.allgather(None)
     train(name, folder, ranks=ranks)
 
 

@@ -41,7 +41,7 @@ class Mutant:
 
     function: Function
     line: int
-    what: str                   # "delete: grad.b += da.sum(0)"
+    what: str                   # "delete: grads.b += da.sum(0)"
     node: ast.FunctionDef
 
     @property

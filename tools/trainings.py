@@ -15,8 +15,8 @@ from numpy_attention.data.user_text import OwnPairs, OwnText
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
-from numpy_attention.training.ranks import ALONE
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
+from numpy_attention.training.ranks import SINGLE_PROCESS
 
 WORDS = "the a red green blue house tree river sees finds and old new".split()
 SMALL = {"hidden": 8, "embedding": 6, "dropout": 0.3}
@@ -45,7 +45,7 @@ def write_texts(folder):
 # ---- through the library ------------------------------------------------------------------------
 
 
-def translator(folder, name="rnnsearch", settings=SMALL, corpus=None, threads=1, ranks=ALONE,
+def translator(folder, name="rnnsearch", settings=SMALL, corpus=None, threads=1, ranks=SINGLE_PROCESS,
                **training):
     how = {"epochs": 4, "batch_size": 8, "learning_rate": 0.01, "save_steps": 3} | training
     learn, valid = pairs(90, 1), pairs(20, 2)
@@ -56,7 +56,7 @@ def translator(folder, name="rnnsearch", settings=SMALL, corpus=None, threads=1,
     return made.fit(learn, valid, folder, threads, progress=False, ranks=ranks)
 
 
-def writer(folder, settings=SMALL, corpus=None, threads=1, ranks=ALONE, **training):
+def writer(folder, settings=SMALL, corpus=None, threads=1, ranks=SINGLE_PROCESS, **training):
     how = {"epochs": 4, "batch_size": 4, "steps": 5, "learning_rate": 0.01, "save_steps": 3}
     how |= training
     articles = [sentences(4, seed) for seed in range(12)]
@@ -64,7 +64,7 @@ def writer(folder, settings=SMALL, corpus=None, threads=1, ranks=ALONE, **traini
     if corpus is not None:
         learn, valid = corpus.load("train", "valid")
     name = "attentive-language-model" if "attention" in settings else "language-model"
-    made = Writer.create(learn, name, settings, WriterTraining(**how),
+    made = LanguageModelRun.create(learn, name, settings, LanguageModelTraining(**how),
                          corpus.saved() if corpus else {})
     return made.fit(learn, valid, folder, threads, progress=False, ranks=ranks)
 

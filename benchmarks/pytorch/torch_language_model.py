@@ -54,7 +54,7 @@ def detached(state):
 
 
 class TorchReader(nn.Module):
-    """numpy_attention's KeyValueReader; all scores in one array of (pairs of steps, B, n).
+    """numpy_attention's KeyValueReadout; all scores in one array of (pairs of steps, B, n).
 
     PyTorch is fastest with the pairs t > s alone: forward and backward take three quarters of the
     time of broadcasting over all (T, T, B, n), 11 against 16 ms for T = B = 20, n = 200 in one
@@ -115,7 +115,7 @@ class TorchReader(nn.Module):
 
 
 class TorchNGram(nn.Module):
-    """numpy_attention's NGramReader."""
+    """numpy_attention's NGramReadout."""
 
     def __init__(self, hidden, outputs, order=4, carried=False, activation="tanh"):
         super().__init__()

@@ -3,12 +3,12 @@
     memory                  = attention.read(values, mask)          once a sentence: projects keys
     context, weights, cache = attention.step(query, memory, t)      once a target word: score,
                                                                     softmax, weighted sum
-    dquery                  = attention.step_backward(dcontext, dweights, cache, dmemory, grad)
-    dvalues                 = attention.read_backward(memory, dmemory, grad)
+    dquery                  = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
+    dvalues                 = attention.read_backward(memory, dmemory, grads)
                                                                     the large products, once
 
 with dmemory = memory.gradient(): the protocol `Attention` of `numpy_attention.attention.protocol`.
 Most mechanisms are no more than a score, and have the rest from `SoftmaxAttention`;
-`AttentionChoice` makes one from its name. Attention of a language model over its own past asks all
+`AttentionConfig` makes one from its name. Attention of a language model over its own past asks all
 its questions at once: `HistoryAttention`, and the readers built on it.
 """

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect, expect_parameters, expect_sizes, flat
+from numpy_attention.validation.arrays import check_shape, check_parameters, check_sizes, as_rows
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class AdditiveAttention(SoftmaxAttention):
     v_a: Array  # (A,)
 
     def __post_init__(self):
-        expect_parameters(self, W_a="QA", U_a="DA", v_a="A")
+        check_parameters(self, W_a="QA", U_a="DA", v_a="A")
 
     @classmethod
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
@@ -35,8 +35,8 @@ class AdditiveAttention(SoftmaxAttention):
 
         ValueError: sizes below 1.
         """
-        expect_sizes(query_size=query_size, value_size=value_size, size=size)
-        expect_initial(rng, dtype, init, init_v or init)
+        check_sizes(query_size=query_size, value_size=value_size, size=size)
+        check_initial(rng, dtype, init, init_v or init)
         v_a = (init_v or init)(rng, (size, 1), dtype)[:, 0].copy()
         W_a = init(rng, (query_size, size), dtype)
         U_a = init(rng, (value_size, size), dtype)
@@ -51,13 +51,13 @@ class AdditiveAttention(SoftmaxAttention):
         values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: of another size or dtype.
         """
         memory = super().read(values, mask)
-        keys = flat(values) @ self.U_a
+        keys = as_rows(values) @ self.U_a
         memory.keys = keys.reshape(values.shape[:2] + self.v_a.shape)           # (B, S, A)
         return memory
 
     def score(self, query, memory):
         """e_j = v_a · tanh(W_a q + k_j). ValueError, TypeError: the memory of another attention."""
-        expect("memory.keys", memory.keys, memory.mask.shape + self.v_a.shape, "(B, S, A)",
+        check_shape("memory.keys", memory.keys, memory.mask.shape + self.v_a.shape, "(B, S, A)",
                "give what `read` of this attention gave")
         projected = query @ self.W_a                                            # (B, A)
         scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
@@ -66,21 +66,21 @@ class AdditiveAttention(SoftmaxAttention):
                                 scores[None])
         return scores, (query, projected)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, projected = cache
         # e_j = v_a · tanh(projected + k_j)
         dprojected = np.empty_like(projected)                                   # (B, A)
         kernels.additive_scores_backward(dscores[None], projected[None], memory.keys, self.v_a,
                                          memory.mask[None], dprojected[None], dmemory.keys,
-                                         grad.v_a)
+                                         grads.v_a)
         # projected = W_a q
-        dmemory.later("W_a", query, dprojected)
+        dmemory.defer("W_a", query, dprojected)
         return dprojected @ self.W_a.T
 
-    def read_backward(self, memory, dmemory, grad):
-        """→ dvalues (B, S, D); adds to grad.W_a and grad.U_a."""
-        dvalues = super().read_backward(memory, dmemory, grad)
+    def read_backward(self, memory, dmemory, grads):
+        """→ dvalues (B, S, D); adds to grads.W_a and grads.U_a."""
+        dvalues = super().read_backward(memory, dmemory, grads)
         # k_j = U_a h_j
-        grad.U_a += flat(memory.values).T @ flat(dmemory.keys)
-        dvalues += (flat(dmemory.keys) @ self.U_a.T).reshape(dvalues.shape)
+        grads.U_a += as_rows(memory.values).T @ as_rows(dmemory.keys)
+        dvalues += (as_rows(dmemory.keys) @ self.U_a.T).reshape(dvalues.shape)
         return dvalues

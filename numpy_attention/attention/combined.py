@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.attention.history import HistoryAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect, expect_dtype, expect_parameters, expect_sizes, flat
+from numpy_attention.validation.arrays import check_shape, check_dtype, check_parameters, check_sizes, as_rows
 
 
 class Cache(NamedTuple):
@@ -32,13 +32,13 @@ class Combined(HistoryAttention):
     v: Array    # (A,)
 
     def __post_init__(self):
-        expect_parameters(self, W_s="KA", W_q="QA", v="A")
+        check_parameters(self, W_s="KA", W_q="QA", v="A")
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
         """size: A. ValueError: sizes below 1."""
-        expect_sizes(query_size=query_size, key_size=key_size, size=size)
-        expect_initial(rng, dtype, init)
+        check_sizes(query_size=query_size, key_size=key_size, size=size)
+        check_initial(rng, dtype, init)
         W_s = init(rng, (key_size, size), dtype)
         W_q = init(rng, (query_size, size), dtype)
         v = init(rng, (size, 1), dtype)[:, 0].copy()
@@ -46,30 +46,30 @@ class Combined(HistoryAttention):
 
     def score(self, queries, keys, visible):
         """e_ti = v · tanh(W_s k_i + W_q q_t)."""
-        expect("queries", queries, (None, None, len(self.W_q)), "(T, B, Q)")
-        expect_dtype("queries", queries, self.W_q)
-        expect("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
-        expect_dtype("keys", keys, self.W_s)
-        projected = flat(queries) @ self.W_q
+        check_shape("queries", queries, (None, None, len(self.W_q)), "(T, B, Q)")
+        check_dtype("queries", queries, self.W_q)
+        check_shape("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
+        check_dtype("keys", keys, self.W_s)
+        projected = as_rows(queries) @ self.W_q
         projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)
-        projected_keys = flat(keys) @ self.W_s
+        projected_keys = as_rows(keys) @ self.W_s
         projected_keys = projected_keys.reshape(keys.shape[:2] + self.v.shape)  # (B, S, A)
         scores = np.empty(visible.shape, projected.dtype)                       # (T, B, S)
         one_row = np.empty_like(self.v)
         kernels.additive_scores(projected, projected_keys, self.v, visible, one_row, scores)
         return scores, Cache(queries, keys, projected, projected_keys)
 
-    def score_backward(self, dscores, visible, cache, grad):
+    def score_backward(self, dscores, visible, cache, grads):
         queries, keys, projected, projected_keys = cache
         # e_ti = v · tanh(projected_keys_i + projected_t)
         dprojected = np.empty_like(projected)                                   # (T, B, A)
         dprojected_keys = np.zeros_like(projected_keys)                         # (B, S, A)
         kernels.additive_scores_backward(dscores, projected, projected_keys, self.v, visible,
-                                         dprojected, dprojected_keys, grad.v)
+                                         dprojected, dprojected_keys, grads.v)
         # projected_t = W_q q_t
-        grad.W_q += flat(queries).T @ flat(dprojected)
-        dqueries = (flat(dprojected) @ self.W_q.T).reshape(queries.shape)       # (T, B, Q)
+        grads.W_q += as_rows(queries).T @ as_rows(dprojected)
+        dqueries = (as_rows(dprojected) @ self.W_q.T).reshape(queries.shape)       # (T, B, Q)
         # projected_keys_i = W_s k_i
-        grad.W_s += flat(keys).T @ flat(dprojected_keys)
-        dkeys = (flat(dprojected_keys) @ self.W_s.T).reshape(keys.shape)        # (B, S, K)
+        grads.W_s += as_rows(keys).T @ as_rows(dprojected_keys)
+        dkeys = (as_rows(dprojected_keys) @ self.W_s.T).reshape(keys.shape)        # (B, S, K)
         return dqueries, dkeys

@@ -4,12 +4,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags
+from numpy_attention.validation.arguments import check_flags
 from numpy_attention.attention.local import SEVERAL_SUMS
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Module
-from numpy_attention.registry import SCORES, WINDOWS, find, made
-from numpy_attention.validation.arrays import at_least, expect_sizes
+from numpy_attention.registry import SCORES, WINDOWS, resolve, build
+from numpy_attention.validation.arrays import at_least, check_sizes
 
 NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
              "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
@@ -23,10 +23,10 @@ REFUSED = {
 
 
 @dataclass(frozen=True)
-class AttentionChoice:
+class AttentionConfig:
     """What may be chosen of a decoder's attention; `create` makes it.
 
-    attention, window: names of `names.SCORES` and `names.WINDOWS`, or a class on the protocol for
+    attention, window: names of `registry.SCORES` and `registry.WINDOWS`, or a class on the protocol for
     the score; width: a window has
     2 · width + 1 positions; backwards: the sources are reversed, so local-m starts at their end;
     alignment: the size of hidden layers, local-p's too, by default the query's; longest: the source
@@ -45,11 +45,11 @@ class AttentionChoice:
     heads: int = 4
 
     def __post_init__(self):
-        find("attention", self.attention, SCORES)
-        find("window", self.window, WINDOWS)
-        expect_sizes(width=self.width, longest=self.longest, heads=self.heads)
+        resolve("attention", self.attention, SCORES)
+        resolve("window", self.window, WINDOWS)
+        check_sizes(width=self.width, longest=self.longest, heads=self.heads)
         at_least(1, alignment=self.alignment)
-        expect_flags(backwards=self.backwards)
+        check_flags(backwards=self.backwards)
         if (self.attention, self.window) in REFUSED:
             why = REFUSED[self.attention, self.window]
             raise ValueError(f"{self.attention} with {self.window}: {why}")
@@ -61,34 +61,34 @@ class AttentionChoice:
 
         ValueError: sizes below 1, or that the score does not allow.
         """
-        score = find("attention", self.attention, SCORES)
-        window = find("window", self.window, WINDOWS)
+        score = resolve("attention", self.attention, SCORES)
+        window = resolve("window", self.window, WINDOWS)
         known = {
             "query_size": query_size, "value_size": value_size, "outputs": value_size,
             "size": self.alignment or query_size, "longest": self.longest, "heads": self.heads,
             "width": self.width, "backwards": self.backwards, "init": init, "dtype": dtype,
             **others,
         }
-        attention = made(score, rng, **known)
+        attention = build(score, rng, **known)
         if window is None:
             return attention
-        return made(window, rng, attention=attention, **known)
+        return build(window, rng, attention=attention, **known)
 
 
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
     """The attention that a decoder asks: one of these settings, or one that is made already.
 
-    attention: a name of `names.SCORES`, a class, or a Module on the protocol; settings: what else
-    an AttentionChoice takes; initial: initial values, by the names that a score's `create` has for
+    attention: a name of `registry.SCORES`, a class, or a Module on the protocol; settings: what else
+    an AttentionConfig takes; initial: initial values, by the names that a score's `create` has for
     them.
 
     ValueError: a name, sizes or settings that do not fit.
     """
     if not isinstance(attention, Module):
         try:
-            choice = AttentionChoice(attention, **settings)
+            choice = AttentionConfig(attention, **settings)
         except TypeError:
-            known = ", ".join(field.name for field in fields(AttentionChoice))
+            known = ", ".join(field.name for field in fields(AttentionConfig))
             raise ValueError(f"{', '.join(settings)}: expected settings of an attention, which are "
                              f"{known}") from None
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)

@@ -6,9 +6,9 @@ import numpy as np
 
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect, expect_parameters, expect_sizes
+from numpy_attention.validation.arrays import check_shape, check_parameters, check_sizes
 
 ADVICE = ("dot needs queries of the values' size (RNNsearch's two directions double it): "
           "choose general or scaled-dot, which put a matrix between, or one direction")
@@ -29,7 +29,7 @@ class DotAttention(SoftmaxAttention):
     @classmethod
     def create(cls, rng, query_size, value_size):
         """There is nothing to draw. ValueError: sizes that differ."""
-        expect_sizes(query_size=query_size, value_size=value_size)
+        check_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
             raise ValueError(f"query_size = {query_size}, value_size = {value_size}: {ADVICE}")
         return cls()
@@ -38,9 +38,9 @@ class DotAttention(SoftmaxAttention):
         """e_j = q · h_j. ValueError: a query of another size than the values."""
         return _scores(query, memory), query
 
-    def score_backward(self, dscores, query, memory, dmemory, grad):
+    def score_backward(self, dscores, query, memory, dmemory, grads):
         # e_j = q · h_j
-        dmemory.later("values", dscores, query)
+        dmemory.defer("values", dscores, query)
         return sum_of_values(dscores, memory)
 
 
@@ -61,15 +61,15 @@ class ScaledDotAttention(SoftmaxAttention):
     W_a: Array | None = None  # (Q, D)
 
     def __post_init__(self):
-        expect_parameters(self, W_a="QD")
+        check_parameters(self, W_a="QD")
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
         """W_a where the sizes differ, else there is nothing to draw. ValueError: sizes below 1."""
-        expect_sizes(query_size=query_size, value_size=value_size)
+        check_sizes(query_size=query_size, value_size=value_size)
         if query_size == value_size:
             return cls()
-        expect_initial(rng, dtype, init)
+        check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, value_size), dtype))
 
     def sizes(self):
@@ -81,23 +81,23 @@ class ScaledDotAttention(SoftmaxAttention):
         scaled = _scaled(projected)                                             # (B, D)
         return _scores(scaled, memory), (query, scaled)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, scaled = cache
         # e_j = scaled · h_j
-        dmemory.later("values", dscores, scaled)
+        dmemory.defer("values", dscores, scaled)
         # scaled = projected / √D
         dprojected = _scaled(sum_of_values(dscores, memory))                    # (B, D)
         if self.W_a is None:
             return dprojected
         # projected = q W_a
-        dmemory.later("W_a", query, dprojected)
+        dmemory.defer("W_a", query, dprojected)
         return dprojected @ self.W_a.T
 
 
 def _scores(query, memory):
     """q · h_j (B, S)."""
     B, _, D = memory.values.shape
-    expect("query", query, (B, D), "(B, D)", ADVICE)
+    check_shape("query", query, (B, D), "(B, D)", ADVICE)
     return dot_scores(query, memory)
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numpy_attention.attention.memory import (Memory, expect_gradient, expect_memory,
-                                              expect_upstream, sum_of_values, sum_over_steps)
+from numpy_attention.attention.memory import (Memory, check_gradient, check_memory,
+                                              check_upstream, sum_of_values, sum_over_steps)
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import expect_made
+from numpy_attention.validation.arrays import check_made
 
 
 class Cache(NamedTuple):
@@ -30,21 +30,21 @@ class FixedVector(Module):
 
     def step(self, query, memory, t):
         """→ context (B, D), weights (B, S), cache; the query is not looked at."""
-        expect_memory(memory)
+        check_memory(memory)
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
         return sum_of_values(weights, memory), weights, Cache(memory, weights)
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """→ None: the weights depend on the mask alone, so the query has no gradient."""
-        expect_made("cache", cache, Cache, "step")
+        check_made("cache", cache, Cache, "step")
         memory, weights = cache
-        expect_upstream(dcontext, dweights, memory, dmemory)
+        check_upstream(dcontext, dweights, memory, dmemory)
         # c = Σ_j α_j h_j
-        dmemory.later("values", weights, dcontext)
+        dmemory.defer("values", weights, dcontext)
 
-    def read_backward(self, memory, dmemory, grad):
+    def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D): everything flows into the last annotation."""
-        expect_gradient(dmemory, memory)
+        check_gradient(dmemory, memory)
         return sum_over_steps(*dmemory.stacked("values"))

@@ -6,9 +6,9 @@ import numpy as np
 
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_parameters, expect_sizes
+from numpy_attention.validation.arrays import check_parameters, check_sizes
 
 
 @dataclass(eq=False)
@@ -26,13 +26,13 @@ class GeneralAttention(SoftmaxAttention):
     W_a: Array  # (Q, D)
 
     def __post_init__(self):
-        expect_parameters(self, W_a="QD")
+        check_parameters(self, W_a="QD")
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
         """W_a alone. ValueError: sizes below 1."""
-        expect_sizes(query_size=query_size, value_size=value_size)
-        expect_initial(rng, dtype, init)
+        check_sizes(query_size=query_size, value_size=value_size)
+        check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, value_size), dtype))
 
     def sizes(self):
@@ -43,11 +43,11 @@ class GeneralAttention(SoftmaxAttention):
         projected = query @ self.W_a                                            # (B, D)
         return dot_scores(projected, memory), (query, projected)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, projected = cache
         # e_j = (q W_a) · h_j
-        dmemory.later("values", dscores, projected)
+        dmemory.defer("values", dscores, projected)
         dprojected = sum_of_values(dscores, memory)                             # (B, D)
         # projected = q W_a
-        dmemory.later("W_a", query, dprojected)
+        dmemory.defer("W_a", query, dprojected)
         return dprojected @ self.W_a.T

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import expect_own
+from numpy_attention.attention.memory import check_own
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (at_least, expect, expect_dtype, expect_mask, expect_sizes,
-                                    expect_twin)
+from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_mask, check_sizes,
+                                    check_twin)
 
 
 def causal(mask, T, window=None):
@@ -22,8 +22,8 @@ def causal(mask, T, window=None):
     mask (B, S), S ≥ T → (T, B, S). The position itself is excluded, so the first of all sees
     nothing. ValueError: a window below 1, or fewer than T positions; TypeError: no mask.
     """
-    expect_mask(mask, (None, None), "(B, S)")
-    expect_sizes(0, T=T)
+    check_mask(mask, (None, None), "(B, S)")
+    check_sizes(0, T=T)
     at_least(1, window=window)
     S = mask.shape[1]
     if T > S:
@@ -44,15 +44,15 @@ class Cache(NamedTuple):
     layer: Module       # whose score it was
 
 
-def expect_upstream(dcontexts, dweights, cache):
+def check_upstream(dcontexts, dweights, cache):
     """Refuse a ∂L/∂r that is not (T, B, D), and a ∂L/∂α that is neither (T, B, S) nor None."""
     T, B, S = cache.weights.shape
     D = cache.values.shape[2]
-    expect("dcontexts", dcontexts, (T, B, D), "(T, B, D)", "as `forward` gave the contexts")
-    expect_dtype("dcontexts", dcontexts, cache.values, "the values")
+    check_shape("dcontexts", dcontexts, (T, B, D), "(T, B, D)", "as `forward` gave the contexts")
+    check_dtype("dcontexts", dcontexts, cache.values, "the values")
     if dweights is not None:
-        expect("dweights", dweights, (T, B, S), "(T, B, S)", "as `forward` gave the weights")
-        expect_dtype("dweights", dweights, cache.values, "the values")
+        check_shape("dweights", dweights, (T, B, S), "(T, B, S)", "as `forward` gave the weights")
+        check_dtype("dweights", dweights, cache.values, "the values")
 
 
 class HistoryAttention(Module):
@@ -68,11 +68,11 @@ class HistoryAttention(Module):
     A subclass has two methods, and create(rng, query_size, key_size, size, init, dtype):
 
         scores, cache   = score(queries, keys, visible)                     e (T, B, S)
-        dqueries, dkeys = score_backward(dscores, visible, cache, grad)     dqueries None: e does
+        dqueries, dkeys = score_backward(dscores, visible, cache, grads)     dqueries None: e does
                                                                             not look at the queries
     """
 
-    def weigh(self, scores, visible):
+    def attention_weights(self, scores, visible):
         """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
         return masked_softmax(scores, visible)
 
@@ -81,28 +81,28 @@ class HistoryAttention(Module):
 
         ValueError, TypeError: shapes and dtypes that do not fit.
         """
-        expect("queries", queries, (None, None, None), "(T, B, Q)")
-        expect("values", values, (queries.shape[1], None, None), "(B, S, D)")
-        expect("keys", keys, values.shape[:2] + (None,), "(B, S, K)", "memories are batch-major")
-        expect_mask(visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)", "visible")
+        check_shape("queries", queries, (None, None, None), "(T, B, Q)")
+        check_shape("values", values, (queries.shape[1], None, None), "(B, S, D)")
+        check_shape("keys", keys, values.shape[:2] + (None,), "(B, S, K)", "memories are batch-major")
+        check_mask(visible, queries.shape[:2] + (keys.shape[1],), "(T, B, S)", "visible")
         scores, scored = self.score(queries, keys, visible)
-        expect("scores", scores, visible.shape, "(T, B, S)")
-        expect_dtype("values", values, scores, "the scores")
-        weights = self.weigh(scores, visible)                                   # (T, B, S)
+        check_shape("scores", scores, visible.shape, "(T, B, S)")
+        check_dtype("values", values, scores, "the scores")
+        weights = self.attention_weights(scores, visible)                                # (T, B, S)
         # r_t = Σ_i α_ti v_i
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)     # (T, B, D)
         np.matmul(weights.transpose(1, 0, 2), values, out=contexts.transpose(1, 0, 2))
         return contexts, weights, Cache(values, visible, weights, scored, self)
 
-    def backward(self, dcontexts, dweights, cache, grad):
+    def backward(self, dcontexts, dweights, cache, grads):
         """dcontexts (T, B, D), dweights (T, B, S) or None
 
         → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
         """
-        expect_own(cache, Cache, self)
+        check_own(cache, Cache, self)
         values, visible, weights, scored, _ = cache
-        expect_upstream(dcontexts, dweights, cache)
-        expect_twin(grad, self)
+        check_upstream(dcontexts, dweights, cache)
+        check_twin(grads, self)
         # r_t = Σ_i α_ti v_i
         by_row = dcontexts.transpose(1, 0, 2)                                   # (B, T, D)
         dvalues = np.matmul(weights.transpose(1, 2, 0), by_row)                 # (B, S, D)
@@ -113,5 +113,5 @@ class HistoryAttention(Module):
         # α_t = softmax(e_t); where a step may not look α is 0, and so is the gradient
         dscores = masked_softmax_backward(dalpha, weights)                      # (T, B, S)
         # e_ti = score(q_t, k_i)
-        dqueries, dkeys = self.score_backward(dscores, visible, scored, grad)
+        dqueries, dkeys = self.score_backward(dscores, visible, scored, grads)
         return dqueries, dkeys, dvalues

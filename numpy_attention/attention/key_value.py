@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_name
+from numpy_attention.validation.arguments import check_name
 from numpy_attention.attention import history
 from numpy_attention.attention.history import HistoryAttention, causal
-from numpy_attention.attention.memory import expect_own
-from numpy_attention.attention.readout import (Reader, activate, activate_backward,
-                                              expect_upstream, last)
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.attention.memory import check_own
+from numpy_attention.attention.readout import (HistoryReadout, activate, activate_backward,
+                                              check_upstream, last)
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.registry import ACTIVATIONS, HISTORY_SCORES, find, made
-from numpy_attention.validation.arrays import (at_least, expect_made, expect_parameters, expect_sizes,
-                                    expect_twin, flat)
+from numpy_attention.registry import ACTIVATIONS, HISTORY_SCORES, resolve, build
+from numpy_attention.validation.arrays import (at_least, check_made, check_parameters, check_sizes,
+                                    check_twin, as_rows)
 
 # states that a reader without a window remembers while a text is written word by word
 WITHOUT_WINDOW = 64
@@ -38,7 +38,7 @@ class RoleGradients(NamedTuple):
 
 
 @dataclass(eq=False)
-class KeyValueReader(Reader):
+class KeyValueReadout(HistoryReadout):
     """What the state h_t and the states before it say of the next word.
 
         h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
@@ -65,8 +65,8 @@ class KeyValueReader(Reader):
     activation: str = "tanh"
 
     def __post_init__(self):
-        expect_parameters(self, W_x="nO", W_r="nO", b="O")
-        expect_name("activation", self.activation, ACTIVATIONS)
+        check_parameters(self, W_x="nO", W_r="nO", b="O")
+        check_name("activation", self.activation, ACTIVATIONS)
 
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
@@ -76,15 +76,15 @@ class KeyValueReader(Reader):
         ValueError: hidden does not divide into roles, an unknown score or activation, a window or
         memory that cannot be.
         """
-        expect_sizes(hidden=hidden, outputs=outputs)
+        check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
-        expect_sizes(0, carried=carried)
-        expect_initial(rng, dtype, init)
+        check_sizes(0, carried=carried)
+        check_initial(rng, dtype, init)
         if roles not in (1, 2, 3) or hidden % roles:
             raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 "
                              "that divide it evenly")
         n = hidden // roles
-        attention = made(find("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
+        attention = build(resolve("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
                          size=n, init=init, dtype=dtype)
         W_x = init(rng, (n, outputs), dtype)
         W_r = init(rng, (n, outputs), dtype)
@@ -126,20 +126,20 @@ class KeyValueReader(Reader):
         # r_t = Σ_i α_ti v_i
         r, weights, attended = self.attention.forward(queries, keys, values, visible)
         # y_t = tanh(W_x p_t + W_r r_t + b)
-        a = flat(p) @ self.W_x
-        a += flat(r) @ self.W_r
+        a = as_rows(p) @ self.W_x
+        a += as_rows(r) @ self.W_r
         if self.b is not None:
             a += self.b
         y = activate(a, self.activation).reshape(h.shape[:2] + a.shape[1:])     # (T, B, O)
         memory = last(states, known, self.carried if keep is None else keep)
         return y, memory, weights, Cache(h, r, y, attended)
 
-    def backward(self, dy, dweights, cache, grad):
+    def backward(self, dy, dweights, cache, grads):
         """dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H), the sum of its roles' terms.
 
         The states of the memory get no gradient.
         """
-        terms = self.roles_backward(dy, dweights, cache, grad)
+        terms = self.roles_backward(dy, dweights, cache, grads)
         # h = [k; v; p]: a state is read as key, as value, as query (its key) and in the prediction
         dh = np.zeros(cache.h.shape, cache.h.dtype)                             # (T, B, H)
         for role in ("key", "value", "query", "predict"):
@@ -149,25 +149,25 @@ class KeyValueReader(Reader):
                 part += term
         return dh
 
-    def roles_backward(self, dy, dweights, cache, grad):
+    def roles_backward(self, dy, dweights, cache, grads):
         """dy (T, B, O), dweights (T, B, M + T) or None → the RoleGradients that `backward` adds up.
         """
-        expect_made("cache", cache, Cache, "forward")
-        expect_twin(grad, self)
+        check_made("cache", cache, Cache, "forward")
+        check_twin(grads, self)
         h, r, y, attended = cache
-        expect_own(attended, history.Cache, self.attention)
-        expect_upstream(dy, y, h, self)
+        check_own(attended, history.Cache, self.attention)
+        check_upstream(dy, y, h, self)
         T = len(h)
         p = self._part(h, "predict")
         # y_t = tanh(W_x p_t + W_r r_t + b)
-        da = flat(activate_backward(dy, y, self.activation))
+        da = as_rows(activate_backward(dy, y, self.activation))
         if self.b is not None:
-            grad.b += da.sum(0)
-        grad.W_x += flat(p).T @ da
-        grad.W_r += flat(r).T @ da
+            grads.b += da.sum(0)
+        grads.W_x += as_rows(p).T @ da
+        grads.W_r += as_rows(r).T @ da
         dr = (da @ self.W_r.T).reshape(r.shape)                                 # (T, B, n)
         # r_t = Σ_i α_ti v_i
-        dqueries, dkeys, dvalues = self.attention.backward(dr, dweights, attended, grad.attention)
+        dqueries, dkeys, dvalues = self.attention.backward(dr, dweights, attended, grads.attention)
         # p_t, and of the states those that are not of the memory
         dp = (da @ self.W_x.T).reshape(p.shape)                                 # (T, B, n)
         return RoleGradients(dqueries, dkeys[:, -T:].transpose(1, 0, 2),

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_methods
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradient, expect_memory,
-                                              expect_own, expect_upstream, sum_of_values,
+from numpy_attention.validation.arguments import check_methods
+from numpy_attention.attention.memory import (Memory, dot_scores, check_gradient, check_memory,
+                                              check_own, check_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (at_least, expect, expect_dtype, expect_parameters,
-                                    expect_sizes, expect_twin, flat)
+from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_parameters,
+                                    check_sizes, check_twin, as_rows)
 
 SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head attention mixes "
                 "several: choose window 'global' or 'local-m', or another score")
@@ -30,8 +30,8 @@ class Window(Module):
     attention: Module
 
     def __post_init__(self):
-        expect_methods("attention", self.attention, "an attention", "read", "step")
-        expect_sizes(width=self.width)
+        check_methods("attention", self.attention, "an attention", "read", "step")
+        check_sizes(width=self.width)
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory, the inner attention's."""
@@ -63,23 +63,23 @@ class LocalMonotonic(Window):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
-        expect_memory(memory)
-        expect_sizes(0, t=t)
+        check_memory(memory)
+        check_sizes(0, t=t)
         last = memory.mask.sum(1) - 1                                           # (B,)
         centre = np.minimum(t, last)                                            # (B,)
         if self.backwards:
             centre = np.where(centre < last, last - 1 - centre, last)
         return self.attention.step(query, self.around(centre, memory), t)
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q), or None as the inner one."""
-        expect_twin(grad, self)
-        return self.attention.step_backward(dcontext, dweights, cache, dmemory, grad.attention)
+        check_twin(grads, self)
+        return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
-    def read_backward(self, memory, dmemory, grad):
+    def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D)."""
-        expect_twin(grad, self)
-        return self.attention.read_backward(memory, dmemory, grad.attention)
+        check_twin(grads, self)
+        return self.attention.read_backward(memory, dmemory, grads.attention)
 
 
 class PredictiveCache(NamedTuple):
@@ -117,16 +117,16 @@ class LocalPredictive(Window):
 
     def __post_init__(self):
         super().__post_init__()
-        expect_parameters(self, W_p="QP", v_p="P")
+        check_parameters(self, W_p="QP", v_p="P")
         if isinstance(self.attention, MultiHeadAttention):
             raise ValueError(f"multi-head with local-p: {SEVERAL_SUMS}")
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
         """size: P, the query's own unless given. ValueError: sizes below 1."""
-        expect_sizes(query_size=query_size)
+        check_sizes(query_size=query_size)
         at_least(1, size=size)
-        expect_initial(rng, dtype, init)
+        check_initial(rng, dtype, init)
         size = size or query_size
         W_p = init(rng, (query_size, size), dtype)
         v_p = init(rng, (size, 1), dtype)[:, 0].copy()
@@ -134,9 +134,9 @@ class LocalPredictive(Window):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
-        expect_memory(memory)
-        expect("query", query, (len(memory.values), len(self.W_p)), "(B, Q)")
-        expect_dtype("query", query, self.W_p)
+        check_memory(memory)
+        check_shape("query", query, (len(memory.values), len(self.W_p)), "(B, Q)")
+        check_dtype("query", query, self.W_p)
         # p = S σ(v_p · tanh(W_p q)),  σ as a tanh that cannot overflow
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
@@ -152,17 +152,17 @@ class LocalPredictive(Window):
                                 looked, self)
         return sum_of_values(weights, memory), weights, cache
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        Adds to grad.v_p; what the values and W_p get waits in dmemory.
+        Adds to grads.v_p; what the values and W_p get waits in dmemory.
         """
-        expect_own(cache, PredictiveCache, self)
+        check_own(cache, PredictiveCache, self)
         memory, query, hidden, lengths, share, distance, gauss, weights, looked, _ = cache
-        expect_upstream(dcontext, dweights, memory, dmemory)
-        expect_twin(grad, self)
+        check_upstream(dcontext, dweights, memory, dmemory)
+        check_twin(grads, self)
         # c = Σ_s α_s h_s
-        dmemory.later("values", weights, dcontext)
+        dmemory.defer("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)
         if dweights is not None:
             dalpha += dweights
@@ -170,26 +170,26 @@ class LocalPredictive(Window):
         dinner = dalpha * gauss                                                 # (B, S)
         # the inner attention's own context is not used
         nothing = np.zeros_like(dcontext)                                       # (B, D)
-        dquery = self.attention.step_backward(nothing, dinner, looked, dmemory.inner,
-                                              grad.attention)
+        dquery = self.attention.step_backward(nothing, dinner, looked, dmemory.wrapped,
+                                              grads.attention)
         # g_s = exp(−2 (s − p)² / width²), so that ∂α_s/∂p = α_s 4 (s − p) / width²
         steepness = query.dtype.type(4 / self.width**2)
         dp = (dalpha * weights * distance).sum(1) * steepness                   # (B,)
         # p = S σ(v_p · hidden)
         dinside = dp * lengths * share * (1 - share)                            # (B,)
-        grad.v_p += dinside @ hidden
+        grads.v_p += dinside @ hidden
         # hidden = tanh(W_p q)
         dhidden = dinside[:, None] * self.v_p * (1 - hidden**2)                 # (B, P)
-        dmemory.later("W_p", query, dhidden)
+        dmemory.defer("W_p", query, dhidden)
         dpredicted = dhidden @ self.W_p.T                                       # (B, Q)
         return dpredicted if dquery is None else dpredicted + dquery
 
-    def read_backward(self, memory, dmemory, grad):
-        """→ dvalues (B, S, D); adds to grad.W_p."""
-        expect_gradient(dmemory, memory)
-        expect_twin(grad, self)
+    def read_backward(self, memory, dmemory, grads):
+        """→ dvalues (B, S, D); adds to grads.W_p."""
+        check_gradient(dmemory, memory)
+        check_twin(grads, self)
         queries, dhidden = dmemory.stacked("W_p")
-        grad.W_p += flat(queries).T @ flat(dhidden)
+        grads.W_p += as_rows(queries).T @ as_rows(dhidden)
         dvalues = sum_over_steps(*dmemory.stacked("values"))                    # (B, S, D)
-        dvalues += self.attention.read_backward(memory, dmemory.inner, grad.attention)
+        dvalues += self.attention.read_backward(memory, dmemory.wrapped, grads.attention)
         return dvalues

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_parameters, expect_sizes
+from numpy_attention.validation.arrays import check_parameters, check_sizes
 
 
 @dataclass(eq=False)
@@ -25,13 +25,13 @@ class LocationAttention(SoftmaxAttention):
     W_a: Array  # (Q, S_max)
 
     def __post_init__(self):
-        expect_parameters(self, W_a="QS")
+        check_parameters(self, W_a="QS")
 
     @classmethod
     def create(cls, rng, query_size, longest, init=glorot, dtype=np.float32):
         """longest: S_max, the longest source with its </s>. ValueError: sizes below 1."""
-        expect_sizes(query_size=query_size, longest=longest)
-        expect_initial(rng, dtype, init)
+        check_sizes(query_size=query_size, longest=longest)
+        check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, longest), dtype))
 
     def sizes(self):
@@ -53,8 +53,8 @@ class LocationAttention(SoftmaxAttention):
         S = memory.mask.shape[1]
         return query @ self.W_a[:, :S], query
 
-    def score_backward(self, dscores, query, memory, dmemory, grad):
+    def score_backward(self, dscores, query, memory, dmemory, grads):
         # e = q W_a
-        dmemory.later("W_a", query, dscores)
+        dmemory.defer("W_a", query, dscores)
         S = dscores.shape[1]
         return dscores @ self.W_a[:, :S].T

@@ -6,15 +6,15 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.attention import scaled_dot
-from numpy_attention.attention.memory import Memory, expect_gradient, expect_memory, expect_own
+from numpy_attention.attention.memory import Memory, check_gradient, check_memory, check_own
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (at_least, expect, expect_dtype, expect_made, expect_mask,
-                                    expect_parameters, expect_sizes, expect_twin, flat)
+from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_made, check_mask,
+                                    check_parameters, check_sizes, check_twin, as_rows)
 
 
-class LookCache(NamedTuple):
+class AttendCache(NamedTuple):
     queries: Array      # (B, T, Q)
     joined: Array       # (B, T, A)   the heads' outputs side by side
     attended: scaled_dot.Cache
@@ -23,12 +23,12 @@ class LookCache(NamedTuple):
 
 class Cache(NamedTuple):
     values: Array       # (B, S, D)
-    looked: LookCache
+    looked: AttendCache
 
 
 class StepCache(NamedTuple):
     memory: Memory
-    looked: LookCache
+    looked: AttendCache
 
 
 @dataclass(eq=False)
@@ -57,7 +57,7 @@ class MultiHeadAttention(Module):
     heads: int = 4
 
     def __post_init__(self):
-        expect_parameters(self, W_q="QA", b_q="A", W_k="DA", W_v="DA", b_v="A", W_o="AO", b_o="O")
+        check_parameters(self, W_q="QA", b_q="A", W_k="DA", W_v="DA", b_v="A", W_o="AO", b_o="O")
 
     @classmethod
     def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
@@ -67,9 +67,9 @@ class MultiHeadAttention(Module):
         A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs =
         value_size. ValueError: A does not divide, or a size below 1.
         """
-        expect_sizes(query_size=query_size, value_size=value_size, heads=heads)
+        check_sizes(query_size=query_size, value_size=value_size, heads=heads)
         at_least(1, size=size, outputs=outputs)
-        expect_initial(rng, dtype, init)
+        check_initial(rng, dtype, init)
         size = size or query_size
         outputs = outputs or query_size
         if size % heads:
@@ -86,101 +86,101 @@ class MultiHeadAttention(Module):
 
     def forward(self, queries, values, visible):
         """→ y (B, T, O), weights (B, T, S), cache."""
-        expect("queries", queries, (None, None, len(self.W_q)), "(B, T, Q)")
-        y, weights, looked = self.look(queries, self.keys_and_values(values), visible)
+        check_shape("queries", queries, (None, None, len(self.W_q)), "(B, T, Q)")
+        y, weights, looked = self.attend(queries, self.keys_and_values(values), visible)
         return y, weights, Cache(values, looked)
 
-    def backward(self, dy, dweights, cache, grad):
+    def backward(self, dy, dweights, cache, grads):
         """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
-        expect_made("cache", cache, Cache, "forward")
+        check_made("cache", cache, Cache, "forward")
         values, looked = cache
-        dqueries, dkeys_and_values = self.look_backward(dy, dweights, looked, grad)
-        return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grad)
+        dqueries, dkeys_and_values = self.attend_backward(dy, dweights, looked, grads)
+        return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grads)
 
     def keys_and_values(self, values):
         """values h (B, S, D) → k and v of all heads (B, S, 2A), computed once for all queries."""
-        expect("values", values, (None, None, len(self.W_k)), "(B, S, D)",
+        check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                "memories are batch-major")
-        expect_dtype("values", values, self.W_k)
-        rows = flat(values)
+        check_dtype("values", values, self.W_k)
+        rows = as_rows(values)
         k = rows @ self.W_k
         v = rows @ self.W_v + self.b_v
         both = np.concatenate([k, v], axis=1)
         return both.reshape(values.shape[:2] + both.shape[1:])
 
-    def keys_and_values_backward(self, dkeys_and_values, values, grad):
+    def keys_and_values_backward(self, dkeys_and_values, values, grads):
         """dkeys_and_values (B, S, 2A), values h (B, S, D) → dvalues (B, S, D)."""
-        expect("values", values, (None, None, len(self.W_k)), "(B, S, D)")
-        expect_dtype("values", values, self.W_k)
-        expect("dkeys_and_values", dkeys_and_values, values.shape[:2] + (2 * len(self.b_v),),
+        check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)")
+        check_dtype("values", values, self.W_k)
+        check_shape("dkeys_and_values", dkeys_and_values, values.shape[:2] + (2 * len(self.b_v),),
                "(B, S, 2A)")
-        expect_dtype("dkeys_and_values", dkeys_and_values, self.W_k)
-        expect_twin(grad, self)
-        dk, dv = np.split(flat(dkeys_and_values), 2, axis=1)
-        rows = flat(values)
+        check_dtype("dkeys_and_values", dkeys_and_values, self.W_k)
+        check_twin(grads, self)
+        dk, dv = np.split(as_rows(dkeys_and_values), 2, axis=1)
+        rows = as_rows(values)
         # k = h W_k
-        grad.W_k += rows.T @ dk
+        grads.W_k += rows.T @ dk
         # v = h W_v + b_v
-        grad.W_v += rows.T @ dv
-        grad.b_v += dv.sum(0)
+        grads.W_v += rows.T @ dv
+        grads.b_v += dv.sum(0)
         return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(values.shape)
 
-    def look(self, queries, keys_and_values, visible):
+    def attend(self, queries, keys_and_values, visible):
         """queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
 
         → y (B, T, O), weights (B, T, S), cache.
         """
-        expect("keys_and_values", keys_and_values, (None, None, 2 * len(self.b_v)), "(B, S, 2A)")
-        expect_dtype("keys_and_values", keys_and_values, self.W_k)
-        expect("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
-        expect_dtype("queries", queries, self.W_q)
-        expect_mask(visible, queries.shape[:2] + keys_and_values.shape[1:2], "(B, T, S)", "visible")
-        q = flat(queries) @ self.W_q + self.b_q
+        check_shape("keys_and_values", keys_and_values, (None, None, 2 * len(self.b_v)), "(B, S, 2A)")
+        check_dtype("keys_and_values", keys_and_values, self.W_k)
+        check_shape("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
+        check_dtype("queries", queries, self.W_q)
+        check_mask(visible, queries.shape[:2] + keys_and_values.shape[1:2], "(B, T, S)", "visible")
+        q = as_rows(queries) @ self.W_q + self.b_q
         q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
         k, v = np.split(keys_and_values, 2, axis=2)
         parts, weights, attended = self.attention.forward(
-            self._apart(q), self._apart(k), self._apart(v), visible[:, None])
-        joined = self._together(parts)                                          # (B, T, A)
-        y = flat(joined) @ self.W_o + self.b_o
+            self.split_heads(q), self.split_heads(k), self.split_heads(v), visible[:, None])
+        joined = self.merge_heads(parts)                                          # (B, T, A)
+        y = as_rows(joined) @ self.W_o + self.b_o
         y = y.reshape(queries.shape[:2] + self.b_o.shape)                       # (B, T, O)
-        return y, weights.mean(1), LookCache(queries, joined, attended, self)
+        return y, weights.mean(1), AttendCache(queries, joined, attended, self)
 
-    def look_backward(self, dy, dweights, cache, grad):
+    def attend_backward(self, dy, dweights, cache, grads):
         """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values."""
-        expect_own(cache, LookCache, self)
+        check_own(cache, AttendCache, self)
         queries, joined, attended, _ = cache
-        expect("dy", dy, queries.shape[:2] + self.b_o.shape, "(B, T, O)", "as y was")
-        expect_dtype("dy", dy, self.W_o)
+        check_shape("dy", dy, queries.shape[:2] + self.b_o.shape, "(B, T, O)", "as y was")
+        check_dtype("dy", dy, self.W_o)
         if dweights is not None:
             T, S = attended.weights.shape[-2:]
-            expect("dweights", dweights, (len(queries), T, S), "(B, T, S)", "as the weights were")
-            expect_dtype("dweights", dweights, self.W_o)
-        expect_twin(grad, self)
-        rows = flat(dy)
+            check_shape("dweights", dweights, (len(queries), T, S), "(B, T, S)", "as the weights were")
+            check_dtype("dweights", dweights, self.W_o)
+        check_twin(grads, self)
+        rows = as_rows(dy)
         # y = joined W_o + b_o
-        grad.W_o += flat(joined).T @ rows
-        grad.b_o += rows.sum(0)
-        dparts = self._apart((rows @ self.W_o.T).reshape(joined.shape))
+        grads.W_o += as_rows(joined).T @ rows
+        grads.b_o += rows.sum(0)
+        dparts = self.split_heads((rows @ self.W_o.T).reshape(joined.shape))
         # the weights are the mean over the heads
         shared = None if dweights is None else dweights[:, None] / dweights.dtype.type(self.heads)
         # parts = Attention(q, k, v) of each head
         dq, dk, dv = self.attention.backward(dparts, shared, attended)
         # q = queries W_q + b_q
-        dq = flat(self._together(dq))
-        grad.W_q += flat(queries).T @ dq
-        grad.b_q += dq.sum(0)
+        dq = as_rows(self.merge_heads(dq))
+        grads.W_q += as_rows(queries).T @ dq
+        grads.b_q += dq.sum(0)
         # [k; v] side by side
-        both = [self._together(dk), self._together(dv)]
+        both = [self.merge_heads(dk), self.merge_heads(dv)]
         dkeys_and_values = np.concatenate(both, axis=2)                         # (B, S, 2A)
         return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values
 
-    def _apart(self, x):
+    def split_heads(self, x):
         """x (B, T, A) → (B, heads, T, A / heads)."""
         B, T, A = x.shape
         parts = x.reshape(B, T, self.heads, A // self.heads)
         return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
-    def _together(self, parts):
+    def merge_heads(self, parts):
         """parts (B, heads, T, A / heads) → (B, T, A)."""
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
@@ -193,25 +193,25 @@ class MultiHeadAttention(Module):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, O), weights (B, S), cache."""
-        expect_memory(memory)
-        expect("query", query, (None, None), "(B, Q)")
-        y, weights, looked = self.look(query[:, None], memory.keys, memory.mask[:, None])
+        check_memory(memory)
+        check_shape("query", query, (None, None), "(B, Q)")
+        y, weights, looked = self.attend(query[:, None], memory.keys, memory.mask[:, None])
         return y[:, 0], weights[:, 0], StepCache(memory, looked)
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, O), dweights (B, S) or None → dquery (B, Q); adds to dmemory.keys."""
-        expect_made("cache", cache, StepCache, "step")
+        check_made("cache", cache, StepCache, "step")
         memory, looked = cache
-        expect_gradient(dmemory, memory)
-        expect("dcontext", dcontext, (None, None), "(B, O)")
+        check_gradient(dmemory, memory)
+        check_shape("dcontext", dcontext, (None, None), "(B, O)")
         if dweights is not None:
-            expect("dweights", dweights, memory.mask.shape, "(B, S)")
+            check_shape("dweights", dweights, memory.mask.shape, "(B, S)")
             dweights = dweights[:, None]
-        dqueries, dkeys_and_values = self.look_backward(dcontext[:, None], dweights, looked, grad)
+        dqueries, dkeys_and_values = self.attend_backward(dcontext[:, None], dweights, looked, grads)
         dmemory.keys += dkeys_and_values
         return dqueries[:, 0]
 
-    def read_backward(self, memory, dmemory, grad):
+    def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D)."""
-        expect_gradient(dmemory, memory)
-        return self.keys_and_values_backward(dmemory.keys, memory.values, grad)
+        check_gradient(dmemory, memory)
+        return self.keys_and_values_backward(dmemory.keys, memory.values, grads)

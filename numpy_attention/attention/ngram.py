@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_name
-from numpy_attention.attention.readout import (Reader, activate, activate_backward,
-                                              expect_upstream, last)
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.validation.arguments import check_name
+from numpy_attention.attention.readout import (HistoryReadout, activate, activate_backward,
+                                              check_upstream, last)
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
 from numpy_attention.registry import ACTIVATIONS
-from numpy_attention.validation.arrays import (at_least, expect_made, expect_parameters, expect_sizes,
-                                    expect_twin, flat)
+from numpy_attention.validation.arrays import (at_least, check_made, check_parameters, check_sizes,
+                                    check_twin, as_rows)
 
 
 class Cache(NamedTuple):
@@ -22,7 +22,7 @@ class Cache(NamedTuple):
 
 
 @dataclass(eq=False)
-class NGramReader(Reader):
+class NGramReadout(HistoryReadout):
     """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
     This is equation 13. Part i of a state is written for the step i − 1 places later. Parts of
@@ -37,8 +37,8 @@ class NGramReader(Reader):
     activation: str = "tanh"
 
     def __post_init__(self):
-        expect_parameters(self, W="HO")
-        expect_name("activation", self.activation, ACTIVATIONS)
+        check_parameters(self, W="HO")
+        check_name("activation", self.activation, ACTIVATIONS)
 
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, activation="tanh", init=glorot,
@@ -48,9 +48,9 @@ class NGramReader(Reader):
         ValueError: an order below 2, a state that does not divide into N − 1 parts, an unknown
         activation.
         """
-        expect_sizes(2, order=order)
-        expect_sizes(hidden=hidden, outputs=outputs)
-        expect_initial(rng, dtype, init)
+        check_sizes(2, order=order)
+        check_sizes(hidden=hidden, outputs=outputs)
+        check_initial(rng, dtype, init)
         if hidden % (order - 1):
             raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden "
                              "size that divides into order − 1 parts")
@@ -82,20 +82,20 @@ class NGramReader(Reader):
         # a part of an unknown state is 0
         parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)
         # y_t = tanh(W^N parts_t)
-        a = flat(parts) @ self.W                                                # (T · B, O)
+        a = as_rows(parts) @ self.W                                                # (T · B, O)
         y = activate(a, self.activation).reshape(h.shape[:2] + a.shape[1:])     # (T, B, O)
         memory = last(states, known, self.reach if self.carried or keep else 0)
         return y, memory, None, Cache(parts, y, mask)
 
-    def backward(self, dy, dweights, cache, grad):
+    def backward(self, dy, dweights, cache, grads):
         """dy (T, B, O) → dh (T, B, H); there are no weights, and dweights is None."""
-        expect_made("cache", cache, Cache, "forward")
-        expect_twin(grad, self)
+        check_made("cache", cache, Cache, "forward")
+        check_twin(grads, self)
         parts, y, mask = cache
-        expect_upstream(dy, y, parts, self)
+        check_upstream(dy, y, parts, self)
         # y_t = tanh(W^N parts_t)
-        da = flat(activate_backward(dy, y, self.activation))
-        grad.W += flat(parts).T @ da
+        da = as_rows(activate_backward(dy, y, self.activation))
+        grads.W += as_rows(parts).T @ da
         dparts = (da @ self.W.T).reshape(parts.shape)                           # (T, B, H)
         # part i of h_t was read at step t + i − 1
         dh = np.zeros_like(parts)                                               # (T, B, H)

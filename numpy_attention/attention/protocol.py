@@ -14,10 +14,10 @@ class Attention(Protocol):
             context, weights, cache = attention.step(query, memory, t)
         dmemory = memory.gradient()
         for t = T − 1 … 0:
-            dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grad)
-        dvalues = attention.read_backward(memory, dmemory, grad)
+            dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
+        dvalues = attention.read_backward(memory, dmemory, grads)
 
-    A mechanism is a Module, and `grad` its gradient twin, to which ∂L/∂(its weights) is added.
+    A mechanism is a Module, and `grads` its gradient twin, to which ∂L/∂(its weights) is added.
     """
 
     def read(self, values: Array, mask: Array) -> Memory:
@@ -27,12 +27,12 @@ class Attention(Protocol):
         """Target word t, from 0, asks: query (B, Q) → context (B, D), weights (B, S), cache."""
 
     def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
-                      dmemory: MemoryGradient, grad: Any) -> Array | None:
+                      dmemory: MemoryGradient, grads: Any) -> Array | None:
         """From ∂L/∂context (B, D) and ∂L/∂weights (B, S), None where the loss does not read them.
 
         → ∂L/∂query (B, Q), None where the weights do not depend on it. What flows into the memory
         is added to dmemory, or waits there for one product over all steps.
         """
 
-    def read_backward(self, memory: Memory, dmemory: MemoryGradient, grad: Any) -> Array:
+    def read_backward(self, memory: Memory, dmemory: MemoryGradient, grads: Any) -> Array:
         """After all steps: → ∂L/∂values (B, S, D)."""

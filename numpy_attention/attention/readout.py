@@ -3,14 +3,14 @@
 import numpy as np
 
 from numpy_attention.module import Module
-from numpy_attention.validation.arrays import at_least, expect, expect_dtype, expect_mask, kind_of
+from numpy_attention.validation.arrays import at_least, check_shape, check_dtype, check_mask, type_name
 
 
-class Reader(Module):
+class HistoryReadout(Module):
     """A reader makes of each state, and of those before it, what the output layer reads.
 
         y, memory, weights, cache = reader.forward(h, mask, memory, keep)
-        dh                        = reader.backward(dy, dweights, cache, grad)
+        dh                        = reader.backward(dy, dweights, cache, grads)
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
     (states (B, M, H), known (B, M)) or None, holds the last states of the chunks of text before
@@ -27,9 +27,9 @@ class Reader(Module):
         size: M where it must be that; no memory is then one of so many states that are not known.
         ValueError, TypeError: another shape or dtype.
         """
-        expect("h", h, (None, None, self.hidden_size), "(T, B, H)", "sequences are time-major")
-        expect_dtype("h", h, self)
-        expect_mask(mask, h.shape[:2], "(T, B)")
+        check_shape("h", h, (None, None, self.hidden_size), "(T, B, H)", "sequences are time-major")
+        check_dtype("h", h, self)
+        check_mask(mask, h.shape[:2], "(T, B)")
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T
         B, _, H = states.shape
@@ -37,23 +37,23 @@ class Reader(Module):
             memory = np.zeros((B, size, H), h.dtype), np.zeros((B, size), bool)
         if memory is not None:
             if not isinstance(memory, tuple) or len(memory) != 2:
-                raise TypeError(f"memory is {kind_of(memory)}, expected (states, known) that "
+                raise TypeError(f"memory is {type_name(memory)}, expected (states, known) that "
                                 "`forward` gave, or None")
             before, known_before = memory
-            expect("memory", before, (B, size, H), "(B, M, H)", "carry the state of the same rows")
-            expect_dtype("memory", before, self)
-            expect_mask(known_before, before.shape[:2], "(B, M)", "the memory's known")
+            check_shape("memory", before, (B, size, H), "(B, M, H)", "carry the state of the same rows")
+            check_dtype("memory", before, self)
+            check_mask(known_before, before.shape[:2], "(B, M)", "the memory's known")
             states = np.concatenate([before, states], axis=1)
             known = np.concatenate([known_before, known], axis=1)
         return states, known
 
 
-def expect_upstream(dy, y, cached, reader):
+def check_upstream(dy, y, cached, reader):
     """Refuse a ∂L/∂y that is not as y was, and a cache of states of another reader's size."""
-    expect("dy", dy, y.shape, "(T, B, O)", "as `forward` gave y")
-    expect("dy", dy, (None, None, reader.output_size), "(T, B, O)", "another reader's cache")
-    expect_dtype("dy", dy, y, "the outputs")
-    expect("the cache's states", cached, (None, None, reader.hidden_size), "(T, B, H)",
+    check_shape("dy", dy, y.shape, "(T, B, O)", "as `forward` gave y")
+    check_shape("dy", dy, (None, None, reader.output_size), "(T, B, O)", "another reader's cache")
+    check_dtype("dy", dy, y, "the outputs")
+    check_shape("the cache's states", cached, (None, None, reader.hidden_size), "(T, B, H)",
            "another reader's cache")
 
 

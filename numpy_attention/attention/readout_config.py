@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_name
-from numpy_attention.attention.key_value import KeyValueReader
-from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.validation.arguments import check_name
+from numpy_attention.attention.key_value import KeyValueReadout
+from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.initializers import glorot
-from numpy_attention.registry import ACTIVATIONS, READERS
-from numpy_attention.validation.arrays import at_least, expect_sizes
+from numpy_attention.registry import ACTIVATIONS, HISTORY_READOUTS
+from numpy_attention.validation.arrays import at_least, check_sizes
 
 # the papers' own forms: roles of a state, score, whether there is a bias
 FORMS = {
@@ -22,7 +22,7 @@ FORMS = {
 
 
 @dataclass(frozen=True)
-class ReaderChoice:
+class ReadoutConfig:
     """A reader by name, and what it remembers.
 
     attention: "single" or "combined" (Salton et al. 2017), "attention", "key-value",
@@ -43,11 +43,11 @@ class ReaderChoice:
 
     def __post_init__(self):
         if not (isinstance(self.attention, type) and hasattr(self.attention, "create")):
-            expect_name("attention", self.attention, READERS)
-        expect_name("activation", self.activation, ACTIVATIONS)
-        expect_sizes(0, carried=self.carried)
+            check_name("attention", self.attention, HISTORY_READOUTS)
+        check_name("activation", self.activation, ACTIVATIONS)
+        check_sizes(0, carried=self.carried)
         at_least(1, window=self.window)
-        expect_sizes(2, order=self.order)
+        check_sizes(2, order=self.order)
         if self._order is not None and self.window is not None:
             raise ValueError(f"window = {self.window}: an N-gram model looks back order − 1 = "
                              f"{self._order - 1} states, set order")
@@ -70,7 +70,7 @@ class ReaderChoice:
         """A reader of states (T, B, hidden) that gives (T, B, outputs)."""
         shared = {"activation": self.activation, "init": init, "dtype": dtype}
         if self._order:
-            return NGramReader.create(rng, hidden, outputs, self._order, bool(self.carried),
+            return NGramReadout.create(rng, hidden, outputs, self._order, bool(self.carried),
                                       **shared)
-        return KeyValueReader.create(rng, hidden, outputs, window=self.window,
+        return KeyValueReadout.create(rng, hidden, outputs, window=self.window,
                                      carried=self.carried, **self._form, **shared)

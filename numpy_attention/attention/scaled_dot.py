@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import expect, expect_dtype, expect_made, expect_mask, expect_real
+from numpy_attention.validation.arrays import check_shape, check_dtype, check_made, check_mask, check_real
 
 
 class Cache(NamedTuple):
@@ -33,36 +33,36 @@ class ScaledDotProductAttention(Module):
 
     scaled: bool = True
 
-    def weigh(self, scores, visible):
+    def attention_weights(self, scores, visible):
         """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):
         """→ output (B, …, T, d_v), weights (B, …, T, S), cache."""
-        _expect_queries_keys_values(q, k, v)
+        _check_queries_keys_values(q, k, v)
         shape = q.shape[:-1] + k.shape[-2:-1]
-        _expect_visible(visible, shape)
+        _check_visible(visible, shape)
         # e = Q Kᵀ / √d_k
         scores = np.matmul(q, np.swapaxes(k, -1, -2))                           # (B, …, T, S)
         if self.scaled:
             scores *= scores.dtype.type(1 / np.sqrt(q.shape[-1]))
         visible = np.ascontiguousarray(np.broadcast_to(visible, shape))
-        weights = self.weigh(scores, visible)                                   # (B, …, T, S)
+        weights = self.attention_weights(scores, visible)                             # (B, …, T, S)
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
-    def backward(self, doutput, dweights, cache, grad=None):
+    def backward(self, doutput, dweights, cache, grads=None):
         """doutput (B, …, T, d_v) → dq, dk, dv.
 
         dweights: None, or what broadcasts to (B, …, T, S).
         """
-        expect_made("cache", cache, Cache, "forward")
+        check_made("cache", cache, Cache, "forward")
         q, k, v, weights = cache
-        expect("doutput", doutput, weights.shape[:-1] + v.shape[-1:], "(B, …, T, d_v)",
+        check_shape("doutput", doutput, weights.shape[:-1] + v.shape[-1:], "(B, …, T, d_v)",
                "as `forward` gave the output")
-        expect_dtype("doutput", doutput, q, "the queries")
+        check_dtype("doutput", doutput, q, "the queries")
         if dweights is not None:
-            _expect_stretched("dweights", dweights, weights.shape)
-            expect_dtype("dweights", dweights, q, "the queries")
+            _check_stretched("dweights", dweights, weights.shape)
+            check_dtype("dweights", dweights, q, "the queries")
         # output = α V
         dv = np.matmul(np.swapaxes(weights, -1, -2), doutput)                   # (B, …, S, d_v)
         dalpha = np.matmul(doutput, np.swapaxes(v, -1, -2))                     # (B, …, T, S)
@@ -78,10 +78,10 @@ class ScaledDotProductAttention(Module):
         return dq, dk, dv
 
 
-def _expect_queries_keys_values(q, k, v):
+def _check_queries_keys_values(q, k, v):
     for name, x in (("q", q), ("k", k), ("v", v)):
-        expect(name, x, (..., None, None), "(B, …, T, d)")
-        expect_real(name, x)
+        check_shape(name, x, (..., None, None), "(B, …, T, d)")
+        check_real(name, x)
     if q.shape[-1] != k.shape[-1] or k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
         raise ValueError(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not fit: "
                          "expected (B, …, T, d_k), (B, …, S, d_k) and (B, …, S, d_v)")
@@ -91,15 +91,15 @@ def _expect_queries_keys_values(q, k, v):
                             "convert one with astype")
 
 
-def _expect_visible(visible, shape):
-    expect_mask(visible, (...,), "(B, …, T, S)")
-    _expect_stretched("mask", visible, shape)
+def _check_visible(visible, shape):
+    check_mask(visible, (...,), "(B, …, T, S)")
+    _check_stretched("mask", visible, shape)
 
 
-def _expect_stretched(name, array, shape):
+def _check_stretched(name, array, shape):
     """Refuse what does not broadcast to the shape: an axis must be as long as the shape's, or 1."""
-    expect(name, array, (...,), "(B, …, T, S)")
+    check_shape(name, array, (...,), "(B, …, T, S)")
     given = array.shape
     last = shape[max(len(shape) - len(given), 0):]
     fitting = tuple(1 if length == 1 else wanted for length, wanted in zip(given, last))
-    expect(name, array, fitting, "(B, …, T, S)", "it must broadcast to the weights")
+    check_shape(name, array, fitting, "(B, …, T, S)", "it must broadcast to the weights")

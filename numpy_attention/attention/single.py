@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.attention.history import HistoryAttention
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect, expect_dtype, expect_parameters, expect_sizes, flat
+from numpy_attention.validation.arrays import check_shape, check_dtype, check_parameters, check_sizes, as_rows
 
 
 @dataclass(eq=False)
@@ -18,7 +18,7 @@ class Single(HistoryAttention):
     v: Array    # (A,)
 
     def __post_init__(self):
-        expect_parameters(self, W_s="KA", v="A")
+        check_parameters(self, W_s="KA", v="A")
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
@@ -26,28 +26,28 @@ class Single(HistoryAttention):
 
         ValueError: sizes below 1.
         """
-        expect_sizes(key_size=key_size, size=size)
-        expect_initial(rng, dtype, init)
+        check_sizes(key_size=key_size, size=size)
+        check_initial(rng, dtype, init)
         W_s = init(rng, (key_size, size), dtype)
         v = init(rng, (size, 1), dtype)[:, 0].copy()
         return cls(W_s, v)
 
     def score(self, queries, keys, visible):
         """e_ti = e_i = v · tanh(W_s k_i)."""
-        expect("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
-        expect_dtype("keys", keys, self.W_s)
-        hidden = np.tanh(flat(keys) @ self.W_s)                                 # (N, A)   N = B · S
+        check_shape("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
+        check_dtype("keys", keys, self.W_s)
+        hidden = np.tanh(as_rows(keys) @ self.W_s)                              # (N, A)   N = B · S
         scores = np.empty(visible.shape, hidden.dtype)                          # (T, B, S)
         scores[:] = (hidden @ self.v).reshape(visible.shape[1:])
         return scores, (keys, hidden)
 
-    def score_backward(self, dscores, visible, cache, grad):
+    def score_backward(self, dscores, visible, cache, grads):
         keys, hidden = cache
         # e_ti = e_i
         dscore = dscores.sum(0).ravel()                                         # (N,)
         # e_i = v · hidden_i
-        grad.v += dscore @ hidden
+        grads.v += dscore @ hidden
         # hidden_i = tanh(W_s k_i)
         dhidden = dscore[:, None] * self.v * (1 - hidden**2)                    # (N, A)
-        grad.W_s += flat(keys).T @ dhidden
+        grads.W_s += as_rows(keys).T @ dhidden
         return None, (dhidden @ self.W_s.T).reshape(keys.shape)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
-from numpy_attention.validation.arrays import expect_like, expect_mask, expect_real, flat
+from numpy_attention.validation.arrays import check_like, check_mask, check_real, as_rows
 
 
 def masked_softmax(scores, visible):
@@ -11,17 +11,17 @@ def masked_softmax(scores, visible):
 
     scores, visible (…, S) → weights (…, S). ValueError, TypeError: of another shape or dtype.
     """
-    expect_real("scores", scores)
-    expect_mask(visible, scores.shape, "(…, S)", "visible")
+    check_real("scores", scores)
+    check_mask(visible, scores.shape, "(…, S)", "visible")
     weights = np.empty_like(scores, order="C")      # of transposed weights `flat` would be a copy
-    kernels.masked_softmax(flat(scores), flat(visible), flat(weights))
+    kernels.masked_softmax(as_rows(scores), as_rows(visible), as_rows(weights))
     return weights
 
 
 def masked_softmax_backward(dweights, weights):
     """de_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is.   dweights, weights (…, S) → (…, S)."""
-    expect_real("weights", weights)
-    expect_like("dweights", dweights, weights, "the weights")
+    check_real("weights", weights)
+    check_like("dweights", dweights, weights, "the weights")
     dscores = np.empty_like(weights, order="C")
-    kernels.masked_softmax_backward(flat(dweights), flat(weights), flat(dscores))
+    kernels.masked_softmax_backward(as_rows(dweights), as_rows(weights), as_rows(dscores))
     return dscores

@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_gradient, expect_memory,
-                                              expect_own, expect_upstream, sum_of_values,
+from numpy_attention.attention.memory import (Memory, dot_scores, check_gradient, check_memory,
+                                              check_own, check_upstream, sum_of_values,
                                               sum_over_steps)
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
-from numpy_attention.validation.messages import counted, shown
+from numpy_attention.validation.messages import plural, short_repr
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import expect, expect_dtype, expect_twin, flat, kind_of
+from numpy_attention.validation.arrays import check_shape, check_dtype, check_twin, as_rows, type_name
 
 
 class Cache(NamedTuple):
@@ -33,12 +33,12 @@ class SoftmaxAttention(Module):
     A subclass has two methods, and extends `read` and `read_backward` where it projects keys:
 
         scores, cache = score(query, memory)                                    e (B, S)
-        dquery        = score_backward(dscores, cache, memory, dmemory, grad)   (B, Q)
+        dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q)
 
     What is a sum over the steps waits for `read_backward`, which takes it in one product:
 
-        dmemory.later("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
-        dmemory.later("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   of y = x W_a, where W_a is a field
+        dmemory.defer("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
+        dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   of y = x W_a, where W_a is a field
     """
 
     def sizes(self):
@@ -51,12 +51,12 @@ class SoftmaxAttention(Module):
         ValueError, TypeError: of another size or dtype.
         """
         _, D = self.sizes()
-        expect("values", values, (None, None, D), "(B, S, D)", "memories are batch-major")
+        check_shape("values", values, (None, None, D), "(B, S, D)", "memories are batch-major")
         for _, weights in self.named_parameters():
-            expect_dtype("values", values, weights)
+            check_dtype("values", values, weights)
         return Memory(values, None, mask)
 
-    def weigh(self, scores, visible):
+    def attention_weights(self, scores, visible):
         """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
         return masked_softmax(scores, visible)
 
@@ -65,55 +65,55 @@ class SoftmaxAttention(Module):
 
         ValueError, TypeError: of another size or dtype.
         """
-        expect_memory(memory)
+        check_memory(memory)
         Q, D = self.sizes()
         if D is not None:
-            expect("memory.values", memory.values, memory.mask.shape + (D,), "(B, S, D)",
+            check_shape("memory.values", memory.values, memory.mask.shape + (D,), "(B, S, D)",
                    "give what `read` of this attention gave")
-        expect("query", query, (len(memory.values), Q), "(B, Q)")
-        expect_dtype("query", query, memory.values)
+        check_shape("query", query, (len(memory.values), Q), "(B, Q)")
+        check_dtype("query", query, memory.values)
         scores, scored = _pair(self, self.score(query, memory))
-        expect("scores", scores, memory.mask.shape, "(B, S)", "one for each position of the memory")
-        weights = self.weigh(scores, memory.mask)                               # (B, S)
+        check_shape("scores", scores, memory.mask.shape, "(B, S)", "one for each position of the memory")
+        weights = self.attention_weights(scores, memory.mask)                               # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
         return context, weights, Cache(memory, weights, scored, self)
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
         What the values get waits in dmemory; so may what the score's own arrays get. ValueError,
         TypeError: other shapes, another's cache, memory or twin.
         """
-        expect_own(cache, Cache, self)
+        check_own(cache, Cache, self)
         memory, weights, scored, _ = cache
-        expect_upstream(dcontext, dweights, memory, dmemory)
-        expect_twin(grad, self)
+        check_upstream(dcontext, dweights, memory, dmemory)
+        check_twin(grads, self)
         # c = Σ_j α_j h_j
-        dmemory.later("values", weights, dcontext)
+        dmemory.defer("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)
         if dweights is not None:
             dalpha += dweights
         # α = softmax(e)
         dscores = masked_softmax_backward(dalpha, weights)                      # (B, S)
         # e_j = score(q, h_j)
-        return self.score_backward(dscores, scored, memory, dmemory, grad)
+        return self.score_backward(dscores, scored, memory, dmemory, grads)
 
-    def read_backward(self, memory, dmemory, grad):
-        """→ dvalues (B, S, D); adds to grad what waits by the name of a field.
+    def read_backward(self, memory, dmemory, grads):
+        """→ dvalues (B, S, D); adds to grads what waits by the name of a field.
 
         ValueError, TypeError: the gradient of another memory, nothing that waits, another's twin,
         what waits by another name than a matrix's, is no pair, or has another shape.
         """
-        expect_gradient(dmemory, memory)
-        expect_twin(grad, self)
-        for name in dmemory.waiting:
+        check_gradient(dmemory, memory)
+        check_twin(grads, self)
+        for name in dmemory.pending:
             if name != "values":
                 # y_t = x_t W; of location's W, the first S columns
                 x, dy = _factors(dmemory, name)
-                dW = _matrix(grad, name)[:, :dy.shape[-1]]
-                product = flat(x).T @ flat(dy)
-                expect("xᵀ dy", product, dW.shape, f"for {name}",
-                       f"give later({name!r}, x, dy) the factors of y = x {name}")
+                dW = _matrix(grads, name)[:, :dy.shape[-1]]
+                product = as_rows(x).T @ as_rows(dy)
+                check_shape("xᵀ dy", product, dW.shape, f"for {name}",
+                       f"give defer({name!r}, x, dy) the factors of y = x {name}")
                 dW += product
         return sum_over_steps(*dmemory.stacked("values"))
 
@@ -121,7 +121,7 @@ class SoftmaxAttention(Module):
 def _pair(attention, scored):
     """What a score gives. TypeError: it is no pair."""
     if type(scored) is not tuple or len(scored) != 2:
-        raise TypeError(f"{type(attention).__name__}.score gives {kind_of(scored)}, expected a "
+        raise TypeError(f"{type(attention).__name__}.score gives {type_name(scored)}, expected a "
                         "pair: the scores (B, S), and what score_backward reads")
     return scored
 
@@ -130,16 +130,16 @@ def _factors(dmemory, name):
     """The two arrays that wait by this name. ValueError: there are not two."""
     factors = dmemory.stacked(name)
     if len(factors) != 2:
-        raise ValueError(f"by the name {shown(name)} {counted(len(factors), 'factor')} of a step "
-                         f"wait, expected 2: give later({name!r}, x, dy) the factors of "
+        raise ValueError(f"by the name {short_repr(name)} {plural(len(factors), 'factor')} of a step "
+                         f"wait, expected 2: give defer({name!r}, x, dy) the factors of "
                          f"y = x {name}")
     return factors
 
 
-def _matrix(grad, name):
+def _matrix(grads, name):
     """The matrix of this name in a twin. ValueError: there is none."""
-    matrix = getattr(grad, name, None)
+    matrix = getattr(grads, name, None)
     if np.ndim(matrix) != 2:
-        raise ValueError(f"something waits by the name {shown(name)}, and {type(grad).__name__} "
-                         "has no matrix of this name: give later the name of a field")
+        raise ValueError(f"something waits by the name {short_repr(name)}, and {type(grads).__name__} "
+                         "has no matrix of this name: give defer the name of a field")
     return matrix

@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.cells.cell import Cell
 from numpy_attention.module import Module
-from numpy_attention.validation.arrays import expect, expect_made, expect_twin, kind_of
+from numpy_attention.validation.arrays import check_shape, check_made, check_twin, type_name
 
 
 class Cache(NamedTuple):
@@ -33,8 +33,8 @@ class Bidirectional(Module):
         """D, the size of h_j: both cells' states together."""
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
-    def forward(self, xs, state=None, mask=None, rng=None, names=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache; rng, names: a stack's."""
+    def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
+        """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache; rng, row_ids: a stack's."""
         before, after = _pair("state", state)
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]
@@ -42,22 +42,22 @@ class Bidirectional(Module):
         ys = np.concatenate([ahead, back[::-1]], axis=2)                    # (T, B, D)
         return ys, (last, first), Cache(forward_cache, backward_cache)
 
-    def backward(self, dys, dstate, cache, grad):
+    def backward(self, dys, dstate, cache, grads):
         """dys (T, B, D) → dxs (T, B, I), (∂L/∂ initial state forward, backward).
 
         dstate None, or either half None, stands for 0.
         """
-        expect_made("cache", cache, Cache, "forward")
-        expect_twin(grad, self)
+        check_made("cache", cache, Cache, "forward")
+        check_twin(grads, self)
         dlast, dfirst = _pair("dstate", dstate)
-        expect("dys", dys, (None, None, self.output_size), "(T, B, D)", "as `forward` gave ys")
+        check_shape("dys", dys, (None, None, self.output_size), "(T, B, D)", "as `forward` gave ys")
         H = self.forward_cell.hidden_size
         # h_j = [→h_j; ←h_j]
         dahead = np.ascontiguousarray(dys[:, :, :H])
         dback = np.ascontiguousarray(dys[::-1, :, H:])
-        dxs, dbefore = self.forward_cell.backward(dahead, dlast, cache.forward, grad.forward_cell)
+        dxs, dbefore = self.forward_cell.backward(dahead, dlast, cache.forward, grads.forward_cell)
         dxs_back, dafter = self.backward_cell.backward(dback, dfirst, cache.backward,
-                                                       grad.backward_cell)
+                                                       grads.backward_cell)
         return dxs + dxs_back[::-1], (dbefore, dafter)
 
 
@@ -66,6 +66,6 @@ def _pair(name, state):
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:
-        raise TypeError(f"{name} is {kind_of(state)}, expected the pair (→h_T, ←h_1) or None: "
+        raise TypeError(f"{name} is {type_name(state)}, expected the pair (→h_T, ←h_1) or None: "
                         "each half is a cell's own state, or None for 0")
     return state

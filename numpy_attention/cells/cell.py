@@ -7,9 +7,9 @@ import numpy as np
 
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (expect, expect_dtype, expect_made, expect_mask,
-                                    expect_parameters, expect_sizes, expect_twin, expect_whole,
-                                    expect_writable, flat, transposed)
+from numpy_attention.validation.arrays import (check_shape, check_dtype, check_made, check_mask,
+                                    check_parameters, check_sizes, check_twin, check_whole,
+                                    check_writable, as_rows, contiguous_transpose)
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Cell(Module):
     gates: ClassVar[int | None] = None
 
     def __post_init__(self):
-        expect_parameters(self, W="IG", U="HG", b="G")
+        check_parameters(self, W="IG", U="HG", b="G")
         if self.gates and self.gates_size != self.gates * self.hidden_size:
             raise ValueError(f"U (H, G) has shape {self.U.shape}: a {type(self).__name__} has "
                              f"G = {self.gates} · H columns")
@@ -74,54 +74,54 @@ class Cell(Module):
 
     def zero_state(self, B):
         """The initial state of B sequences, zeros → h (B, H)."""
-        expect_sizes(0, B=B)
+        check_sizes(0, B=B)
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     # ---- the input's part: one product for all steps ----------------------------------------
 
     def project(self, xs):
         """a = xs W + b.   xs (T, B, I) → a (T, B, G). ValueError: another I."""
-        expect("xs", xs, (None, None, len(self.W)), "(T, B, I)", "sequences are time-major")
-        expect_dtype("xs", xs, self.W)
-        a = flat(xs) @ self.W
+        check_shape("xs", xs, (None, None, len(self.W)), "(T, B, I)", "sequences are time-major")
+        check_dtype("xs", xs, self.W)
+        a = as_rows(xs) @ self.W
         a += self.b
         return a.reshape(xs.shape[:2] + a.shape[1:])
 
-    def project_backward(self, da, xs, grad):
+    def project_backward(self, da, xs, grads):
         """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ. ValueError, TypeError: others."""
-        expect("xs", xs, (None, None, len(self.W)), "(T, B, I)", "what `project` was given")
-        expect("da", da, xs.shape[:2] + self.b.shape, "(T, B, G)", "what `end_backward` gave")
-        expect_dtype("xs", xs, self.W)
-        expect_dtype("da", da, self.W)
-        expect_twin(grad, self)
-        self._weights_backward(da, xs, grad)
-        return (flat(da) @ self.W.T).reshape(xs.shape)
+        check_shape("xs", xs, (None, None, len(self.W)), "(T, B, I)", "what `project` was given")
+        check_shape("da", da, xs.shape[:2] + self.b.shape, "(T, B, G)", "what `end_backward` gave")
+        check_dtype("xs", xs, self.W)
+        check_dtype("da", da, self.W)
+        check_twin(grads, self)
+        self._weights_backward(da, xs, grads)
+        return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
-    def _weights_backward(self, da, xs, grad):
+    def _weights_backward(self, da, xs, grads):
         """The weights' half, for a stack, which has needed dxs step by step."""
-        grad.W += flat(xs).T @ flat(da)
-        grad.b += flat(da).sum(0)
+        grads.W += as_rows(xs).T @ as_rows(da)
+        grads.b += as_rows(da).sum(0)
 
     # ---- step by step, forward --------------------------------------------------------------
 
-    def begin(self, a, state=None, mask=None, rng=None, names=None):
-        """Room for the steps of a (T, B, G) from `state`, None: zeros (rng, names: a stack's).
+    def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
+        """Room for the steps of a (T, B, G) from `state`, None: zeros (rng, row_ids: a stack's).
 
         The steps take `a` over: its padding becomes 0. ValueError: shapes that do not fit;
         TypeError: a mask that is not boolean, an `a` of another dtype than the weights.
         """
-        expect("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
-        expect_dtype("a", a, self.U)
-        expect_writable("a", a)
+        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
+        check_dtype("a", a, self.U)
+        check_writable("a", a)
         T, B, _ = a.shape
         if mask is None:
             mask = np.ones((T, B), bool)
-        expect_mask(mask, (T, B), "(T, B)")
+        check_mask(mask, (T, B), "(T, B)")
         a[~mask] = 0            # whatever padding holds, no step of it overflows
         steps = self.steps_type(a, mask, np.empty((T + 1, B, self.hidden_size), a.dtype))
         zero = self.zero_state(B)
         state = zero if state is None else state
-        expect_state("state", state, zero)
+        check_state("state", state, zero)
         for place, initial in zip(arrays(self.state(steps, 0)), arrays(state)):
             place[...] = initial
         return steps
@@ -139,7 +139,7 @@ class Cell(Module):
 
         ValueError, TypeError: a step that is not there, the steps of another cell.
         """
-        expect_step(t, steps, self)
+        check_step(t, steps, self)
         self._masked_step(t, steps)
 
     def _masked_step(self, t, steps):
@@ -154,27 +154,27 @@ class Cell(Module):
 
     def begin_backward(self, steps):
         """Room for the gradients of the steps. TypeError: steps of another cell."""
-        expect_steps(steps, self)
+        check_steps(steps, self)
         da = np.empty_like(steps.a)
-        return StepGradients(da, da, transposed(self.U))
+        return StepGradients(da, da, contiguous_transpose(self.U))
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """From ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after) to ∂L/∂(the state before).
 
         Writes ∂L/∂a_t. ValueError: other shapes, which compiled code would read past.
         """
-        expect_step(t, steps, self)
-        expect_steps_gradient(dsteps, steps)
-        expect("dy", dy, steps.hs[t].shape, "(B, H)", "∂L/∂h_t, one row for each sequence")
-        expect_dtype("dy", dy, self.U)
-        expect_state("dstate", dstate, self.state(steps, t))
+        check_step(t, steps, self)
+        check_steps_gradient(dsteps, steps)
+        check_shape("dy", dy, steps.hs[t].shape, "(B, H)", "∂L/∂h_t, one row for each sequence")
+        check_dtype("dy", dy, self.U)
+        check_state("dstate", dstate, self.state(steps, t))
         return self._masked_step_backward(t, dy, dstate, steps, dsteps)
 
     def _masked_step_backward(self, t, dy, dstate, steps, dsteps):
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         if steps.ragged[t]:
             mask = steps.mask[t]
-            expect_state(f"{type(self).__name__}._step_backward's dstate", dbefore, dstate)
+            check_state(f"{type(self).__name__}._step_backward's dstate", dbefore, dstate)
             dh_next, *dc_next = arrays(dstate)
             dh, *dc = arrays(dbefore)
             kernels.keep_backward(mask, dy, dh_next, dsteps.a[t], dsteps.u[t], dh)
@@ -182,74 +182,74 @@ class Cell(Module):
                 kernels.keep(mask, dkept, place)
         return dbefore
 
-    def end_backward(self, steps, dsteps, grad):
+    def end_backward(self, steps, dsteps, grads):
         """∂L/∂U += Σ_t h_{t−1}ᵀ du_t; returns da, the gradient of `begin`'s a."""
-        expect_steps(steps, self)
-        expect_steps_gradient(dsteps, steps)
-        expect_twin(grad, self)
-        grad.U += flat(steps.hs[:-1]).T @ flat(dsteps.u)
+        check_steps(steps, self)
+        check_steps_gradient(dsteps, steps)
+        check_twin(grads, self)
+        grads.U += as_rows(steps.hs[:-1]).T @ as_rows(dsteps.u)
         return dsteps.a
 
     # ---- a whole sequence -------------------------------------------------------------------
 
-    def forward(self, xs, state=None, mask=None, rng=None, names=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache; rng, names: a stack's."""
+    def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
+        """xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache; rng, row_ids: a stack's."""
         steps = self.begin(self.project(xs), state, mask)
         for t in range(len(xs)):
             self._masked_step(t, steps)
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
-    def backward(self, dys, dstate, cache, grad):
+    def backward(self, dys, dstate, cache, grads):
         """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state)).
 
         ValueError, TypeError: other shapes, the cache or the twin of another cell.
         """
-        expect_made("cache", cache, Cache, "forward")
-        expect_twin(grad, self)
+        check_made("cache", cache, Cache, "forward")
+        check_twin(grads, self)
         xs, steps = cache
-        expect_steps(steps, self)
+        check_steps(steps, self)
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys
         dstate = self.zero_state(B) if dstate is None else dstate
-        expect("dys", dys, (T, B, self.hidden_size), "(T, B, H)", "time-major, as ys are")
-        expect_dtype("dys", dys, self.U)
-        expect_state("dstate", dstate, self.zero_state(B))
+        check_shape("dys", dys, (T, B, self.hidden_size), "(T, B, H)", "time-major, as ys are")
+        check_dtype("dys", dys, self.U)
+        check_state("dstate", dstate, self.zero_state(B))
         dsteps = self.begin_backward(steps)
         for t in reversed(range(T)):
             dstate = self._masked_step_backward(t, dys[t], dstate, steps, dsteps)
-        da = self.end_backward(steps, dsteps, grad)
-        return self.project_backward(da, xs, grad), dstate
+        da = self.end_backward(steps, dsteps, grads)
+        return self.project_backward(da, xs, grads), dstate
 
 
-def expect_step(t, steps, cell):
+def check_step(t, steps, cell):
     """Refuse the steps of another cell (TypeError), or what have no step t (ValueError)."""
     if type(steps) is cell.steps_type and steps.a.shape[2] == len(cell.b) and (
             type(t) is int and 0 <= t < len(steps.a)):
         return                                                  # the common case is cheap
-    expect_steps(steps, cell)
-    expect_whole("t", t, 0, len(steps.a) - 1)
+    check_steps(steps, cell)
+    check_whole("t", t, 0, len(steps.a) - 1)
 
 
-def expect_steps(steps, cell):
+def check_steps(steps, cell):
     """Refuse what is not the steps of this kind of cell. TypeError.
 
     Compiled code would read or write past the end of another's.
     """
-    expect_made("steps", steps, Steps, "begin")
+    check_made("steps", steps, Steps, "begin")
     if type(steps) is not cell.steps_type or steps.a.shape[2] != len(cell.b):
         raise TypeError(f"the steps of another cell, with {steps.a.shape[2]} pre-activations: "
                         f"expected what `begin` of this {type(cell).__name__} gave")
 
 
-def expect_steps_gradient(dsteps, steps):
+def check_steps_gradient(dsteps, steps):
     """Refuse what is not the gradient of steps of this size. TypeError, ValueError."""
-    expect_made("dsteps", dsteps, StepGradients, "begin_backward")
+    check_made("dsteps", dsteps, StepGradients, "begin_backward")
     if dsteps.a.shape != steps.a.shape or dsteps.a.dtype != steps.a.dtype:
         raise ValueError(f"dsteps are of {dsteps.a.dtype} {dsteps.a.shape}, the steps of "
                          f"{steps.a.dtype} {steps.a.shape}: take begin_backward(steps)")
 
 
-def expect_state(what, state, like):
+def check_state(what, state, like):
     """Refuse a state that is not made like this one, of the same cell. ValueError, TypeError."""
     given = arrays(state)
     wanted = arrays(like)
@@ -258,9 +258,9 @@ def expect_state(what, state, like):
                          "an LSTM's is the tuple (h, c), others' h alone")
     for name, part, one in zip(("h", "c"), given, wanted):
         label = f"{what} {name}"
-        expect(label, part, one.shape, "(B, H)",
+        check_shape(label, part, one.shape, "(B, H)",
                "a state has one row for each sequence of the batch")
-        expect_dtype(label, part, one)
+        check_dtype(label, part, one)
 
 
 def arrays(state):

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from numpy_attention.validation.messages import shown
-from numpy_attention.cells.cell import Cell, Steps, expect_steps, expect_steps_gradient
-from numpy_attention.initializers import expect_initial, glorot, orthogonal
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.cells.cell import Cell, Steps, check_steps, check_steps_gradient
+from numpy_attention.initializers import check_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
 from numpy_attention.registry import RESETS, UPDATES
-from numpy_attention.validation.arrays import expect_parameters, expect_sizes, expect_twin, flat
+from numpy_attention.validation.arrays import check_parameters, check_sizes, check_twin, as_rows
 
 
 @dataclass
@@ -58,19 +58,19 @@ class GRU(Cell):
 
     def __post_init__(self):
         super().__post_init__()
-        given = _expect_convention(self.reset, self.update)
+        given = _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
             needs = "needs" if self.b_n is None else "has no"
             raise ValueError(f"{given} {needs} bias b_n: it stands inside r ∘ (h U_n + b_n) alone")
-        expect_parameters(self, U="HG", b_n="H")
+        check_parameters(self, U="HG", b_n="H")
 
     @classmethod
     def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot,
                recurrent=orthogonal, dtype=np.float32):
         """Biases 0. ValueError: sizes below 1, or an unknown convention."""
-        expect_sizes(inputs=inputs, hidden=hidden)
-        expect_initial(rng, dtype, init, recurrent)
-        _expect_convention(reset, update)
+        check_sizes(inputs=inputs, hidden=hidden)
+        check_initial(rng, dtype, init, recurrent)
+        _check_convention(reset, update)
         return cls(W=init(rng, (inputs, 3 * hidden), dtype),
                    U=recurrent(rng, (hidden, 3 * hidden), dtype),
                    b=np.zeros(3 * hidden, dtype),
@@ -127,24 +127,24 @@ class GRU(Cell):
             dh += da[:, :2 * H] @ U_rz_T
         return dh
 
-    def end_backward(self, steps, dsteps, grad):
+    def end_backward(self, steps, dsteps, grads):
         """The gradients of U and b_n; returns da, the gradient of `begin`'s a."""
-        expect_steps(steps, self)
-        expect_steps_gradient(dsteps, steps)
-        expect_twin(grad, self)
+        check_steps(steps, self)
+        check_steps_gradient(dsteps, steps)
+        check_twin(grads, self)
         H = self.hidden_size
         if self.reset == "after":
-            grad.b_n += flat(dsteps.u)[:, 2 * H:].sum(0)
-            return super().end_backward(steps, dsteps, grad)
-        da = flat(dsteps.a)
-        grad.U[:, :2 * H] += flat(steps.hs[:-1]).T @ da[:, :2 * H]
-        grad.U[:, 2 * H:] += flat(steps.s).T @ da[:, 2 * H:]
+            grads.b_n += as_rows(dsteps.u)[:, 2 * H:].sum(0)
+            return super().end_backward(steps, dsteps, grads)
+        da = as_rows(dsteps.a)
+        grads.U[:, :2 * H] += as_rows(steps.hs[:-1]).T @ da[:, :2 * H]
+        grads.U[:, 2 * H:] += as_rows(steps.s).T @ da[:, 2 * H:]
         return dsteps.a
 
 
-def _expect_convention(reset, update):
+def _check_convention(reset, update):
     """→ the two in words. ValueError: no such convention."""
-    given = f"GRU(reset={shown(reset)}, update={shown(update)})"
+    given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):
         raise ValueError(f"{given}: expected reset 'after' or 'before' (the recurrent product) "

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numpy_attention.cells.cell import Cell, Steps
-from numpy_attention.initializers import expect_initial, glorot, orthogonal
+from numpy_attention.initializers import check_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_sizes
+from numpy_attention.validation.arrays import check_sizes
 
 
 @dataclass
@@ -47,8 +47,8 @@ class LSTM(Cell):
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0,
                dtype=np.float32):
         """Biases 0, but the forget gate's. ValueError: sizes below 1."""
-        expect_sizes(inputs=inputs, hidden=hidden)
-        expect_initial(rng, dtype, init, recurrent)
+        check_sizes(inputs=inputs, hidden=hidden)
+        check_initial(rng, dtype, init, recurrent)
         W = init(rng, (inputs, 4 * hidden), dtype)
         U = recurrent(rng, (hidden, 4 * hidden), dtype)
         b = np.zeros(4 * hidden, dtype)

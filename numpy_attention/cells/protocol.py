@@ -32,7 +32,7 @@ class RecurrentCell(Protocol):
     A whole sequence at once:
 
         ys, state, cache = cell.forward(xs, state, mask)          xs (T, B, I) → ys (T, B, H)
-        dxs, dstate      = cell.backward(dys, dstate, cache, grad)
+        dxs, dstate      = cell.backward(dys, dstate, cache, grads)
 
     A loop of one's own, as a decoder needs it, whose input depends on the state before:
 
@@ -42,8 +42,8 @@ class RecurrentCell(Protocol):
         state  = cell.state(steps, T)
         dsteps = cell.begin_backward(steps)
         dstate = cell.step_backward(t, dy, dstate, steps, dsteps) for t = T − 1 … 0
-        da     = cell.end_backward(steps, dsteps, grad)           recurrent weights: one product
-        dxs    = cell.project_backward(da, xs, grad)              input weights: likewise
+        da     = cell.end_backward(steps, dsteps, grads)           recurrent weights: one product
+        dxs    = cell.project_backward(da, xs, grads)              input weights: likewise
 
     A state is an array (B, H), an LSTM's the tuple (h, c), a stack's the tuple of its cells'. Where
     mask (T, B) is False a row keeps the state it had, and its gradient passes. The pre-activations
@@ -65,10 +65,10 @@ class RecurrentCell(Protocol):
         """The input's part of the pre-activations of all steps."""
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
-              names: Array | None = None) -> StepsOfCell:
+              row_ids: Array | None = None) -> StepsOfCell:
         """Room for the steps of a from `state` (None: zeros), all of them real where mask is None.
 
-        rng and names (T, B) are for the dropout between the layers of a stack.
+        rng and row_ids (T, B) are for the dropout between the layers of a stack.
         """
 
     def step(self, t: int, steps: Any) -> None:
@@ -90,16 +90,16 @@ class RecurrentCell(Protocol):
         later steps; the two are added here.
         """
 
-    def end_backward(self, steps: Any, dsteps: Any, grad: Any) -> Array:
+    def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:
         """Adds the gradients of the recurrent weights; returns da, the gradient of `begin`'s a."""
 
-    def project_backward(self, da: Array, xs: Array, grad: Any) -> Array:
+    def project_backward(self, da: Array, xs: Array, grads: Any) -> Array:
         """Adds the gradients of the input weights; returns dxs."""
 
     def forward(self, xs: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
-                names: Array | None = None) -> tuple[Array, Any, Any]:
-        """All steps: ys, the last state, cache; rng and names as `begin` has them."""
+                row_ids: Array | None = None) -> tuple[Array, Any, Any]:
+        """All steps: ys, the last state, cache; rng and row_ids as `begin` has them."""
 
     def backward(self, dys: Array | None, dstate: Any, cache: Any,
-                 grad: Any) -> tuple[Array, Any]:
+                 grads: Any) -> tuple[Array, Any]:
         """From ∂L/∂ys and ∂L/∂(last state), None for 0: dxs and ∂L/∂(initial state)."""

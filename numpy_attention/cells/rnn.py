@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.cells.cell import Cell
-from numpy_attention.initializers import expect_initial, glorot, orthogonal
+from numpy_attention.initializers import check_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_sizes
+from numpy_attention.validation.arrays import check_sizes
 
 
 @dataclass(eq=False)
@@ -24,8 +24,8 @@ class RNN(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
         """b = 0. ValueError: sizes below 1."""
-        expect_sizes(inputs=inputs, hidden=hidden)
-        expect_initial(rng, dtype, init, recurrent)
+        check_sizes(inputs=inputs, hidden=hidden)
+        check_initial(rng, dtype, init, recurrent)
         return cls(W=init(rng, (inputs, hidden), dtype),
                    U=recurrent(rng, (hidden, hidden), dtype),
                    b=np.zeros(hidden, dtype))

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.cells.cell import StepGradients, Steps, expect_steps
+from numpy_attention.cells.cell import StepGradients, Steps, check_steps
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (expect, expect_integers, expect_made, expect_twin, kind_of,
-                                    transposed)
+from numpy_attention.validation.arrays import (check_shape, check_integers, check_made, check_twin, type_name,
+                                    contiguous_transpose)
 
 
 @dataclass
@@ -19,7 +19,7 @@ class StackedSteps:
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
     keys: list[Any]         # of each such D; None: no dropout
-    names: Array            # (T, B)    of the rows, which D hashes
+    row_ids: Array            # (T, B)    of the rows, which D hashes
 
     @property
     def a(self):
@@ -91,24 +91,24 @@ class Stacked(Module):
         """xs (T, B, I) → the first layer's a (T, B, G)."""
         return self.cells[0].project(xs)
 
-    def project_backward(self, da, xs, grad):
+    def project_backward(self, da, xs, grads):
         """The gradients of the first layer's input weights; returns dxs."""
-        expect_twin(grad, self)
-        return self.cells[0].project_backward(da, xs, grad.cells[0])
+        check_twin(grads, self)
+        return self.cells[0].project_backward(da, xs, grads.cells[0])
 
     # ---- step by step -----------------------------------------------------------------------
 
-    def begin(self, a, state=None, mask=None, rng=None, names=None):
+    def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
         """Room for the steps of all layers; dropout draws one key for each layer but the first.
 
-        rng None: no dropout; names (T, B): integers, by default 0, 1, 2, … ValueError: another
+        rng None: no dropout; row_ids (T, B): integers, by default 0, 1, 2, … ValueError: another
         number of states than cells, names of another shape, or what a cell refuses.
         """
-        expect("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
+        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         T, B = a.shape[:2]
-        if names is None:
-            names = np.arange(T * B).reshape(T, B)
-        expect_integers("names", names, (T, B), "(T, B)")
+        if row_ids is None:
+            row_ids = np.arange(T * B).reshape(T, B)
+        check_integers("row_ids", row_ids, (T, B), "(T, B)")
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
             if layers:
@@ -116,7 +116,7 @@ class Stacked(Module):
             layers.append(cell.begin(a, before, mask))
         belows = [np.empty_like(steps.hs[1:]) for steps in layers[:-1]]
         keys = [self.dropout.draw(rng) for _ in belows]
-        return StackedSteps(layers, belows, keys, names)
+        return StackedSteps(layers, belows, keys, row_ids)
 
     def state(self, steps, t):
         """The layers' states before step t; t = T or −1: the last ones."""
@@ -132,7 +132,7 @@ class Stacked(Module):
         for i, cell in enumerate(self.cells):
             if i:
                 h = steps.layers[i - 1].hs[t + 1]
-                below, _ = self.dropout.apply(h, steps.keys[i - 1], steps.names[t])
+                below, _ = self.dropout.apply(h, steps.keys[i - 1], steps.row_ids[t])
                 steps.belows[i - 1][t] = below
                 steps.layers[i].a[t] = cell.project(below[None])[0]
             cell.step(t, steps.layers[i])
@@ -142,7 +142,7 @@ class Stacked(Module):
         self._expect("steps", steps, StackedSteps, "begin")
         return StackedGradients([cell.begin_backward(one)
                                  for cell, one in zip(self.cells, steps.layers)],
-                                [transposed(cell.W) for cell in self.cells[1:]])
+                                [contiguous_transpose(cell.W) for cell in self.cells[1:]])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Step t of all layers, from the top down: ∂L/∂(the states before); writes ∂L/∂a_t."""
@@ -157,23 +157,23 @@ class Stacked(Module):
             if i:
                 # a_t = D(h_t) W + b; the gradient is dropped as h_t was
                 dbelow = part.a[t] @ dsteps.W_Ts[i - 1]
-                dy, _ = self.dropout.apply(dbelow, steps.keys[i - 1], steps.names[t])
+                dy, _ = self.dropout.apply(dbelow, steps.keys[i - 1], steps.row_ids[t])
         return tuple(reversed(dbefore))
 
-    def end_backward(self, steps, dsteps, grad):
+    def end_backward(self, steps, dsteps, grads):
         """The gradients of all weights but the first layer's input weights; returns its da."""
         self._expect("steps", steps, StackedSteps, "begin")
         self._expect("dsteps", dsteps, StackedGradients, "begin_backward")
-        expect_twin(grad, self)
-        parts = zip(self.cells, steps.layers, dsteps.layers, grad.cells)
+        check_twin(grads, self)
+        parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, twin) for cell, one, done, twin in parts]
         for i, below in enumerate(steps.belows, 1):
-            self.cells[i]._weights_backward(das[i], below, grad.cells[i])
+            self.cells[i]._weights_backward(das[i], below, grads.cells[i])
         return das[0]
 
     # ---- a whole sequence -------------------------------------------------------------------
 
-    def forward(self, xs, state=None, mask=None, rng=None, names=None):
+    def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
         """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache.
 
         rng None: no dropout. ValueError: another number of states than cells.
@@ -183,24 +183,24 @@ class Stacked(Module):
         for cell, before in zip(self.cells, self._states(state)):
             dropped = None
             if last:
-                xs, dropped = self.dropout.forward(xs, rng, names)
+                xs, dropped = self.dropout.forward(xs, rng, row_ids)
             xs, after, inside = cell.forward(xs, before, mask)
             last.append(after)
             cache.cells.append(inside)
             cache.dropped.append(dropped)
         return xs, tuple(last), cache
 
-    def backward(self, dys, dstate, cache, grad):
+    def backward(self, dys, dstate, cache, grads):
         """→ (dxs, the layers' ∂L/∂ initial states)."""
-        expect_made("cache", cache, Cache, "forward")
-        expect_twin(grad, self)
+        check_made("cache", cache, Cache, "forward")
+        check_twin(grads, self)
         if len(cache.cells) != len(self.cells):
             raise ValueError(f"the cache of {len(cache.cells)} layers, expected "
                              f"{len(self.cells)}: give what `forward` of this stack gave")
         dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):
-            dys, dbefore = self.cells[i].backward(dys, dafter[i], cache.cells[i], grad.cells[i])
+            dys, dbefore = self.cells[i].backward(dys, dafter[i], cache.cells[i], grads.cells[i])
             dys = self.dropout.backward(dys, cache.dropped[i])
             dfirst.append(dbefore)
         return dys, tuple(reversed(dfirst))
@@ -210,7 +210,7 @@ class Stacked(Module):
         if state is None:
             return (None,) * len(self.cells)
         if not isinstance(state, tuple):
-            raise TypeError(f"state is {kind_of(state)}, expected a tuple: one state for each cell")
+            raise TypeError(f"state is {type_name(state)}, expected a tuple: one state for each cell")
         if len(state) != len(self.cells):
             raise ValueError(f"state has {len(state)} layers, expected {len(self.cells)}: "
                              "one state for each cell")
@@ -218,13 +218,13 @@ class Stacked(Module):
 
     def _expect(self, name, steps, kind, by):
         """Refuse what is not the steps of so many layers. TypeError, ValueError."""
-        expect_made(name, steps, kind, by)
+        check_made(name, steps, kind, by)
         if len(steps.layers) != len(self.cells):
             raise ValueError(f"{name} have {len(steps.layers)} layers, expected "
                              f"{len(self.cells)}: give what `{by}` of this stack gave")
         if kind is StackedSteps:
             for cell, one in zip(self.cells, steps.layers):
-                expect_steps(one, cell)
+                check_steps(one, cell)
 
 
 def stack(make, sizes, dropout=0.0):

@@ -10,7 +10,7 @@ from numpy_attention import plotting
 from numpy_attention.experiments.analysis.ablation import CHANGES, Ablation, ablate
 from numpy_attention.cli import language_models, translators
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 
 def translator(options: Namespace) -> None:
@@ -22,7 +22,7 @@ def translator(options: Namespace) -> None:
 
 def writer(options: Namespace) -> None:
     """Measure a language model's perplexity on a text, in as many streams as it learned from."""
-    trained = Writer.load(options.run, options.code)
+    trained = LanguageModelRun.load(options.run, options.code)
     text, name, split = language_models.text_to_measure_on(options, trained)
     how = language_models.how_state_goes(trained, trained.training.batch_size)
     show(options, trained, text, name, split, how)

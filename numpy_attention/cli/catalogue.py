@@ -12,7 +12,7 @@ from numpy_attention.cli.custom_checks import show_checks
 from numpy_attention.cli.shared import refuse
 from numpy_attention.data.datasets import corpora, downloads
 from numpy_attention.data.pairs import Pair
-from numpy_attention.registry import SPLITS, names_code
+from numpy_attention.registry import SPLITS, is_custom_code
 from numpy_attention.experiments.recipes import RECIPES, find_recipe, results
 from numpy_attention.experiments.recipes.recipe import Recipe, run
 from numpy_attention.training.ranks import world
@@ -21,7 +21,7 @@ from numpy_attention.training.ranks import world
 
 
 def gradcheck(options: Namespace) -> int:
-    if any(map(names_code, options.names or [])):
+    if any(map(is_custom_code, options.names or [])):
         return custom_checks.in_a_child(options)
     refuse(options, "it is for a class of your own, FILE.py:CLASS", "seconds")
     names = checks_named(options.names or [""])
@@ -139,15 +139,15 @@ def reproduce(options: Namespace) -> None:
 
 
 def show_figures(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> None:
-    """A recipe's figures, its yardsticks beside them."""
+    """A recipe's figures, its baselines beside them."""
     first = lines[0]
     print(f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
           f"{first['threads']} thread(s)")
     for line in lines:
         figure = line["split"], line["metric"]
         yardstick = ""
-        if figure in recipe.yardsticks:
-            value, source = recipe.yardsticks[figure]
+        if figure in recipe.baselines:
+            value, source = recipe.baselines[figure]
             yardstick = f"   yardstick {value:g} ({source})"
         print(f"{line['split']:<5}  {line['metric']:<11}  {line['value']:8.3f}{yardstick}")
     recorded = {line["metric"] for line in lines}

@@ -17,7 +17,7 @@ from numpy_attention.data.cloze import Question, make_questions, read_questions,
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.runs.provenance import circumstances
 from numpy_attention.experiments.runs.trained import kind_of
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.threads import Threads
 
 GAP = "_____"
@@ -28,7 +28,7 @@ def cloze(options: Namespace) -> None:
     if kind_of(options.run) == "translator":
         raise ValueError(f"{options.run} holds a translator: expected the run of a language model, "
                          "which numpy-attention train lm makes")
-    writer = runs_of(Writer, options)
+    writer = runs_of(LanguageModelRun, options)
     how = writer.training
     if how.unit != "words":
         raise ValueError(f"{options.run} reads {how.unit}: a question leaves out a word, so "
@@ -50,7 +50,7 @@ def cloze(options: Namespace) -> None:
         print("\n".join(lines_of(question, log_p)))
 
 
-def questions_of(options: Namespace, writer: Writer,
+def questions_of(options: Namespace, writer: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[list[Question], str, str | None]:
     """→ the questions of --questions, or made from a text; its name, its split."""
     if options.questions:

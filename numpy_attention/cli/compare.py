@@ -18,14 +18,14 @@ from numpy_attention.cli.shared import END, example_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import selected
 from numpy_attention.metrics import LengthBucket
-from numpy_attention.validation.messages import EXPECTED, counted, words_of
+from numpy_attention.validation.messages import EXPECTED, plural, format_error
 from numpy_attention.module import Array
-from numpy_attention.registry import names_code
+from numpy_attention.registry import is_custom_code
 from numpy_attention.custom.kinds import ATTENTION, own_class
 from numpy_attention.validation.paths import make_folder
 from numpy_attention.experiments.recipes import RECIPES, mechanisms
 from numpy_attention.experiments.recipes.recipe import LanguageRecipe, Recipe
-from numpy_attention.experiments.runs.rank_consistency import expect_agreement
+from numpy_attention.experiments.runs.rank_consistency import check_agreement
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.training.jobs import handed_out
@@ -95,7 +95,7 @@ def compare(options: Namespace) -> None:
             for recipe in recipes for seed in seeds]
     ranks.first(lambda: check(jobs, train, threads, folder))
     if ranks.count > 1:
-        expect_agreement(ranks, recipes[0].create(train, seeds[0]), train, valid, threads)
+        check_agreement(ranks, recipes[0].create(train, seeds[0]), train, valid, threads)
     print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: "
           f"{budget_of(recipes[0].training)} each, {named(seeds)}; "
           f"measured on {len(test):,} pairs (test)", flush=True)
@@ -136,7 +136,7 @@ def chosen(options: Namespace) -> list[Recipe]:
 
 def matching(pattern: str) -> list[Recipe]:
     """The recipes that a pattern fits, or of a class of one's own. ValueError: there are none."""
-    if names_code(pattern):
+    if is_custom_code(pattern):
         return [mechanisms.with_own(own_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
     if not found:
@@ -164,7 +164,7 @@ def with_budget(recipe: Recipe, options: Namespace) -> Recipe:
 def budget_of(training: Training) -> str:
     """A training's budget in words."""
     minutes = f", at most {training.minutes:g} minutes" if training.minutes else ""
-    return f"{counted(training.epochs, 'epoch')}{minutes}"
+    return f"{plural(training.epochs, 'epoch')}{minutes}"
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
@@ -205,7 +205,7 @@ def done(job: Job, texts: Texts, threads: int | None) -> Made:
     try:
         return trained(job, texts, threads, progress=False)
     except EXPECTED as error:
-        raise ValueError(f"{job.name}: {words_of(error)}") from error
+        raise ValueError(f"{job.name}: {format_error(error)}") from error
 
 
 def trained(job: Job, texts: Texts, threads: int | None, progress: bool = True) -> Made:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy_attention.cli import streams
 from numpy_attention.cli.errors import words_for
 from numpy_attention.gradcheck import TOLERANCE, GradientError
-from numpy_attention.registry import names_code
+from numpy_attention.registry import is_custom_code
 from numpy_attention.custom.code import parted, read
 from numpy_attention.custom.processes import ended, where
 
@@ -68,7 +68,7 @@ def in_a_child(options: Namespace) -> int:
     ValueError: other names beside it, no such file; TimeoutError: it took longer than --seconds;
     ChildProcessError: its code has ended the process.
     """
-    if len(options.names) > 1 or not all(map(names_code, options.names)):
+    if len(options.names) > 1 or not all(map(is_custom_code, options.names)):
         raise ValueError(f"{' '.join(options.names)}: check code of your own by itself, one "
                          "FILE.py:CLASS at a time")
     name = options.names[0]

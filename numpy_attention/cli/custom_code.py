@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from numpy_attention.registry import names_code
+from numpy_attention.registry import is_custom_code
 from numpy_attention.custom.kinds import own_class
 from numpy_attention.experiments.runs.trained import Trained
 
@@ -13,7 +13,7 @@ def with_own(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
     kinds: {setting: the kind of class that it takes}. Errors as `own_class` has them.
     """
-    return {name: own_class(value, kinds[name]) if name in kinds and names_code(value) else value
+    return {name: own_class(value, kinds[name]) if name in kinds and is_custom_code(value) else value
             for name, value in settings.items()}
 
 

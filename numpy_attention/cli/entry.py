@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from numpy_attention.validation.messages import shown
-from numpy_attention.registry import names_code
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.registry import is_custom_code
 
 OWN = "FILE.py:CLASS"       # a class of a reader's own
 
@@ -38,7 +38,7 @@ class With:
 
     def refusal(self, value: Any) -> str:
         """Why the option means nothing beside this value of the other; "": it has a meaning."""
-        if value is None or value in self.values or (self.own and names_code(value)):
+        if value is None or value in self.values or (self.own and is_custom_code(value)):
             return ""
         why = self.why or f"it belongs to {flag_with(self.other, self.values)}"
         return why.format(value)
@@ -159,9 +159,9 @@ class Option:
 
     def value(self, text: str) -> Any:
         """The value of a text, for argparse, which tells an ArgumentTypeError in full."""
-        if self.own and text not in self.choices and not names_code(text):
+        if self.own and text not in self.choices and not is_custom_code(text):
             known = ", ".join(map(repr, self.choices))
-            raise argparse.ArgumentTypeError(f"invalid choice: {shown(text)} (choose from {known}, "
+            raise argparse.ArgumentTypeError(f"invalid choice: {short_repr(text)} (choose from {known}, "
                                              f"or {OWN} of your own)")
         try:
             return self.read(text)

@@ -2,7 +2,7 @@
 
 import sys
 
-from numpy_attention.validation.messages import EXPECTED, words_of
+from numpy_attention.validation.messages import EXPECTED, format_error
 
 
 def words_for(error: BaseException, own: str = "") -> str:
@@ -10,11 +10,11 @@ def words_for(error: BaseException, own: str = "") -> str:
 
     own: the code that is run, where every error is of its making.
     """
-    code = sys.modules.get("numpy_attention.custom.code")      # where none was run, it need not load
+    code = sys.modules.get("numpy_attention.custom.code")     # where none was run, it need not load
     place = code.place_in_code(error) if code else ""
     if not isinstance(error, EXPECTED):
         place = place or own
     if not (place or isinstance(error, EXPECTED)):
         raise error
-    said = words_of(error) if isinstance(error, EXPECTED) else f"{type(error).__name__}: {error}"
+    said = format_error(error) if isinstance(error, EXPECTED) else f"{type(error).__name__}: {error}"
     return f"{place}: {said}" if place else said

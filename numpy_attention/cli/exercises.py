@@ -10,7 +10,7 @@ from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.course.exercises.process import checked
 from numpy_attention.course.exercises.records import Folder, Record
 from numpy_attention.course.exercises.telling import after, find, told
-from numpy_attention.validation.paths import brief, existing_file, exists, make_folder, written_whole
+from numpy_attention.validation.paths import short_path, existing_file, exists, make_folder, atomic_write
 
 STEP = 0.3          # seconds between two looks at a file
 TITLES = ("law", "line", "derivative", "code")
@@ -25,7 +25,7 @@ def reader_file(folder: Folder, exercise: Exercise) -> Path:
     file = folder.of(exercise)
     if not exists(file):
         here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
-        raise FileNotFoundError(f"{brief(file)} is not there: numpy-attention exercise start "
+        raise FileNotFoundError(f"{short_path(file)} is not there: numpy-attention exercise start "
                                 f"{exercise.name} writes it{here}")
     return file
 
@@ -63,7 +63,7 @@ def start(options: Namespace) -> None:
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
-        raise FileExistsError(f"{brief(file)} is there already and stays as it is: go on with it, "
+        raise FileExistsError(f"{short_path(file)} is there already and stays as it is: go on with it, "
                               f"or numpy-attention exercise reset {exercise.name}")
     give(exercise, folder)
     print(f"{file}: {exercise.title}")
@@ -84,7 +84,7 @@ def records_of(folder: Folder, name: str) -> Record:
 def give(exercise: Exercise, folder: Folder) -> None:
     """Write an exercise's file as it begins, and that it was begun."""
     with folder.changed(exercise) as record:
-        with written_whole(folder.of(exercise)) as file:
+        with atomic_write(folder.of(exercise)) as file:
             file.write(exercise.start.encode("utf-8"))
         record.cut = digest(exercise)
 

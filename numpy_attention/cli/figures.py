@@ -50,9 +50,9 @@ def show_writers(figures: Mapping[str, Any]) -> None:
         line = (f"perplexity {perplexity:8.2f}{between(figures, 'perplexity')}   over "
                 f"{tokens:,} tokens, ends of sentence included")
     print(f"{where} {line}{unknown}", flush=True)
-    if "perplexity_flattered" in figures:
-        print(f"{'':{len(where)}}            {figures['perplexity_flattered']:8.2f}"
-              f"{between(figures, 'perplexity_flattered')}   where first words of sentences are "
+    if "perplexity_skip_first" in figures:
+        print(f"{'':{len(where)}}            {figures['perplexity_skip_first']:8.2f}"
+              f"{between(figures, 'perplexity_skip_first')}   where first words of sentences are "
               "counted and not predicted", flush=True)
 
 

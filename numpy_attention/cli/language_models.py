@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.attention.readout_config import ReaderChoice
+from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.cli.figures import show_writers
 from numpy_attention.cli.custom_code import brief_name, with_own, code_option
 from numpy_attention.cli.shared import (
@@ -26,12 +26,12 @@ from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models import registry
 from numpy_attention.models.budget import within_budget
 from numpy_attention.module import Array
-from numpy_attention.registry import asked_for
+from numpy_attention.registry import accepted_kwargs
 from numpy_attention.custom.kinds import CELL, SCORE
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.provenance import circumstances
 from numpy_attention.experiments.runs.trained import kind_of
-from numpy_attention.experiments.runs.writer import Word, Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import Word, LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.ranks import world
 from numpy_attention.training.threads import Threads, available
 
@@ -43,7 +43,7 @@ def train(options: Namespace) -> None:
     learn, valid = selection.load("train", "valid")
     training = training_for(options, learn)
     name, settings = model_of(options, learn, training)
-    writer = Writer.create(learn, name, settings, training, selection.saved())
+    writer = LanguageModelRun.create(learn, name, settings, training, selection.saved())
     check_lengths(writer, learn, valid)
     default = brief_name(settings.get("attention", settings["cell"]))
     size = sum(map(len, learn.sentences))
@@ -72,14 +72,14 @@ def text_to_train_on(options: Namespace) -> Selection:
                    lowercase=options.lowercase, tokenize=options.tokenize)
 
 
-def training_for(options: Namespace, text: Text) -> WriterTraining:
+def training_for(options: Namespace, text: Text) -> LanguageModelTraining:
     """The training on a text, whose letters, or own <unk>, leave no word to be counted as rare."""
     prepared = text.unit == "characters" or any("<unk>" in sentence for sentence in text.sentences)
     min_count = options.min_count or (1 if prepared else 2)
-    return training_of(WriterTraining, options, min_count=min_count, unit=text.unit)
+    return training_of(LanguageModelTraining, options, min_count=min_count, unit=text.unit)
 
 
-def check_lengths(writer: Writer, learn: Text, valid: Text) -> None:
+def check_lengths(writer: LanguageModelRun, learn: Text, valid: Text) -> None:
     """ValueError: a text that cannot be cut into batches, told before a folder is made."""
     writer.batches(learn)
     try:
@@ -89,7 +89,7 @@ def check_lengths(writer: Writer, learn: Text, valid: Text) -> None:
 
 
 def model_of(options: Namespace, text: Text,
-             training: WriterTraining) -> tuple[str, dict[str, Any]]:
+             training: LanguageModelTraining) -> tuple[str, dict[str, Any]]:
     """→ the model's name, its settings for `Writer.create`. ValueError: sizes that do not fit."""
     others = ("hidden", "embedding", "parameters")
     asked = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
@@ -115,7 +115,7 @@ def parts_of(attention: str | type | None, settings: Mapping[str, Any]) -> int:
     """Into how many parts a state is divided."""
     if attention is None:
         return 1
-    return ReaderChoice(attention, **asked_for(ReaderChoice, **settings)).roles
+    return ReadoutConfig(attention, **accepted_kwargs(ReadoutConfig, **settings)).roles
 
 
 def sizes_of(options: Namespace, parts: int) -> dict[str, int]:
@@ -145,7 +145,7 @@ def prompt_from(text: Text, form: TextForm) -> str:
 
 
 def evaluate(options: Namespace) -> None:
-    writer = runs_of(Writer, options)
+    writer = runs_of(LanguageModelRun, options)
     text, name, split = text_to_measure_on(options, writer)
     how = writer.training
     threads = options.threads or (1 if how.state == "carried" else available(world()))
@@ -158,7 +158,7 @@ def evaluate(options: Namespace) -> None:
     report(options, writer, what, how_state_goes(writer, 1), figures, show_writers)
 
 
-def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, str | None]:
+def text_to_measure_on(options: Namespace, writer: LanguageModelRun) -> tuple[Text, str, str | None]:
     """→ the text of --text, --corpus or the run's own, its name, its split.
 
     ValueError: words for a model of characters, or the other way round.
@@ -181,19 +181,19 @@ def text_to_measure_on(options: Namespace, writer: Writer) -> tuple[Text, str, s
     return text, selection.label, split
 
 
-def measure(writer: Writer, text: Text, threads: int) -> dict[str, Any]:
+def measure(writer: LanguageModelRun, text: Text, threads: int) -> dict[str, Any]:
     """What `Writer.measure` finds, and the share of words that the vocabulary does not know."""
     unknown = writer.vocabulary.unknown_share(text.sentences)
     rng = confidence.draws(writer.training.seed)
     return writer.measure(text, threads, world(), rng) | {"unknown": unknown}
 
 
-def settings_of(writer: Writer) -> dict[str, Any]:
+def settings_of(writer: LanguageModelRun) -> dict[str, Any]:
     """All settings of a writer's model: its own, and the defaults of the others."""
     return registry.settings_of(writer.name) | writer.settings
 
 
-def what_it_is(writer: Writer) -> str:
+def what_it_is(writer: LanguageModelRun) -> str:
     """The model in a line: cells, sizes, attention, parameters."""
     settings = settings_of(writer)
     line = f"{settings['cell']} of {settings['layers']} × {settings['hidden']}"
@@ -206,7 +206,7 @@ def what_it_is(writer: Writer) -> str:
     return f"{line}, {writer.model.size:,} parameters"
 
 
-def how_state_goes(writer: Writer, streams: int) -> str:
+def how_state_goes(writer: LanguageModelRun, streams: int) -> str:
     """Whether state and memory are carried, and how the text is read."""
     how = writer.training
     settings = settings_of(writer)
@@ -230,7 +230,7 @@ def generate(options: Namespace) -> None:
     if kind_of(options.run) == "translator":
         raise ValueError(f"{options.run} holds a translator, which does not write on: "
                          f'numpy-attention translate {options.run} "a sentence"')
-    writer = runs_of(Writer, options)
+    writer = runs_of(LanguageModelRun, options)
     if options.heatmap:
         writer.check_attention()
     if writer.training.unit == "characters":
@@ -245,7 +245,7 @@ def generate(options: Namespace) -> None:
         print(f"saved {options.heatmap}", file=sys.stderr)
 
 
-def write(writer: Writer, prompt: list[str], form: TextForm, options: Namespace) -> list[Word]:
+def write(writer: LanguageModelRun, prompt: list[str], form: TextForm, options: Namespace) -> list[Word]:
     """Print the prompt and each word as it is chosen; → the words written."""
     print(form.text(prompt), end="", flush=True)
     between = "" if form.cut == "characters" else " "
@@ -284,7 +284,7 @@ def history(weights: Array, tokens: Sequence[str], predicted: Sequence[str]) -> 
 
 
 def heatmap(options: Namespace) -> None:
-    writer = Writer.load(options.run, options.code)
+    writer = LanguageModelRun.load(options.run, options.code)
     writer.check_attention()
     form = selected(writer.corpus).form()
     tokens = sentence_given(options, writer) if options.sentences else sentence_of(options, writer)
@@ -297,7 +297,7 @@ def heatmap(options: Namespace) -> None:
     print(f"{form.text(tokens)}\nsaved {options.output}")
 
 
-def sentence_given(options: Namespace, writer: Writer) -> list[str]:
+def sentence_given(options: Namespace, writer: LanguageModelRun) -> list[str]:
     """The sentence of the command line."""
     if len(options.sentences) != 1 or "index" in options.given or options.split:
         raise ValueError(f"{len(options.sentences)} sentence(s) given: a language model looks at "
@@ -307,7 +307,7 @@ def sentence_given(options: Namespace, writer: Writer) -> list[str]:
     return tokens
 
 
-def sentence_of(options: Namespace, writer: Writer) -> list[str]:
+def sentence_of(options: Namespace, writer: LanguageModelRun) -> list[str]:
     """The sentence of --split and --index in the text that the run learnt from."""
     text, split = part_of(selected(writer.corpus), options.split)
     if text.unit == "characters":

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 from numpy_attention.course import lessons as course
-from numpy_attention.validation.paths import as_path, brief, make_folder
+from numpy_attention.validation.paths import as_path, short_path, make_folder
 
 OUTPUTS = "NUMPY_ATTENTION_OUTPUTS"         # where a lesson saves its figures, if not beside itself
 
@@ -20,7 +20,7 @@ def list_all(options: Namespace) -> None:
 def copy(options: Namespace) -> None:
     for path in course.copy(as_path(options.to), options.only or (), options.notebooks,
                             options.force):
-        print(brief(path))
+        print(short_path(path))
 
 
 def run(options: Namespace) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from numpy_attention.cli import ranks, run_options, streams, training_options
 from numpy_attention.cli.entry import Group, Option, flag_of, settled
 from numpy_attention.cli.errors import words_for
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.registry import started
 
 ENDLESS = re.compile(r"\S{150,}")       # a word, or a path, that is told by its ends
@@ -217,7 +217,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     elif words and words[0] not in COMMANDS and not words[0].startswith("-"):
         like = get_close_matches(words[0], COMMANDS, 1)
         meant = f", did you mean {like[0]}" if like else ""
-        raise ValueError(f"{shown(words[0])}: no such command{meant}; see "
+        raise ValueError(f"{short_repr(words[0])}: no such command{meant}; see "
                          f"{help_of('numpy-attention')}")
     parsed, strange = parser().parse_known_args(words)
     if strange:

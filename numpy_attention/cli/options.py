@@ -1,13 +1,13 @@
 """Options that several commands have, each said once: its name, what it may be, default and help.
 
 Those of trainings and models stand in training_options.py, those of what is done with a run in
-run_options.py. What may be chosen comes from names.py. Nothing in these files is slow to import,
+run_options.py. What may be chosen comes from registry.py. Nothing in these files is slow to import,
 for --help waits.
 """
 
 from collections.abc import Sequence
 
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.cli.entry import Against, Option, With, Without, flag, word
 from numpy_attention.cli.values import seed, thread_count, whole
 
@@ -53,7 +53,7 @@ PREPARED = (
     flag("lowercase", "lowercase your own text"),
     flag("tokenize", "cut your own text into words and punctuation"),
 )
-SPLIT = Option("split", "which part of the corpus", choices=names.SPLITS,
+SPLIT = Option("split", "which part of the corpus", choices=registry.SPLITS,
                otherwise="test; valid for a run on your own text")
 CASE = Option("lowercase", "lowercase what is given first", otherwise="as the run's text was",
               kind="switch")

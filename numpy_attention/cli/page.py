@@ -11,7 +11,7 @@ import numpy as np
 from numpy_attention.cli.shared import END, part_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import Selection, selected
-from numpy_attention.validation.messages import words_of
+from numpy_attention.validation.messages import format_error
 from numpy_attention.module import Array
 from numpy_attention.page.export import exported, megabytes
 from numpy_attention.page.table import heatmap_table
@@ -20,10 +20,10 @@ from numpy_attention.validation.paths import as_path, is_folder
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training import checkpoint
 
-KINDS: Mapping[str, Any] = {"translator": Translator, "writer": Writer}
+KINDS: Mapping[str, Any] = {"translator": Translator, "writer": LanguageModelRun}
 CORPORA = {"translator": "parallel", "writer": "text"}
 # of examples, in words: long enough to say something, short enough for a screen
 SHORTEST, LONGEST = 3, 12
@@ -112,7 +112,7 @@ def examples_of(selection: Selection, split: str | None, count: int) -> list[Any
     try:
         text, _ = part_of(selection, split)
     except (ValueError, OSError) as error:
-        print(f"numpy-attention: no examples: {words_of(error)}", file=sys.stderr)
+        print(f"numpy-attention: no examples: {format_error(error)}", file=sys.stderr)
         return []
     every = text if isinstance(text, list) else text.sentences
     fitting = [one for one in every if SHORTEST <= length_of(one) <= LONGEST] or every

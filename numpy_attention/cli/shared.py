@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from numpy_attention import plotting
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.cli.entry import flag_of
 from numpy_attention.data.datasets.corpora import find_corpus
 from numpy_attention.data.selection import Selection
-from numpy_attention.validation.messages import counted
-from numpy_attention.validation.paths import brief, exists, is_folder, make_folder
+from numpy_attention.validation.messages import plural
+from numpy_attention.validation.paths import short_path, exists, is_folder, make_folder
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.ensemble import load_together
@@ -90,7 +90,7 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
     """
     values = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
     if values["learning_rate"] is None:
-        optimizer = names.find("optimizer", options.optimizer, names.OPTIMIZERS)
+        optimizer = registry.resolve("optimizer", options.optimizer, registry.OPTIMIZERS)
         values["learning_rate"] = optimizer().learning_rate
     return kind(**{name: value for name, value in values.items() if value is not None})
 
@@ -110,7 +110,7 @@ def prepared(folder: Path, trained: Any, threads: int | None) -> bool:
     """Whether the folder, made if need be, has a run to resume. Errors say why it cannot be used.
     """
     if exists(folder) and not is_folder(folder):
-        raise ValueError(f"{brief(folder)} is a file: name a folder with --run")
+        raise ValueError(f"{short_path(folder)} is a file: name a folder with --run")
     check_free(folder / CHECKPOINT)
     resumes = check_same(folder, trained, threads)
     make_folder(folder)
@@ -122,7 +122,7 @@ def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None,
     trained.fit(learn, valid, folder, threads, ranks=world())
     world().first(lambda: save_curves(trained.history, folder))
     minutes = trained.history[-1]["seconds"] / 60
-    epochs = counted(len(trained.history), "epoch")
+    epochs = plural(len(trained.history), "epoch")
     print(f"trained for {epochs}, {minutes:.1f} minutes; {then}", flush=True)
 
 
@@ -169,7 +169,7 @@ def report(options: Namespace, trained: Any, what: str, text: str, figures: Mapp
         print(json.dumps(figures))
         return
     split = f", {figures['split']}" if figures["split"] else ""
-    print(f"{options.run}: {what}, {counted(len(trained.history), 'epoch')}")
+    print(f"{options.run}: {what}, {plural(len(trained.history), 'epoch')}")
     print(f"{figures['corpus']}{split}: {text}")
     show(figures)
     for line in lines_of_circumstances(figures["depends_on"]):

@@ -14,12 +14,12 @@ from numpy_attention.experiments.analysis.recovery import recover as recovery_of
 from numpy_attention.bootstrap import Interval
 from numpy_attention.cli.language_models import how_state_goes, text_to_measure_on, what_it_is
 from numpy_attention.experiments.runs.ensemble import load_alike
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 SHOWN = (1, 2, 5, 10, 20)       # distances of the table
 
 
-def runs_and_batches(options: Namespace) -> tuple[dict[str, Writer], Any, dict[str, Any]]:
+def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], Any, dict[str, Any]]:
     """→ the runs by their folders, the batches that all read, what the text is.
 
     ValueError: a folder given twice, or runs that cannot be compared.
@@ -28,14 +28,14 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, Writer], Any, dict[s
         if options.runs.count(folder) > 1:
             raise ValueError(f"{folder} is given {options.runs.count(folder)} times: expected each "
                              "run once")
-    found = load_alike(Writer, options.runs, "compared", options.code)
+    found = load_alike(LanguageModelRun, options.runs, "compared", options.code)
     writers = dict(zip(options.runs, found))
     first = writers[options.runs[0]]
     text, corpus, split = text_to_measure_on(options, first)
     return writers, first.batches(text), {"corpus": corpus, "split": split}
 
 
-def head(writers: Mapping[str, Writer], about: Mapping[str, Any], how: str) -> None:
+def head(writers: Mapping[str, LanguageModelRun], about: Mapping[str, Any], how: str) -> None:
     """The runs, and what they are measured on."""
     for folder, writer in writers.items():
         print(f"{folder}: {what_it_is(writer)}")

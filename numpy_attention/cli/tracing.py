@@ -9,7 +9,7 @@ from numpy_attention.cli.shared import warn_of_unknown_words
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace import stepping, traced
 from numpy_attention.course.trace.lessons import lesson_named, plain_cell, plain_form_of
 from numpy_attention.course.trace.weights import weight_gradients
@@ -31,7 +31,7 @@ def run_and_sentences(options: Namespace) -> tuple[Any, list[list[str]]]:
         most, expected = 2, "a source sentence, and perhaps its translation"
         vocabularies = [run.source_vocabulary, run.target_vocabulary]
     else:
-        run = Writer.load(options.run, options.code)
+        run = LanguageModelRun.load(options.run, options.code)
         most, expected = 1, "one sentence, a language model reads no more"
         vocabularies = [run.vocabulary]
     if not 1 <= len(options.sentences) <= most:

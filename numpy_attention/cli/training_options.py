@@ -1,9 +1,9 @@
 """The options of `train` and `train lm`: of a model, and of its training.
 
-Translators' models and their defaults come from names.MODERN, what a training may be from
+Translators' models and their defaults come from registry.SMALL_MODEL_DEFAULTS, what a training may be from
 training/settings.py. For one more option, name it as the library names its argument, and then,
 
-    of a translator's model     its default in names.MODERN, a line `of_models(…)` in TRANSLATOR
+    of a translator's model     its default in registry.SMALL_MODEL_DEFAULTS, a line `of_models(…)` in TRANSLATOR
     of a language model         a line `Option(…)` in LANGUAGE_MODEL
     of a training               a field in training/settings.py, and nothing here
     of another command          a line in its groups; the command reads options.NAME
@@ -12,25 +12,25 @@ training/settings.py. For one more option, name it as the library names its argu
 from dataclasses import fields, replace
 from typing import Any
 
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.cli.entry import Against, By, Group, Option, With, Without
 from numpy_attention.cli.options import (
     Conditions, MOST_LAYERS, PARALLEL, PREPARED, RUNNING, THREADS, VALID_PARALLEL)
 from numpy_attention.cli.values import not_negative, positive, share, whole
-from numpy_attention.training.settings import Training, TranslatorTraining, WriterTraining
+from numpy_attention.training.settings import Training, TranslatorTraining, LanguageModelTraining
 
 # ---- translators' models ------------------------------------------------------------------------
 
 
 def of_models(name: str, help: str, only: Conditions = (), **more: Any) -> Option:
-    """A setting of the models that have it in names.MODERN, with its defaults there."""
+    """A setting of the models that have it in registry.SMALL_MODEL_DEFAULTS, with its defaults there."""
     called = more.get("called", {})
     defaults = {}
-    for model, settings in names.MODERN.items():
+    for model, settings in registry.SMALL_MODEL_DEFAULTS.items():
         setting = called.get(model, name)
         if setting in settings:
             defaults[model] = settings[setting]
-    if defaults.keys() != names.MODERN.keys():
+    if defaults.keys() != registry.SMALL_MODEL_DEFAULTS.keys():
         only = [With("model", list(defaults), "--model {} has none"), *only]
     return Option(name, help, default=By("model", defaults), only=only, **more)
 
@@ -38,31 +38,31 @@ def of_models(name: str, help: str, only: Conditions = (), **more: Any) -> Optio
 TRANSLATOR = (
     Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, "
            "Luong's family, or a Transformer (normalisation first)", default="rnnsearch",
-           choices=names.TRANSLATORS),
+           choices=registry.TRANSLATORS),
     of_models("hidden", "size of the states", read=whole(2), called={"transformer": "size"}),
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "of encoder and of decoder", read=whole(1, MOST_LAYERS)),
     of_models("dropout", "share of values set to 0 in training", read=share),
     of_models("init", "initial values: the paper's, for its sizes, or Glorot's and orthogonal ones",
-              choices=names.INITIAL_VALUES),
+              choices=registry.INITIAL_VALUES),
     of_models("readout", "predict a word from the state before or after the context was read",
-              choices=names.READOUTS),
+              choices=registry.READOUTS),
     of_models("reset", "the GRU's reset gate: before or after the recurrent product",
-              choices=names.RESETS),
-    of_models("update", "the state that the update gate weights", choices=names.UPDATES),
-    of_models("attention", "how the decoder scores a source position", choices=names.SCORES,
+              choices=registry.RESETS),
+    of_models("update", "the state that the update gate weights", choices=registry.UPDATES),
+    of_models("attention", "how the decoder scores a source position", choices=registry.SCORES,
               own=True),
     of_models("window", "the positions it may see: all, or some beside the target's place, or "
-              "beside a predicted place", choices=names.WINDOWS),
+              "beside a predicted place", choices=registry.WINDOWS),
     of_models("width", "positions that a window has to either side", read=whole(1),
               only=[Without("window", {"global": "window global sees all positions"})]),
     of_models("heads", "of multi-head attention", read=whole(1),
               only=[With("attention", ["multi-head"], "--attention {} has one", words="")]),
     of_models("query", "the state that asks: h_t, the word's own, or h_{t−1}, as in RNNsearch",
-              choices=names.QUERIES),
+              choices=registry.QUERIES),
     of_models("input_feeding", "the cell reads the last attentional state too", kind="switch"),
     of_models("bias", "a bias within the attentional state", kind="switch"),
-    of_models("cell", "the recurrent cell", choices=names.CELLS, own=True),
+    of_models("cell", "the recurrent cell", choices=registry.CELLS, own=True),
     of_models("bidirectional", "the source is read both ways", kind="switch"),
     of_models("inner", "size within feed-forward", read=whole(1)),
     of_models("smoothing", "label smoothing", read=share),
@@ -81,7 +81,7 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model looks at its own past: Salton's single and combined score, "
            "Daniluk's attention with one, two or three vectors, their N-gram without attention, or "
            "the layer alone that all of these have between state and words",
-           default="none", choices=["none", *names.READERS], own=True),
+           default="none", choices=["none", *registry.HISTORY_READOUTS], own=True),
     Option("window", "how many positions back attention may look", whole(1),
            otherwise="all of a chunk", only=[Without("attention", PASTLESS | NGRAM)]),
     Option("carried", "states of the chunk before (see --steps) that attention still sees; an "
@@ -89,10 +89,10 @@ LANGUAGE_MODEL = (
            only=[Without("attention", PASTLESS), Without("state", AT_ONCE)]),
     Option("order", "its N", whole(2), 4, only=[With("attention", ["ngram"])]),
     Option("activation", "of the layer above the state", default="tanh",
-           choices=names.ACTIVATIONS,
-           only=[With("attention", names.READERS, "a model without attention has no such layer",
+           choices=registry.ACTIVATIONS,
+           only=[With("attention", registry.HISTORY_READOUTS, "a model without attention has no such layer",
                       words="with --attention: ", own=True)]),
-    Option("cell", "the recurrent cell", default="lstm", choices=names.CELLS, own=True),
+    Option("cell", "the recurrent cell", default="lstm", choices=registry.CELLS, own=True),
     Option("layers", "cells on top of each other", whole(1, MOST_LAYERS), 1),
     Option("hidden", "size of a state", whole(1), only=[SIZED],
            otherwise="the embedding's, for each vector that attention makes of it"),
@@ -163,6 +163,6 @@ TRAIN_LM = (
     Group("what to learn from: --corpus or --text", (*RUNNING, *PREPARED)),
     Group("the model", LANGUAGE_MODEL),
     Group("the training", (
-        *training(WriterTraining, WRITERS_CHANGES),
+        *training(LanguageModelTraining, WRITERS_CHANGES),
         THREADS, run_folder("runs/CORPUS-ATTENTION, or -CELL without attention"))),
 )

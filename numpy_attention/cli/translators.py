@@ -21,7 +21,7 @@ from numpy_attention.data.user_text import OwnPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.selection import Selection, selected
-from numpy_attention.registry import MODERN, SCORES, asked_for, find
+from numpy_attention.registry import SMALL_MODEL_DEFAULTS, SCORES, accepted_kwargs, resolve
 from numpy_attention.custom.kinds import ATTENTION, CELL
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.provenance import circumstances
@@ -87,7 +87,7 @@ def settings_of(options: Namespace) -> dict[str, Any]:
     """The settings of the model that the options describe. ValueError: sizes that do not fit."""
     given = {option.called.get(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR if option.name in options.given and option.name != "model"}
-    settings = with_own(MODERN[options.model] | given, attention=ATTENTION, cell=CELL)
+    settings = with_own(SMALL_MODEL_DEFAULTS[options.model] | given, attention=ATTENTION, cell=CELL)
     check_heads(options.model, settings)
     if settings.get("window") == "local-m" and options.reverse_source:
         settings["backwards"] = True
@@ -99,8 +99,8 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
     """The settings, with how many ids the longest source has where the score asks for it."""
     if "attention" not in settings:
         return settings
-    score = find("attention", settings["attention"], SCORES)
-    if not asked_for(score.create, longest=None):
+    score = resolve("attention", settings["attention"], SCORES)
+    if not accepted_kwargs(score.create, longest=None):
         return settings
     longest = max(len(vocabulary.encode(pair.source)) for pairs in parts for pair in pairs)
     return settings | {"longest": longest + 1}          # and its </s>
@@ -220,7 +220,7 @@ def evaluate(options: Namespace) -> None:
     threads = options.threads or available(world())
     figures = about | measure(translator, pairs, options.beam, threads)
     if options.known:
-        figures["known"] = measure_known(translator, pairs, options.beam, threads)
+        figures["known"] = evaluate_without_unk(translator, pairs, options.beam, threads)
     figures["depends_on"] = circumstances(translator, translator.sentences(pairs),
                                           threads * world().count)
     what = f"{voices(options)}{translator.name}, {translator.model.size:,} parameters"
@@ -266,11 +266,11 @@ def measure(translator: Translator, pairs: Sequence[Pair], beam: int,
                             "chrf_signature": metrics.signature(metrics.chrf)}
 
 
-def measure_known(translator: Translator, pairs: Sequence[Pair], beam: int,
+def evaluate_without_unk(translator: Translator, pairs: Sequence[Pair], beam: int,
                   threads: int) -> dict[str, Any]:
-    """What `Translator.measure_known` finds, told as `measure` does."""
+    """What `Translator.evaluate_without_unk` finds, told as `measure` does."""
     rng = confidence.draws(translator.training.seed)
-    found = translator.measure_known(pairs, beam, threads, world(), rng)
+    found = translator.evaluate_without_unk(pairs, beam, threads, world(), rng)
     return {"beam": beam, "unit": unit_of(translator)} | found | {
         "bleu_signature": metrics.signature(metrics.bleu),
         "chrf_signature": metrics.signature(metrics.chrf)}

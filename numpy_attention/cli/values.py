@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from numpy_attention.validation.messages import shown
-from numpy_attention.validation.paths import brief
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.paths import short_path
 from numpy_attention.training import settings
 from numpy_attention.training.settings import Values
 
@@ -45,7 +45,7 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(f"{shown(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
+        raise ValueError(f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
                          f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
     return tuple(found)
 
@@ -54,7 +54,7 @@ def folders(text: str) -> tuple[str, ...]:
     """Folders, with commas between them. ValueError: one of them is empty, or stands twice."""
     found = tuple(text.split(","))
     if not all(found) or len(set(found)) < len(found):
-        raise ValueError(f"{shown(text)}: expected folders such as runs/b,runs/c, each once")
+        raise ValueError(f"{short_repr(text)}: expected folders such as runs/b,runs/c, each once")
     return found
 
 
@@ -62,7 +62,7 @@ def files(text: str) -> tuple[str, ...]:
     """Files, with commas between them. ValueError: one of them is empty."""
     found = tuple(text.split(","))
     if not all(found):
-        raise ValueError(f"{shown(text)}: expected files such as mine.py,other.py")
+        raise ValueError(f"{short_repr(text)}: expected files such as mine.py,other.py")
     return found
 
 
@@ -70,7 +70,7 @@ def names(text: str) -> tuple[str, ...]:
     """Names, or patterns, with commas between them. ValueError: one of them is empty."""
     found = tuple(text.split(","))
     if not all(found):
-        raise ValueError(f"{shown(text)}: expected names such as weights,dx")
+        raise ValueError(f"{short_repr(text)}: expected names such as weights,dx")
     return found
 
 
@@ -88,8 +88,8 @@ def in_a_folder(text: str, endings: tuple[str, ...]) -> str:
     """The name of a file with one of these endings, in a folder that is there."""
     if os.path.splitext(text)[1].lower() not in endings:
         *others, last = endings
-        raise ValueError(f"{brief(text)!r}: the name must end with {', '.join(others)} or {last}")
+        raise ValueError(f"{short_path(text)!r}: the name must end with {', '.join(others)} or {last}")
     folder = os.path.dirname(text)
     if folder and not os.path.isdir(folder):
-        raise ValueError(f"{brief(text)!r}: there is no folder {brief(folder)}; make it first")
+        raise ValueError(f"{short_path(text)!r}: there is no folder {short_path(folder)}; make it first")
     return text

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from numpy_attention.validation.arguments import expect_kind
-from numpy_attention.validation.messages import cut, shown
-from numpy_attention.validation.paths import as_path, brief, existing_file, told
+from numpy_attention.validation.arguments import check_kind
+from numpy_attention.validation.messages import cut, short_repr
+from numpy_attention.validation.paths import as_path, short_path, existing_file, path_errors
 
 # "mine.py:Bilinear", as a run keeps it: no folder, so that nothing is looked for anywhere, and
 # nothing that a shell would take for more than a name
@@ -74,7 +74,7 @@ class Code:
         return module
 
     def _refuse(self, why: str) -> NoReturn:
-        raise ValueError(f"{brief(self.path)} cannot be run: {cut(why, REASON)}") from None
+        raise ValueError(f"{short_path(self.path)} cannot be run: {cut(why, REASON)}") from None
 
     def found(self, name: str) -> Any:
         """What has this name in the file. ValueError: nothing, and what there is."""
@@ -82,7 +82,7 @@ class Code:
             return vars(self.module)[name]
         except KeyError:
             names = ", ".join(self.defined()) or "nothing"
-            raise ValueError(f"{self.name} has no {shown(name)}: it has "
+            raise ValueError(f"{self.name} has no {short_repr(name)}: it has "
                              f"{cut(names, REASON)}") from None
 
     def defined(self) -> dict[str, Any]:
@@ -105,14 +105,14 @@ def read(path: str | Path) -> Code:
     """The Code of a file, which is not run. OSError, ValueError: there is none that could be."""
     file = existing_file(as_path(path))
     if file.suffix != ".py":
-        raise ValueError(f"{brief(file)}: expected a file whose name ends with .py")
+        raise ValueError(f"{short_path(file)}: expected a file whose name ends with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
-        raise ValueError(f"{brief(file)}: expected a file whose name has letters, digits, _, ., + "
+        raise ValueError(f"{short_path(file)}: expected a file whose name has letters, digits, _, ., + "
                          "and - alone, 103 at most")
-    with told(file, "read"), open(file, "rb") as opened:
+    with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:
-        raise ValueError(f"{brief(file)} has more than {MOST:,} bytes: expected a file of Python")
+        raise ValueError(f"{short_path(file)} has more than {MOST:,} bytes: expected a file of Python")
     return Code(file, text)
 
 
@@ -126,7 +126,7 @@ def parted(text: str) -> tuple[str, str]:
 
 def own_of(kind: type) -> Own:
     """A class with its file. TypeError: no class; ValueError: it stands in no file."""
-    expect_kind("a class of your own", kind, type, "a class")
+    check_kind("a class of your own", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
         raise ValueError(f"{kind.__qualname__} is the package's: give its name, as a table of "

@@ -53,7 +53,7 @@ def kind_of(one: type) -> str:
     whole = [kind for kind, names in METHODS.items() if len(has[kind]) == len(names)]
     if not whole:
         raise ValueError(f"{one.__name__} is {lacking(has)}")
-    expect_part(one, whole[0])
+    check_part(one, whole[0])
     return whole[0]
 
 
@@ -71,7 +71,7 @@ def lacking(has: dict[str, list[str]]) -> str:
             "write what is missing")
 
 
-def expect_part(one: type, kind: str) -> None:
+def check_part(one: type, kind: str) -> None:
     """ValueError: no Module, or no dataclass, whose arrays nothing would find."""
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is no Module, so its arrays are no parameters: write "
@@ -87,12 +87,12 @@ def expect_part(one: type, kind: str) -> None:
         raise ValueError(f"{one.__name__} would be compared by its arrays: write "
                          "@dataclass(eq=False) above the class")
     if issubclass(one, Cell):
-        expect_cell(one)
+        check_cell(one)
     if kind in OFFERED:
-        expect_create(one, OFFERED[kind])
+        check_create(one, OFFERED[kind])
 
 
-def expect_cell(one: Any) -> None:
+def check_cell(one: Any) -> None:
     """ValueError: a Cell without the parameters by which it knows its sizes."""
     has = {field.name for field in fields(one)}
     missing = [name for name in ("W", "U", "b") if name not in has]
@@ -101,7 +101,7 @@ def expect_cell(one: Any) -> None:
                          "W (I, G), U (H, G) and b (G,), the columns of its gates side by side")
 
 
-def expect_create(one: type, offered: tuple[str, ...]) -> None:
+def check_create(one: type, offered: tuple[str, ...]) -> None:
     """ValueError: no `create` of the class can be called with what is offered by name."""
     create = getattr(one, "create", None)
     if create is None:

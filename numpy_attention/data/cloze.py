@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (encodable, expect_all, expect_flags, expect_generator,
-                                       expect_kind, expect_list, expect_tokens)
+from numpy_attention.validation.arguments import (encodable, check_all, check_flags, check_generator,
+                                       check_kind, check_list, check_tokens)
 from numpy_attention.data.reading import read_lines
 from numpy_attention.data.running_text import Sentence, Text
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.validation.messages import shown
-from numpy_attention.validation.paths import as_path, brief, told
-from numpy_attention.validation.arrays import expect_sizes, expect_whole
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.paths import as_path, short_path, path_errors
+from numpy_attention.validation.arrays import check_sizes, check_whole
 
 Tokens = tuple[str, ...]
 
@@ -51,20 +51,20 @@ class Question:
     answer: int
 
     def __post_init__(self) -> None:
-        expect_list("context", self.context, "sentences, which are lists of tokens")
+        check_list("context", self.context, "sentences, which are lists of tokens")
         for n, sentence in enumerate(self.context):
-            expect_tokens(f"sentence {n} of the context", sentence)
+            check_tokens(f"sentence {n} of the context", sentence)
         object.__setattr__(self, "context", tuple(map(tuple, self.context)))
         if not len(self.context) or not all(map(len, self.context)):
             raise ValueError(f"a context of {len(self.context)} sentences: expected at least one, "
                              "and tokens in each")
         for name in ("before", "after", "candidates"):
-            expect_tokens(name, getattr(self, name))
+            check_tokens(name, getattr(self, name))
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(set(self.candidates)) == len(self.candidates) >= 2:
-            raise ValueError(f"candidates {shown(self.candidates)}: expected at least two "
+            raise ValueError(f"candidates {short_repr(self.candidates)}: expected at least two "
                              "words, each once")
-        expect_whole("answer", self.answer, 0, len(self.candidates) - 1)
+        check_whole("answer", self.answer, 0, len(self.candidates) - 1)
 
     @property
     def word(self) -> str:
@@ -99,12 +99,12 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     TypeError: another kind of text, vocabulary or generator; ValueError: a text of characters,
     sizes that cannot be, or a text that does not have so many questions.
     """
-    expect_kind("text", text, Text, "a Text")
-    expect_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
-    expect_generator(rng)
-    expect_sizes(number=number, sentences=sentences)
-    expect_sizes(2, candidates=candidates)
-    expect_sizes(0, frequent=frequent)
+    check_kind("text", text, Text, "a Text")
+    check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
+    check_generator(rng)
+    check_sizes(number=number, sentences=sentences)
+    check_sizes(2, candidates=candidates)
+    check_sizes(0, frequent=frequent)
     if text.unit != "words":
         raise ValueError(f"a text of {text.unit} has no words to leave out: give a text of words")
     ranks = {word: rank for rank, word in enumerate(vocabulary.tokens)
@@ -160,12 +160,12 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
     empty fields between two | are none. Errors as `read_lines` has them, or ValueError with file
     and line for a line of another form, a question without end, or a file without questions.
     """
-    expect_flags(lowercase=lowercase)
+    check_flags(lowercase=lowercase)
     questions = []
     context: list[Tokens] = []
     lines = read_lines(path)
     for number, line in enumerate([*lines, ""], 1):
-        where = f"{brief(path)}, line {number}"
+        where = f"{short_path(path)}, line {number}"
         columns = line.split("\t")
         place, *words = columns[0].split() or [""]
         expected = len(context) + 1
@@ -175,7 +175,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
                                  f"without a query: expected number {expected} with {GAP} in it")
             continue
         if place != str(expected):
-            raise ValueError(f"{where} begins with {shown(place)}: expected {expected}, the "
+            raise ValueError(f"{where} begins with {short_repr(place)}: expected {expected}, the "
                              "sentence's number in its question")
         if len(columns) == 1:
             if not words:
@@ -185,7 +185,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         questions.append(asked(where, context, words, columns[1:], lowercase))
         context = []
     if not questions:
-        raise ValueError(f"{brief(path)} holds no questions; each needs numbered sentences, the "
+        raise ValueError(f"{short_path(path)} holds no questions; each needs numbered sentences, the "
                          f"last with {GAP} in it")
     return questions
 
@@ -209,7 +209,7 @@ def asked(where: str, context: list[Tokens], query: Sequence[str], columns: Sequ
     words = tuple(dict.fromkeys(in_case([field[0] for field in fields if field], lowercase)))
     answer, = in_case([right.strip()], lowercase)
     if answer not in words:
-        raise ValueError(f"{where}: the answer {shown(answer)} is none of the candidates: put it "
+        raise ValueError(f"{where}: the answer {short_repr(answer)} is none of the candidates: put it "
                          "among them, or take the question out")
     if len(words) < 2:
         raise ValueError(f"{where}: one candidate, expected at least two")
@@ -226,11 +226,11 @@ def write_questions(questions: Sequence[Question], path: str | Path) -> None:
 
     ValueError: no questions, or a token that the form cannot hold; OSError: it cannot be written.
     """
-    expect_questions(questions)
+    check_questions(questions)
     text = "".join(lines_of(question) for question in questions)
     path = as_path(path)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with told(path, "written"):
+    with path_errors(path, "written"):
         try:
             partial.write_bytes(text.encode())
             os.replace(partial, path)
@@ -238,10 +238,10 @@ def write_questions(questions: Sequence[Question], path: str | Path) -> None:
             partial.unlink(missing_ok=True)
 
 
-def expect_questions(questions: Sequence[Question]) -> None:
+def check_questions(questions: Sequence[Question]) -> None:
     """Refuse what is no list of Questions (TypeError), or has none (ValueError)."""
-    expect_list("questions", questions, "Questions")
-    expect_all("questions", questions, Question, "a Question")
+    check_list("questions", questions, "Questions")
+    check_all("questions", questions, Question, "a Question")
     if not len(questions):
         raise ValueError("no questions: expected at least one")
 
@@ -251,7 +251,7 @@ def lines_of(question: Question) -> str:
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):
-            raise ValueError(f"the token {shown(token)}: expected text without spaces, which part "
+            raise ValueError(f"the token {short_repr(token)}: expected text without spaces, which part "
                              "tokens in a file")
     if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
         raise ValueError(f"{GAP} as a token of the query, or a candidate with | in it: expected "

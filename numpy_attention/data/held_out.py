@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_number
-from numpy_attention.data.pairs import Pair, expect_pairs
+from numpy_attention.validation.arguments import check_generator, check_kind, check_number
+from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.running_text import Text
 
 SHARE = 0.05
@@ -16,9 +16,9 @@ def hold_out_pairs(
 
     Pairs with the same source sentence stay together. ValueError: fewer than two different ones.
     """
-    expect_pairs(pairs)
-    expect_generator(rng)
-    expect_number("share", share, 0, 1, "a share from 0 to 1")
+    check_pairs(pairs)
+    check_generator(rng)
+    check_number("share", share, 0, 1, "a share from 0 to 1")
     counts: dict[tuple[str, ...], int] = {}
     for pair in pairs:
         counts[pair.source] = counts.get(pair.source, 0) + 1
@@ -45,8 +45,8 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
 
     At least one is held out. ValueError: fewer than two.
     """
-    expect_kind("text", text, Text, "a Text")
-    expect_number("share", share, 0, 1, "a share from 0 to 1")
+    check_kind("text", text, Text, "a Text")
+    check_number("share", share, 0, 1, "a share from 0 to 1")
     characters = text.unit == "characters"
     items = text.sentences[0] if characters else text.sentences
     if len(items) < 2:

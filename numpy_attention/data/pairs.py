@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_all, expect_kind, expect_list, expect_tokens, listed
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.arguments import check_all, check_kind, check_list, check_tokens, as_list
+from numpy_attention.validation.messages import typed_repr
 from numpy_attention.validation.arrays import at_least
 
 
@@ -41,7 +41,7 @@ class Pair:
             )
         for name in ("source", "target"):
             tokens = getattr(self, name)
-            expect_tokens(name, tokens)
+            check_tokens(name, tokens)
             object.__setattr__(self, name, tuple(tokens))
         sure = as_set("sure", self.sure)
         possible = sure.union(as_set("possible", self.possible))
@@ -66,28 +66,28 @@ def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
     """Links as a frozenset. TypeError: nothing that holds links, or something else in it."""
     if not isinstance(links, (set, frozenset)):
         links = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
-                 for link in listed(name, links, "links")]
-    _expect_links(links)
+                 for link in as_list(name, links, "links")]
+    _check_links(links)
     return frozenset(links)
 
 
-def _expect_links(links: Collection[Any]) -> None:
+def _check_links(links: Collection[Any]) -> None:
     """Refuse what are no pairs of whole numbers. TypeError."""
     for link in links:
         if type(link) is tuple and len(link) == 2 and type(link[0]) is type(link[1]) is int:
             continue                            # the common case is cheap: corpora have many links
         if not (isinstance(link, tuple) and len(link) == 2 and all(map(_is_whole, link))):
-            raise TypeError(f"a link is {given(link)}: expected (source position, target position)")
+            raise TypeError(f"a link is {typed_repr(link)}: expected (source position, target position)")
 
 
 def _is_whole(number: Any) -> bool:
     return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
 
 
-def expect_pairs(pairs: Any) -> None:
+def check_pairs(pairs: Any) -> None:
     """Refuse what is no list of Pairs. TypeError."""
-    expect_list("pairs", pairs, "Pairs")
-    expect_all("pairs", pairs, Pair, "a Pair")
+    check_list("pairs", pairs, "Pairs")
+    check_all("pairs", pairs, Pair, "a Pair")
 
 
 def limited(
@@ -101,8 +101,8 @@ def limited(
 
     None: no such limit. ValueError: none is left; it says of which corpus or file, `name`.
     """
-    expect_pairs(pairs)
-    expect_kind("name", name, str, "the name of a corpus or file")
+    check_pairs(pairs)
+    check_kind("name", name, str, "the name of a corpus or file")
     at_least(1, min_length=min_length, max_length=max_length, count=count)
     low = min_length or 1
     high = max_length or math.inf

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from numpy_attention.validation.arguments import expect_flags, expect_function, expect_tokens
-from numpy_attention.validation.paths import existing_file, told
+from numpy_attention.validation.arguments import check_flags, check_function, check_tokens
+from numpy_attention.validation.paths import existing_file, path_errors
 from numpy_attention.data.pairs import Pair
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
@@ -57,7 +57,7 @@ def read_lines(path: str | Path) -> list[str]:
 
 def bytes_of(path: Path) -> bytes:
     """All that a file holds. OSError: it cannot be read."""
-    with told(path, "read"):
+    with path_errors(path, "read"):
         return path.read_bytes()
 
 
@@ -69,7 +69,7 @@ def read_pairs(
     tokens: what cuts a line. Raises ValueError for files of unequal length, an empty line, an empty
     file, or text that is not UTF-8.
     """
-    expect_function("tokens", tokens, CUTTER)
+    check_function("tokens", tokens, CUTTER)
     sources = read_lines(source_path)
     targets = read_lines(target_path)
     if len(sources) != len(targets):
@@ -100,8 +100,8 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     Raises ValueError with file and line for a line without two or three columns or with an empty
     sentence, and for an empty file.
     """
-    expect_function("source_tokens", source_tokens, CUTTER)
-    expect_function("target_tokens", target_tokens, CUTTER)
+    check_function("source_tokens", source_tokens, CUTTER)
+    check_function("target_tokens", target_tokens, CUTTER)
     pairs = []
     for number, line in enumerate(read_lines(path), 1):
         columns = line.split("\t")
@@ -128,8 +128,8 @@ def read_text(
     end of a blank line as a token). Raises ValueError for a file without any token, or text that is
     not UTF-8.
     """
-    expect_function("tokens", tokens, CUTTER)
-    expect_flags(blank_lines=blank_lines)
+    check_function("tokens", tokens, CUTTER)
+    check_flags(blank_lines=blank_lines)
     sentences = [list(_cut(line, tokens)) for line in read_lines(path)]
     if not any(sentences):
         raise ValueError(f"{path} holds no text; it needs one sentence a line")
@@ -139,5 +139,5 @@ def read_text(
 def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
     """The tokens of a line. TypeError: what cuts it gives something else."""
     cut = tokens(line)
-    expect_tokens("what `tokens` gives", cut)
+    check_tokens("what `tokens` gives", cut)
     return tuple(cut)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from numpy_attention.validation.arguments import (expect_flags, expect_kind, expect_list, expect_methods,
-                                       expect_name, expect_tokens)
+from numpy_attention.validation.arguments import (check_flags, check_kind, check_list, check_methods,
+                                       check_name, check_tokens)
 from numpy_attention.data.datasets.corpora import text_corpus
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.reading import read_lines, read_text
@@ -30,13 +30,13 @@ class Text:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        expect_name("unit", self.unit, UNITS)
-        expect_flags(whole=self.whole)
-        expect_list("articles", self.articles, "articles, which are lists of sentences")
+        check_name("unit", self.unit, UNITS)
+        check_flags(whole=self.whole)
+        check_list("articles", self.articles, "articles, which are lists of sentences")
         for n, article in enumerate(self.articles):
-            expect_list(f"article {n}", article, "sentences, which are lists of tokens")
+            check_list(f"article {n}", article, "sentences, which are lists of tokens")
             for sentence in article:
-                expect_tokens(f"a sentence of article {n}", sentence)
+                check_tokens(f"a sentence of article {n}", sentence)
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -54,7 +54,7 @@ class Text:
         They are articles, or sentences, blank ones left out. cut: so many ids of each are predicted
         at most. ValueError: another state, or a text that does not come so.
         """
-        expect_name("state", state, STATES[1:])
+        check_name("state", state, STATES[1:])
         at_least(1, cut=cut)
         if state == "article":
             if not self.whole:
@@ -82,7 +82,7 @@ class Text:
         return Text([[list(text)] for text in texts], "characters", self.whole)
 
     def _ids(self, sentences: list[Sentence], vocabulary: AnyVocabulary) -> list[int]:
-        expect_methods("vocabulary", vocabulary, "a Vocabulary", "encode", "places")
+        check_methods("vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         end = [EOS] if self.unit == "words" else []
         return [id for sentence in sentences for id in vocabulary.encode(sentence) + end]
 
@@ -99,7 +99,7 @@ def read(path: str | Path, form: TextForm) -> Text:
 
     ValueError: a file without text.
     """
-    expect_kind("form", form, TextForm, "a TextForm")
+    check_kind("form", form, TextForm, "a TextForm")
     if form.cut != "characters":
         return Text([read_text(path, form.tokens)])
     letters = form.tokens("".join(line + "\n" for line in read_lines(path)))

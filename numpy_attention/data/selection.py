@@ -15,8 +15,8 @@ or the reader's own text (see `own_text`):
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
-from numpy_attention.validation.arguments import expect_kind
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.arguments import check_kind
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.data import running_text
 from numpy_attention.data.datasets.corpora import find_corpus, load_parallel
 from numpy_attention.data.user_text import OwnPairs, OwnText
@@ -53,7 +53,7 @@ def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
     kind: "parallel" or "text", where a corpus by name must be of that kind. ValueError: it is
     of another, or unknown.
     """
-    expect_kind("saved", saved, dict, "the dict of a selection")
+    check_kind("saved", saved, dict, "the dict of a selection")
     if "source" in saved:
         return _made(OwnPairs, saved)
     if "text" in saved:
@@ -88,7 +88,7 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"an argument {shown(name)} is no part of what a run learns "
+                raise ValueError(f"an argument {short_repr(name)} is no part of what a run learns "
                                  "from: leave it out")
 
     @property

@@ -8,15 +8,15 @@ in one split.
 import hashlib
 from collections.abc import Sequence
 
-from numpy_attention.validation.arguments import expect_number, expect_tokens
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.arguments import check_number, check_tokens
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.registry import SPLITS
 
 
 def check_split(split: str) -> None:
     """Raises ValueError unless `split` is "train", "valid" or "test"."""
     if not isinstance(split, str) or split not in SPLITS:
-        raise ValueError(f"split = {shown(split)}; expected one of {', '.join(SPLITS)}")
+        raise ValueError(f"split = {short_repr(split)}; expected one of {', '.join(SPLITS)}")
 
 
 def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
@@ -26,8 +26,8 @@ def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
     spaces; the first 8 bytes of their sha256 are u · 2⁶⁴, and u < held_out/2 means test,
     u < held_out valid, else train. So "go ." and "Go !" belong together.
     """
-    expect_tokens("tokens", tokens)
-    expect_number("held_out", held_out, 0, 1, "a share from 0 to 1")
+    check_tokens("tokens", tokens)
+    check_number("held_out", held_out, 0, 1, "a share from 0 to 1")
     words = [token.lower() for token in tokens if any(map(str.isalnum, token))] or tokens
     digest = hashlib.sha256(" ".join(words).encode("utf-8", "surrogatepass")).digest()
     u = int.from_bytes(digest[:8], "big") / 2**64

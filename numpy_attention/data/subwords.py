@@ -9,10 +9,10 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from numpy_attention.validation.arguments import encodable, expect_kind, expect_text, expect_tokens, listed
+from numpy_attention.validation.arguments import encodable, check_kind, check_text, check_tokens, as_list
 from numpy_attention.data.vocabulary import (BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary,
-                                             expect_id)
-from numpy_attention.validation.arrays import expect_whole
+                                             check_id)
+from numpy_attention.validation.arrays import check_whole
 
 START = "▁"     # begins the first piece of a word
 LARGEST = 2**31 - 1     # ids that sentencepiece can count
@@ -31,7 +31,7 @@ class Subwords:
         ValueError: sentencepiece is not installed, or this is nothing of its own.
         """
         library = _sentencepiece()
-        expect_kind("saved", saved, str, "the text that a vocabulary of subwords saved")
+        check_kind("saved", saved, str, "the text that a vocabulary of subwords saved")
         if not saved:
             raise ValueError("a vocabulary of subwords that is empty: is the file damaged?")
         self._saved = saved
@@ -52,13 +52,13 @@ class Subwords:
         `whose` text is said); sentencepiece is not installed.
         """
         library = _sentencepiece()
-        expect_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)
+        check_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)
         file = io.BytesIO()
         lines = []
-        for n, words in enumerate(listed("sentences", sentences, "sentences")):
-            expect_tokens(f"sentence {n}", words)
+        for n, words in enumerate(as_list("sentences", sentences, "sentences")):
+            check_tokens(f"sentence {n}", words)
             lines.append(" ".join(words))
-            expect_text(f"sentence {n}", lines[-1])
+            check_text(f"sentence {n}", lines[-1])
         if not any(lines):
             raise ValueError("no words to cut into subwords: the text is empty")
         try:
@@ -115,17 +115,17 @@ class Subwords:
 
     def encode(self, words: Sequence[str]) -> list[int]:
         """Ids of all pieces of the words."""
-        expect_tokens("words", words)
+        check_tokens("words", words)
         return [id for word in words for id in self._ids(word)]
 
     def places(self, words: Sequence[str]) -> list[int]:
         """For each piece of the words, which of them it belongs to."""
-        expect_tokens("words", words)
+        check_tokens("words", words)
         return [n for n, word in enumerate(words) for _ in self._ids(word)]
 
     def token(self, id: int) -> str:
         """The piece of one id. ValueError: an id outside 0 … V − 1."""
-        expect_id(id, self)
+        check_id(id, self)
         return self._model.id_to_piece(int(id))
 
     def decode(self, ids: Iterable[int]) -> list[str]:
@@ -139,8 +139,8 @@ class Subwords:
         """
         words: list[str] = []
         places = []
-        for id in listed("ids", ids, "ids"):
-            expect_id(id, self)
+        for id in as_list("ids", ids, "ids"):
+            check_id(id, self)
             if id == EOS:
                 break
             if id not in (PAD, BOS):
@@ -158,8 +158,8 @@ class Subwords:
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
         """The share of the words with a letter that this vocabulary does not know, from 0 to 1."""
         words = []
-        for n, sentence in enumerate(listed("sentences", sentences, "sentences")):
-            expect_tokens(f"sentence {n}", sentence)
+        for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
+            check_tokens(f"sentence {n}", sentence)
             words += list(sentence)
         if not words:
             raise ValueError("no tokens to measure: the sentences are empty")

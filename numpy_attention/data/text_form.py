@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name, expect_tokens
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name, check_tokens
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import Tokens, read_pairs
 
@@ -30,8 +30,8 @@ def word_tokens(text: str, elision: bool = False) -> list[str]:
     `elision=True` a word is cut after each inner apostrophe, as French wants it: l'homme → l' homme
     (aujourd'hui stays whole).
     """
-    expect_kind("text", text, str, "a text")
-    expect_flags(elision=elision)
+    check_kind("text", text, str, "a text")
+    check_flags(elision=elision)
     text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
     tokens = _token_pattern().findall(text)
     if not elision or "'" not in text:
@@ -57,8 +57,8 @@ class TextForm:
     lowercase: bool = True
 
     def __post_init__(self) -> None:
-        expect_name("cut", self.cut, CUTS)
-        expect_flags(lowercase=self.lowercase)
+        check_name("cut", self.cut, CUTS)
+        check_flags(lowercase=self.lowercase)
 
     def in_case(self, lowercase: bool | None) -> "TextForm":
         """The same with lowercase so; None: as it is."""
@@ -66,14 +66,14 @@ class TextForm:
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of a raw sentence, without its line end. TypeError: no text."""
-        expect_kind("text", text, str, "a text")
+        check_kind("text", text, str, "a text")
         if self.lowercase:
             text = text.lower()
         return CUTS[self.cut](text)
 
     def text(self, tokens: Sequence[str]) -> str:
         """Tokens as one line of text. TypeError: no list of tokens."""
-        expect_tokens("tokens", tokens)
+        check_tokens("tokens", tokens)
         between = "" if self.cut == "characters" else " "
         return between.join(tokens)
 

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_kind
+from numpy_attention.validation.arguments import check_flags, check_kind
 from numpy_attention.validation.paths import as_path, existing_file
 from numpy_attention.data.held_out import hold_out_end, hold_out_pairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.reading import bytes_of
 from numpy_attention.data.running_text import Text, read
 from numpy_attention.data.text_form import TextForm
-from numpy_attention.validation.arrays import at_least, expect_whole
+from numpy_attention.validation.arrays import at_least, check_whole
 
 
 @dataclass(kw_only=True)
@@ -44,8 +44,8 @@ class OwnFiles:
     digest: str = ""
 
     def __post_init__(self) -> None:
-        expect_flags(lowercase=self.lowercase, tokenize=self.tokenize)
-        expect_kind("digest", self.digest, str, "the text that a run keeps")
+        check_flags(lowercase=self.lowercase, tokenize=self.tokenize)
+        check_kind("digest", self.digest, str, "the text that a run keeps")
         if not self.digest:
             for name, path in self._paths().items():
                 setattr(self, name, str(path.resolve()))
@@ -127,7 +127,7 @@ class OwnPairs(OwnFiles):
     count: int | None = None
 
     def __post_init__(self) -> None:
-        expect_whole("held_out_seed", self.held_out_seed, 0)
+        check_whole("held_out_seed", self.held_out_seed, 0)
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError(
@@ -170,7 +170,7 @@ class OwnText(OwnFiles):
     characters: bool = False
 
     def __post_init__(self) -> None:
-        expect_flags(characters=self.characters)
+        check_flags(characters=self.characters)
         if self.characters and self.tokenize:
             raise ValueError(
                 "tokenize cuts text into words, and characters into letters: give one of them"

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_list, expect_tokens, listed
-from numpy_attention.validation.messages import given
-from numpy_attention.validation.arrays import at_least, expect_whole
+from numpy_attention.validation.arguments import check_list, check_tokens, as_list
+from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.arrays import at_least, check_whole
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -35,7 +35,7 @@ class Vocabulary:
             )
         # str(…): a string of another class, such as NumPy's, becomes a plain one
         self.tokens = [str(token) if isinstance(token, str) else token
-                       for token in listed("tokens", tokens, "tokens")]
+                       for token in as_list("tokens", tokens, "tokens")]
         if not self.tokens:
             raise ValueError(
                 "a vocabulary needs at least one token besides the special ones; got none"
@@ -44,7 +44,7 @@ class Vocabulary:
         for index, token in enumerate(self.tokens):
             if not isinstance(token, str):
                 raise TypeError(
-                    f"token {index} is {given(token)}; a vocabulary holds strings"
+                    f"token {index} is {typed_repr(token)}; a vocabulary holds strings"
                 )
             if not token or "\0" in token:
                 raise ValueError(
@@ -73,18 +73,18 @@ class Vocabulary:
         if nothing is left.
         """
         at_least(0, max_size=max_size)
-        expect_whole("min_count", min_count, 1)
+        check_whole("min_count", min_count, 1)
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
             raise ValueError(
                 f"max_size = {max_size} leaves no room beside the {len(SPECIAL_TOKENS)} special "
                 "tokens"
             )
         counts: Counter[str] = Counter()
-        for n, sentence in enumerate(listed("sentences", sentences, "sentences")):
+        for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
             try:
                 counts.update(_words(n, sentence))
             except TypeError:                   # a list, or another token that no table can hold
-                expect_tokens(f"sentence {n}", sentence)
+                check_tokens(f"sentence {n}", sentence)
         for token in SPECIAL_TOKENS:
             counts.pop(token, None)
         if not counts:
@@ -92,7 +92,7 @@ class Vocabulary:
         for token in counts:
             if not isinstance(token, str):
                 raise TypeError(
-                    f"the text holds {given(token)}: expected tokens, which are strings"
+                    f"the text holds {typed_repr(token)}: expected tokens, which are strings"
                 )
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
@@ -132,18 +132,18 @@ class Vocabulary:
         that is not a string.
         """
         if not isinstance(tokens, str):
-            expect_list("tokens", tokens, "tokens")
+            check_list("tokens", tokens, "tokens")
         try:
             ids = [self._ids.get(token, UNK) for token in tokens]
         except TypeError:                       # a list, or another token that no table can hold
             ids = [UNK]
         if UNK in ids:
-            expect_tokens("tokens", list(tokens))
+            check_tokens("tokens", list(tokens))
         return ids
 
     def token(self, id: int) -> str:
         """The token of one id. Raises ValueError for an id outside 0 … V − 1."""
-        expect_id(id, self)
+        check_id(id, self)
         if id < len(SPECIAL_TOKENS):
             return SPECIAL_TOKENS[id]
         return self.tokens[id - len(SPECIAL_TOKENS)]
@@ -155,8 +155,8 @@ class Vocabulary:
         vocabulary.
         """
         tokens = []
-        for id in listed("ids", ids, "ids"):
-            expect_id(id, self)
+        for id in as_list("ids", ids, "ids"):
+            check_id(id, self)
             if id == EOS:
                 break
             if id != PAD and id != BOS:
@@ -172,7 +172,7 @@ class Vocabulary:
     def places(self, tokens: Sequence[str]) -> list[int]:
         """For each id of `encode(tokens)`, which of the tokens it belongs to."""
         if not isinstance(tokens, str):
-            expect_tokens("tokens", tokens)
+            check_tokens("tokens", tokens)
         return list(range(len(tokens)))
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
@@ -188,7 +188,7 @@ class Vocabulary:
         Raises ValueError when there is no token at all.
         """
         total = unknown = 0
-        for n, sentence in enumerate(listed("sentences", sentences, "sentences")):
+        for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
             ids = self.encode(_words(n, sentence))
             total += len(ids)
             unknown += ids.count(UNK)
@@ -197,10 +197,10 @@ class Vocabulary:
         return unknown / total
 
 
-def expect_id(id: Any, vocabulary: Sized) -> None:
+def check_id(id: Any, vocabulary: Sized) -> None:
     """Refuse what is no id of this vocabulary. TypeError: no whole number; ValueError: outside."""
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
-        raise TypeError(f"an id is {given(id)}: expected a whole number")
+        raise TypeError(f"an id is {typed_repr(id)}: expected a whole number")
     if not 0 <= id < len(vocabulary):
         raise ValueError(
             f"id {id} is not in this vocabulary, whose ids go from 0 to {len(vocabulary) - 1}"
@@ -209,4 +209,4 @@ def expect_id(id: Any, vocabulary: Sized) -> None:
 
 def _words(n: int, sentence: Any) -> Any:
     """Sentence n of a text: a string, which is its characters, or a list. TypeError: neither."""
-    return sentence if isinstance(sentence, str) else listed(f"sentence {n}", sentence, "tokens")
+    return sentence if isinstance(sentence, str) else as_list(f"sentence {n}", sentence, "tokens")

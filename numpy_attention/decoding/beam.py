@@ -6,12 +6,12 @@ from itertools import groupby
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
-from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_penalty, expect_sources,
+from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, check_penalty, check_sources,
                                                  forbid, longest, never_chosen)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.kernels import largest as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_whole
+from numpy_attention.validation.arrays import check_whole
 
 WIDEST = 10_000     # hypotheses that a beam may keep
 
@@ -31,9 +31,9 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
     ValueError: an empty sentence, beam or max_length below 1, ids that there are not;
     ArithmeticError: log p is not a number.
     """
-    expect_sources(model, source, source_mask)
-    expect_whole("beam", beam, 1, WIDEST)
-    expect_penalty(length_penalty)
+    check_sources(model, source, source_mask)
+    check_whole("beam", beam, 1, WIDEST)
+    check_penalty(length_penalty)
     limit = longest(source_mask, max_length)                        # (B,)
     lengths = source_mask.sum(0)                                    # (B,)
     state = model.start(source, source_mask)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
-from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, expect_sources, forbid,
+from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, check_sources, forbid,
                                                  longest, never_chosen)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.module import Array
@@ -20,7 +20,7 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     batch. ValueError: an empty sentence, max_length below 1, ids that there are not;
     ArithmeticError: log p is not a number.
     """
-    expect_sources(model, source, source_mask)
+    check_sources(model, source, source_mask)
     limit = longest(source_mask, max_length)                        # (B,)
     lengths = source_mask.sum(0)                                    # (B,)
     state = model.start(source, source_mask)

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, expect_methods, expect_number
+from numpy_attention.validation.arguments import as_integers, check_methods, check_number
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, expect_integers, expect_mask
+from numpy_attention.validation.arrays import at_least, check_integers, check_mask
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Hypothesis:
         The length is that with </s>. A length_penalty of 0 compares sums of log p. ValueError: it
         is no number, or one whose power overflows.
         """
-        expect_penalty(length_penalty)
+        check_penalty(length_penalty)
         return self.log_probability / ((5 + len(self.ids)) / 6) ** length_penalty
 
 
@@ -59,19 +59,19 @@ class Prefix(NamedTuple):
         return Hypothesis(self.ids, self.log_probability, np.array(self.weights))
 
 
-def expect_penalty(length_penalty: float) -> None:
+def check_penalty(length_penalty: float) -> None:
     """Refuse what is no exponent of a length. ValueError."""
-    expect_number("length_penalty", length_penalty, -100, 100, "a number from -100 to 100")
+    check_number("length_penalty", length_penalty, -100, 100, "a number from -100 to 100")
 
 
-def expect_sources(model: Any, source: Array, source_mask: Array) -> None:
+def check_sources(model: Any, source: Array, source_mask: Array) -> None:
     """Refuse what is no translator, and sources that no batch holds.
 
     TypeError: another kind of argument; ValueError: source and source_mask are not (S, B).
     """
-    expect_methods("model", model, "a translator", "start", "next")
-    expect_integers("source", source, (None, None), "(S, B)")
-    expect_mask(source_mask, source.shape, "(S, B)", "source_mask")
+    check_methods("model", model, "a translator", "start", "next")
+    check_integers("source", source, (None, None), "(S, B)")
+    check_mask(source_mask, source.shape, "(S, B)", "source_mask")
 
 
 def longest(source_mask: Array, max_length: int | None) -> Array:
@@ -79,7 +79,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
 
     ValueError: an empty sentence, or a max_length below 1.
     """
-    expect_mask(source_mask, (None, None), "(S, B)", "source_mask")
+    check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
     if (lengths < 1).any():
         raise ValueError("an empty source sentence, expected at least its </s>: "

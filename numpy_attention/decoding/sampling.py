@@ -4,14 +4,14 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (as_integers, expect_flags, expect_generator, expect_kind,
-                                       expect_methods, expect_number)
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.arguments import (as_integers, check_flags, check_generator, check_kind,
+                                       check_methods, check_number)
+from numpy_attention.validation.messages import typed_repr
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.decoding.hypothesis import forbid, never_chosen
 from numpy_attention.decoding.protocols import LanguageModel
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, expect, expect_whole
+from numpy_attention.validation.arrays import at_least, check_shape, check_whole
 
 
 class Reading(NamedTuple):
@@ -32,7 +32,7 @@ class Choice(NamedTuple):
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
     """Walk a model through ids, of which the first is usually </s>. ValueError: no ids."""
-    expect_methods("model", model, "a language model", "next")
+    check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
         raise ValueError("no ids to read: expected at least one, usually </s>, "
@@ -62,11 +62,11 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     TypeError: rng is no Generator. ValueError, at once: settings out of range. ArithmeticError: log
     p is not a number, or nothing is left to choose from.
     """
-    expect_methods("model", model, "a language model", "next")
-    expect_kind("start", start, Reading, "a Reading, as `read` gives")
-    expect_generator(rng)
-    expect_flags(reset=reset)
-    expect_whole("length", length, 1)
+    check_methods("model", model, "a language model", "next")
+    check_kind("start", start, Reading, "a Reading, as `read` gives")
+    check_generator(rng)
+    check_flags(reset=reset)
+    check_whole("length", length, 1)
     at_least(1, sentences=sentences)
     never = _tokens_of(never, start)
     _check(temperature, top_k, top_p)
@@ -104,9 +104,9 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     Errors as `sample` has them.
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
-        raise TypeError(f"log_p is {given(log_p)}: expected an array of floats (V,)")
-    expect("log_p", log_p, (None,), "(V,)", "of one token alone")
-    expect_generator(rng)
+        raise TypeError(f"log_p is {typed_repr(log_p)}: expected an array of floats (V,)")
+    check_shape("log_p", log_p, (None,), "(V,)", "of one token alone")
+    check_generator(rng)
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
         raise ArithmeticError("log_p has NaN in it, or nothing to choose from")
@@ -125,16 +125,16 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
 
 
 def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
-    expect_number("temperature", temperature, 0,
+    check_number("temperature", temperature, 0,
                   expected="a number of at least 0; 0 takes the most probable token")
     at_least(1, top_k=top_k)
     if top_p is not None:
-        expect_number("top_p", top_p, np.nextafter(0, 1), 1, "a share above 0 and at most 1")
+        check_number("top_p", top_p, np.nextafter(0, 1), 1, "a share above 0 and at most 1")
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """Ids that are never chosen. TypeError: no Reading. ValueError: ids that there are not."""
     if not isinstance(start.log_probabilities, np.ndarray):
-        raise TypeError(f"start holds {given(start.log_probabilities)}: expected a Reading, as "
+        raise TypeError(f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "
                         "`read` gives")
     return never_chosen(never, len(start.log_probabilities))

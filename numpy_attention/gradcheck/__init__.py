@@ -5,10 +5,10 @@ Beside them the laws that differences cannot see (`laws`).
 
 from numpy_attention.gradcheck.check import gradcheck
 from numpy_attention.gradcheck.differences import (
-    EPSILON, TOLERANCE, expect_epsilon, numeric_gradient, relative_errors)
+    EPSILON, TOLERANCE, check_epsilon, numeric_gradient, relative_errors)
 from numpy_attention.gradcheck.drive import protocol, randomize
 from numpy_attention.gradcheck.faults import NotAParameter
 from numpy_attention.gradcheck.report import GradientError, Report
 
-__all__ = ["EPSILON", "GradientError", "NotAParameter", "Report", "TOLERANCE", "expect_epsilon",
+__all__ = ["EPSILON", "GradientError", "NotAParameter", "Report", "TOLERANCE", "check_epsilon",
            "gradcheck", "numeric_gradient", "protocol", "randomize", "relative_errors"]

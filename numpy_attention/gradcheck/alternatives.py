@@ -51,8 +51,8 @@ class Alternatives(Rewriter):
             statement, "targets", [ast.Pass()])[0]
         is_part = isinstance(target, ast.Subscript)
         path = path_of(target.value if is_part else target)
-        if path.startswith("grad."):
-            path = path.replace("grad.", "self.", 1)
+        if path.startswith("grads."):
+            path = path.replace("grads.", "self.", 1)
         shapes = self.names.get(path, ())
         if is_part:
             return {part_of(shape, target.slice) for shape in shapes} - {None}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.messages import typed_repr
 
 
 def float_arrays(value, name):
@@ -18,11 +18,11 @@ def outputs_of(forward, inputs):
     """What forward gives. TypeError: not (output, …, cache), outputs being arrays, tuples, None."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
-        raise TypeError(f"forward gives {given(found)}: expected a tuple (output, …, cache), "
+        raise TypeError(f"forward gives {typed_repr(found)}: expected a tuple (output, …, cache), "
                         "so end it with: return y, cache")
     for output in found[:-1]:
         if not is_tree(output):
-            raise TypeError(f"forward gives {given(output)}: expected arrays of numbers, tuples of "
+            raise TypeError(f"forward gives {typed_repr(output)}: expected arrays of numbers, tuples of "
                             "them, or None")
     return found
 

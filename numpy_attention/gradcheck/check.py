@@ -22,15 +22,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator, expect_number
+from numpy_attention.validation.arguments import check_generator, check_number
 from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
-from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, expect_epsilon,
+from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, check_epsilon,
                                                    relative_errors)
-from numpy_attention.gradcheck.faults import (expect_elements, expect_passes, gradients_of_inputs,
+from numpy_attention.gradcheck.faults import (check_elements, check_passes, gradients_of_inputs,
                                               warn_of_numbers)
 from numpy_attention.gradcheck.given import first_nan
-from numpy_attention.gradcheck.hidden import expect_causal
+from numpy_attention.gradcheck.hidden import check_causal
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.passes import told_of
 from numpy_attention.gradcheck.report import (GradientError, Report, line_of, of_stop, told,
@@ -49,7 +49,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     passed on.
     forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default
     target.forward.
-    backward(doutput, …, cache, grad) → the inputs' gradients, one, or a tuple in the order of the
+    backward(doutput, …, cache, grads) → the inputs' gradients, one, or a tuple in the order of the
     inputs, None for an input that is no float array; default target.backward.
     Both must draw the same random numbers at every call.
     causal: the axis of time in the first input and in outputs of as many steps, none of which may
@@ -62,25 +62,25 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     ValueError for arrays without elements, NaN, and outputs that are not finite.
     Warns (NotAParameter) of a float in a reader's own Module that the forward computes with.
     """
-    expect_generator(rng)
-    expect_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
-    expect_epsilon(epsilon)
+    check_generator(rng)
+    check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
+    check_epsilon(epsilon)
     forward = getattr(target, "forward", None) if forward is None else forward
     backward = getattr(target, "backward", None) if backward is None else backward
-    expect_passes(target, forward, backward)
+    check_passes(target, forward, backward)
     linecache.checkcache()              # a file may have been changed since a check before
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
     check = Check(target, [copied(value) for value in inputs], forward, backward,
                   title or type(target).__name__, tolerance, epsilon, causal)
     check.draw(rng)
-    expect_causal(check)
+    check_causal(check)
     warn_of_numbers(check, 3)
     return check.compare()
 
 
 # kinds of laws that are broken for themselves, whatever else is wrong
-ALONE = "argument changed", "mask forward", "future", "unwritten"
+SINGLE_PROCESS = "argument changed", "mask forward", "future", "unwritten"
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Check:
 
     def draw(self, rng):
         """Draw what the outputs are weighed with."""
-        expect_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
+        check_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
         try:
             with self.named("forward"):
@@ -144,13 +144,13 @@ class Check:
     def gradients(self, upstream=None):
         """→ {name: the gradient that backward gives}, the twin; upstream: that of the check."""
         *_, cache = outputs_of(self.forward, self.inputs)
-        grad = None if self.model is None else self.model.zeros_like()
-        self.twins = {} if grad is None else {id(one): name for name, one in grad.modules()}
+        grads = None if self.model is None else self.model.zeros_like()
+        self.twins = {} if grads is None else {id(one): name for name, one in grads.modules()}
         with self.named("backward"):
             given = self.upstream if upstream is None else upstream
-            dinputs = self.backward(*map(copied, given), cache, grad)
-        found = {} if self.model is None else dict(grad.named_parameters())
-        return found | self.of_inputs(dinputs), grad
+            dinputs = self.backward(*map(copied, given), cache, grads)
+        found = {} if self.model is None else dict(grads.named_parameters())
+        return found | self.of_inputs(dinputs), grads
 
     @contextlib.contextmanager
     def named(self, what):
@@ -195,7 +195,7 @@ class Check:
         if report.wrong:
             told(report, self)
         report.laws = [one for one in [*broken_laws(self), *report.laws]
-                       if one.kind in ALONE or not report.is_explained]
+                       if one.kind in SINGLE_PROCESS or not report.is_explained]
         told_of_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)

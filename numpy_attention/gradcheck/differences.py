@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_function, expect_number
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.arguments import check_function, check_number
+from numpy_attention.validation.messages import typed_repr
 
 EPSILON = 1e-4
 ROUNDING = 1e-15
 TOLERANCE = 1e-6
 
 
-def expect_epsilon(epsilon):
+def check_epsilon(epsilon):
     """Refuse a step that is no positive number. ValueError."""
-    expect_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
+    check_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
 
 
 def numeric_gradient(loss, array, epsilon=EPSILON):
@@ -21,10 +21,10 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
     loss() reads the array, which is changed in place and restored. TypeError: no array of floats,
     or a loss that is no number; ValueError: an array that is not contiguous.
     """
-    expect_function("loss", loss, "a function without arguments")
-    expect_epsilon(epsilon)
+    check_function("loss", loss, "a function without arguments")
+    check_epsilon(epsilon)
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-        raise TypeError(f"array is {given(array)}: expected an array of floats")
+        raise TypeError(f"array is {typed_repr(array)}: expected an array of floats")
     numeric = np.empty_like(array)
     flat = array.reshape(-1)
     if array.size and not np.shares_memory(flat, array):
@@ -57,5 +57,5 @@ def number(loss):
     if type(loss) is float:             # the common case is cheap
         return loss
     if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":
-        raise TypeError(f"the loss is {given(loss)}: expected a number")
+        raise TypeError(f"the loss is {typed_repr(loss)}: expected a number")
     return loss

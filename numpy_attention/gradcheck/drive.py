@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_number
-from numpy_attention.gradcheck.faults import expect_attention
+from numpy_attention.validation.arguments import check_generator, check_kind, check_number
+from numpy_attention.gradcheck.faults import check_attention
 from numpy_attention.module import Module
 
 
@@ -12,9 +12,9 @@ def randomize(module, rng, scale=0.5):
 
     → the module. TypeError: no Module, or no Generator.
     """
-    expect_kind("module", module, Module, "a Module")
-    expect_generator(rng)
-    expect_number("scale", scale)
+    check_kind("module", module, Module, "a Module")
+    check_generator(rng)
+    check_number("scale", scale)
     for _, array in module.named_parameters():
         array[...] = scale * rng.standard_normal(array.shape)
     return module
@@ -25,7 +25,7 @@ def protocol(attention, mask):
 
     TypeError: what lacks a method of an attention's.
     """
-    expect_attention(attention)
+    check_attention(attention)
 
     def forward(queries, values):
         """queries (T, B, Q), values (B, S, D) → contexts (T, B, D), weights (T, B, S), cache."""
@@ -34,12 +34,12 @@ def protocol(attention, mask):
         contexts, weights, caches = zip(*steps)
         return np.stack(contexts), np.stack(weights), (memory, caches, queries.shape)
 
-    def backward(dcontexts, dweights, cache, grad):
+    def backward(dcontexts, dweights, cache, grads):
         memory, caches, shape = cache
         dmemory = memory.gradient()
-        dqueries = [attention.step_backward(dcontexts[t], dweights[t], caches[t], dmemory, grad)
+        dqueries = [attention.step_backward(dcontexts[t], dweights[t], caches[t], dmemory, grads)
                     for t in reversed(range(len(caches)))]
-        dvalues = attention.read_backward(memory, dmemory, grad)
+        dvalues = attention.read_backward(memory, dmemory, grads)
         if dqueries[0] is None:
             return np.zeros(shape, dcontexts.dtype), dvalues
         return np.stack(dqueries[::-1]), dvalues

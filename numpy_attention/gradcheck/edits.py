@@ -42,7 +42,7 @@ class Edit:
         """Whether it can have to do with other gradients than those its statement has a part in:
         another one follows, or what is called adds to parameters' gradients itself."""
         handed = isinstance(self.before, ast.Call) and any(
-            path_of(one).partition(".")[0] == "grad" for one in self.before.args)
+            path_of(one).partition(".")[0] == "grads" for one in self.before.args)
         return handed or self.behind is not None
 
     @property
@@ -136,7 +136,7 @@ class Editing(OfStatements, OfValues, OfExpressions):
         return statement
 
     def scattered(self, statement):
-        """np.add.at(grad.E, ids, value), with the edits of a whole value."""
+        """np.add.at(grads.E, ids, value), with the edits of a whole value."""
         call = self.statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
             for kind, variant in self.of_value(call.args[2], (), ()):

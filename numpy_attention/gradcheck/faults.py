@@ -12,7 +12,7 @@ import numpy as np
 from numpy_attention.gradcheck.arrays import float_arrays
 from numpy_attention.gradcheck.report import GradientError
 from numpy_attention.gradcheck.watching import arrays_within
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.messages import typed_repr
 from numpy_attention.module import Module, join
 
 # numbers that nobody means to train
@@ -27,7 +27,7 @@ class NotAParameter(UserWarning):
 # ---- what is to be checked ----------------------------------------------------------------------
 
 
-def expect_passes(target, forward, backward):
+def check_passes(target, forward, backward):
     """Refuse a target that lacks one of the two passes. TypeError: says which, and what to do."""
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}: expected an object of it, or None")
@@ -38,7 +38,7 @@ def expect_passes(target, forward, backward):
         if callable(function):
             continue
         if function is not None or target is None:
-            raise TypeError(f"{name} is {given(function)}: expected a function, or a target that "
+            raise TypeError(f"{name} is {typed_repr(function)}: expected a function, or a target that "
                             "has one")
         raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
 
@@ -52,19 +52,19 @@ def way_out(target, name):
     return f"write it as a method of the class, or pass {name}="
 
 
-def expect_attention(attention):
+def check_attention(attention):
     """Refuse what lacks one of an attention's methods. TypeError: says which."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
-        raise TypeError(f"attention is {given(attention)}: expected an attention, with "
+        raise TypeError(f"attention is {typed_repr(attention)}: expected an attention, with "
                         f"{', '.join(wanted)}")
     if missing:
         raise TypeError(f"{type(attention).__name__} has no {' and no '.join(missing)}: an "
                         f"attention has {', '.join(wanted)}")
 
 
-def expect_elements(arrays):
+def check_elements(arrays):
     """Refuse (name, array) without elements, and those that hold NaN. ValueError."""
     for name, array in arrays:
         if not array.size:
@@ -102,7 +102,7 @@ def returned(dinputs, inputs):
             inputs[0], np.ndarray):
         return (f"a {type(dinputs[0]).__name__} of {len(dinputs[0])} for one input, whose gradient "
                 "is an array alone")
-    other = [given(value) for value in dinputs
+    other = [typed_repr(value) for value in dinputs
              if value is not None and not isinstance(value, (np.ndarray, tuple, list))]
     if other:
         return other[0]

@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.leaks import leak
 from numpy_attention.gradcheck.passes import (Broken, Unjudged, differing, forward_of,
                                               listed, names_of)
 from numpy_attention.gradcheck.watching import arrays_within
-from numpy_attention.validation.arrays import expect_whole
+from numpy_attention.validation.arrays import check_whole
 
 NOTHING = 1e-9          # of an output, that rounding may change
 ADVICE = ("  a hidden word's score is −∞ before the softmax, a hidden step keeps its state; where "
@@ -216,12 +216,12 @@ def steps(outputs, check, which):
             if array.ndim > check.causal and array.shape[check.causal] == T}
 
 
-def expect_causal(check):
+def check_causal(check):
     """Refuse an axis of time that the first input, or all outputs, do not have. ValueError,
     TypeError."""
     if check.causal is None:
         return
-    expect_whole("causal", check.causal, 0)
+    check_whole("causal", check.causal, 0)
     first = check.inputs[0] if check.inputs else None
     if not isinstance(first, np.ndarray) or first.ndim <= check.causal:
         raise ValueError(f"causal = {check.causal}: the first input has no such axis of time")

@@ -60,15 +60,15 @@ def of_assigned(check, names):
     if not names:
         return []
     _, cache = forward_of(check, copied(check.inputs))
-    grad = twin(check)
-    for _, array in grad.named_parameters():
+    grads = twin(check)
+    for _, array in grads.named_parameters():
         array[...] = np.nan             # += leaves it
 
     def written():
-        return [name for name, array in grad.named_parameters() if not np.isnan(array).all()]
+        return [name for name, array in grads.named_parameters() if not np.isnan(array).all()]
 
-    places = lines_of(lambda: backward_of(check, copied(check.upstream), cache, grad), written)
-    return [Broken("assigned", f"called twice, backward does not double grad.{name}: = for +="
+    places = lines_of(lambda: backward_of(check, copied(check.upstream), cache, grads), written)
+    return [Broken("assigned", f"called twice, backward does not double grads.{name}: = for +="
                    "\n  what a gradient twin holds already is of other calls: add to it",
                    places.get(name))
             for name in names]

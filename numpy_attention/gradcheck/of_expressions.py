@@ -103,7 +103,7 @@ class OfExpressions(Alternatives):
 
     def of_twins(self, node):
         """Another parameter's gradient handed over, to be added to; or those of all parameters."""
-        handed = [path_of(one) for one in node.args if path_of(one).startswith("grad.")]
+        handed = [path_of(one) for one in node.args if path_of(one).startswith("grads.")]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
                 if isinstance(one, ast.Attribute) and "_" in one.attr}
         if len(handed) > 1 and len({name.rpartition("_")[2] for name in handed}) == 1:
@@ -114,13 +114,13 @@ class OfExpressions(Alternatives):
                 yield "exchanged", made
         known = [*self.names, *map(path_of, ast.walk(self.tree))]
         others = {name.partition(".")[2] for name in known
-                  if name.startswith(("self.", "p.", "grad."))}
+                  if name.startswith(("self.", "p.", "grads."))}
         for i, one in enumerate(node.args):
-            if not path_of(one).startswith("grad."):
+            if not path_of(one).startswith("grads."):
                 continue
             for other in sorted(others - {path_of(one).partition(".")[2]}):
                 made = copied(node)
-                made.args[i] = parsed(f"grad.{other}")
+                made.args[i] = parsed(f"grads.{other}")
                 yield "exchanged", made
 
     def of_mask(self, node):
@@ -148,7 +148,7 @@ class OfExpressions(Alternatives):
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))
         if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (
-                target.startswith("grad.")):
+                target.startswith("grads.")):
             return
         for name, shapes in self.names.items():
             if not is_gradient(name) and shapes & self.names.get(base, set()):

@@ -52,10 +52,10 @@ def forward_of(check, inputs):
     return outputs, cache
 
 
-def backward_of(check, upstream, cache, grad):
-    """→ {name: gradient} of the inputs; those of the parameters are in grad."""
+def backward_of(check, upstream, cache, grads):
+    """→ {name: gradient} of the inputs; those of the parameters are in grads."""
     try:
-        return check.of_inputs(check.backward(*upstream, cache, grad))
+        return check.of_inputs(check.backward(*upstream, cache, grads))
     except Exception as error:
         raise Unjudged from error
 
@@ -64,15 +64,15 @@ def twin(check):
     return None if check.model is None else check.model.zeros_like()
 
 
-def in_twin(grad):
+def in_twin(grads):
     """{name: a copy of the gradient}."""
-    return {} if grad is None else {name: array.copy() for name, array in grad.named_parameters()}
+    return {} if grads is None else {name: array.copy() for name, array in grads.named_parameters()}
 
 
 class First:
     """One forward, and one backward of its cache, with which the laws of a backward begin.
 
-    upstream, grad: what that backward is given. `of_parameters`, `of_inputs`: {name: gradient},
+    upstream, grads: what that backward is given. `of_parameters`, `of_inputs`: {name: gradient},
     what it gives, copied; it runs when they are first asked for.
     """
 

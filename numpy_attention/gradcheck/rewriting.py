@@ -42,7 +42,7 @@ class Place:
     """Where a value is made, or used.
 
     kind: "argument", "assign", "update" (in place), "term" (what += adds), "return", and in a
-    forward also "use" (a name is read) and "expression". name: "dx", "grad.W"; reads: what the
+    forward also "use" (a name is read) and "expression". name: "dx", "grads.W"; reads: what the
     statement reads, likewise.
     """
 
@@ -277,7 +277,7 @@ def reads_of(node):
 def is_gradient(path):
     """Whether a name, or the path of an attribute, is that of a gradient by the habit of dX."""
     root = path.partition(".")[0]
-    return root.startswith("d") and len(root) > 1 or root == "grad"
+    return root.startswith("d") and len(root) > 1 or root == "grads"
 
 
 def loaded(target):

@@ -30,12 +30,12 @@ def all_written(check):
 
 def not_finite(check, fill, places):
     """The names of outputs and gradients that hold NaN where fill(place) is what np.empty finds."""
-    inputs, upstream, grad = copied(check.inputs), copied(check.upstream), twin(check)
+    inputs, upstream, grads = copied(check.inputs), copied(check.upstream), twin(check)
     with emptied(fill, places):
         outputs, cache = forward_of(check, inputs)
         found = dict(arrays_within(outputs, "output"))
-        found |= backward_of(check, upstream, cache, grad)
-    found |= in_twin(grad)
+        found |= backward_of(check, upstream, cache, grads)
+    found |= in_twin(grads)
     return [name for name, array in found.items() if not np.isfinite(array).all()]
 
 

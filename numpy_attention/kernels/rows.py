@@ -19,10 +19,10 @@ def scatter_add(ids, rows, table):
 
 
 @kernel
-def dropout(x, names, key, threshold, scale, y):
+def dropout(x, row_ids, key, threshold, scale, y):
     """y_nj = scale · x_nj where a hash of (key, names_n, j) is at least threshold, else 0.
 
-    x, y (N, D); names (N,) integers; key, threshold 32-bit. Two rounds of multiply and shift (the
+    x, y (N, D); row_ids (N,) integers; key, threshold 32-bit. Two rounds of multiply and shift (the
     finaliser of MurmurHash3, Appleby 2011) mix the three numbers; the same call on dy is the
     backward pass.
     """
@@ -30,7 +30,7 @@ def dropout(x, names, key, threshold, scale, y):
     for n in range(x.shape[0]):
         row = x[n]
         out = y[n]
-        start = mix(np.uint32(np.uint32(names[n]) ^ key))
+        start = mix(np.uint32(np.uint32(row_ids[n]) ^ key))
         for j in range(row.shape[0]):
             h = mix(np.uint32(start ^ np.uint32(j)))
             out[j] = row[j] * scale if h >= threshold else zero

@@ -1,5 +1,5 @@
 """Layers without memory of their own.
 
     y, cache = layer.forward(x)
-    dx       = layer.backward(dy, cache, grad)
+    dx       = layer.backward(dy, cache, grads)
 """

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (expect, expect_dtype, expect_made, expect_parameters,
-                                    expect_sizes, expect_twin)
+from numpy_attention.validation.arrays import (check_shape, check_dtype, check_made, check_parameters,
+                                    check_sizes, check_twin)
 
 
 class Cache(NamedTuple):
@@ -36,13 +36,13 @@ class DeepOutput(Module):
     maxout: Maxout
 
     def __post_init__(self):
-        expect_parameters(self, b="G", U_o="HG", V_o="EG", C_o="DG")
+        check_parameters(self, b="G", U_o="HG", V_o="EG", C_o="DG")
 
     @classmethod
     def create(cls, rng, hidden, embedding, context, size, init=glorot, dtype=np.float32):
         """size: l; b = 0. ValueError: sizes below 1."""
-        expect_sizes(hidden=hidden, embedding=embedding, context=context, size=size)
-        expect_initial(rng, dtype, init)
+        check_sizes(hidden=hidden, embedding=embedding, context=context, size=size)
+        check_initial(rng, dtype, init)
         U_o = init(rng, (hidden, 2 * size), dtype)
         V_o = init(rng, (embedding, 2 * size), dtype)
         C_o = init(rng, (context, 2 * size), dtype)
@@ -53,11 +53,11 @@ class DeepOutput(Module):
 
         ValueError, TypeError: a part of another size, number or dtype.
         """
-        expect("s", s, (None, len(self.U_o)), "(N, H)")
+        check_shape("s", s, (None, len(self.U_o)), "(N, H)")
         for name, x, W, axes in (("s", s, self.U_o, "(N, H)"), ("Ey", Ey, self.V_o, "(N, E)"),
                                  ("c", c, self.C_o, "(N, D)")):
-            expect(name, x, (len(s), len(W)), axes)
-            expect_dtype(name, x, W)
+            check_shape(name, x, (len(s), len(W)), axes)
+            check_dtype(name, x, W)
         a = s @ self.U_o                                                    # (N, 2l)  t~
         a += Ey @ self.V_o
         a += c @ self.C_o
@@ -65,20 +65,20 @@ class DeepOutput(Module):
         t, chosen = self.maxout.forward(a)                                  # (N, l)
         return t, Cache(s, Ey, c, chosen)
 
-    def backward(self, dt, cache, grad):
+    def backward(self, dt, cache, grads):
         """∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
-        expect_made("cache", cache, Cache, "forward")
-        expect_twin(grad, self)
+        check_made("cache", cache, Cache, "forward")
+        check_twin(grads, self)
         s, Ey, c, chosen = cache
         for name, x, W in (("s", s, self.U_o), ("Ey", Ey, self.V_o), ("c", c, self.C_o)):
-            expect(f"the cache's {name}", x, (None, len(W)), "(N, …)", "it is of another layer")
-        expect("dt", dt, chosen.shape, "(N, l)", "as `forward` gave t")
-        expect_dtype("dt", dt, self.b)
+            check_shape(f"the cache's {name}", x, (None, len(W)), "(N, …)", "it is of another layer")
+        check_shape("dt", dt, chosen.shape, "(N, l)", "as `forward` gave t")
+        check_dtype("dt", dt, self.b)
         # t = maxout(t~)
         da = self.maxout.backward(dt, chosen)                               # (N, 2l)
         # t~ = U_o s + V_o E y + C_o c + b
-        grad.b += da.sum(0)
-        grad.C_o += c.T @ da
-        grad.V_o += Ey.T @ da
-        grad.U_o += s.T @ da
+        grads.b += da.sum(0)
+        grads.C_o += c.T @ da
+        grads.V_o += Ey.T @ da
+        grads.U_o += s.T @ da
         return da @ self.U_o.T, da @ self.V_o.T, da @ self.C_o.T

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.initializers import expect_initial, normal
+from numpy_attention.initializers import check_initial, normal
 from numpy_attention.kernels.rows import scatter_add
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (expect, expect_dtype, expect_ids, expect_parameters,
-                                    expect_sizes, expect_twin, flat)
+from numpy_attention.validation.arrays import (check_shape, check_dtype, check_ids, check_parameters,
+                                    check_sizes, check_twin, as_rows)
 
 
 @dataclass(eq=False)
@@ -22,26 +22,26 @@ class Embedding(Module):
     E: Array  # (V, E)
 
     def __post_init__(self):
-        expect_parameters(self, E="VE")
+        check_parameters(self, E="VE")
 
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
         """A table of so many rows and columns. ValueError: a size below 1."""
-        expect_sizes(vocabulary=vocabulary, size=size)
-        expect_initial(rng, dtype, init)
+        check_sizes(vocabulary=vocabulary, size=size)
+        check_initial(rng, dtype, init)
         return cls(init(rng, (vocabulary, size), dtype))
 
     def forward(self, ids):
         """→ y, ids as cache. TypeError, ValueError: ids that are no integers or out of range."""
-        expect_ids("ids", ids, len(self.E))
+        check_ids("ids", ids, len(self.E))
         return self.E[ids], ids
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         """∂L/∂y (…, E) → None: ids have no gradient."""
         ids = cache
-        expect_ids("cache", ids, len(self.E))
-        expect("dy", dy, ids.shape + self.E.shape[1:], "(…, E)", "one row for each id")
-        expect_dtype("dy", dy, self.E)
-        expect_twin(grad, self)
+        check_ids("cache", ids, len(self.E))
+        check_shape("dy", dy, ids.shape + self.E.shape[1:], "(…, E)", "one row for each id")
+        check_dtype("dy", dy, self.E)
+        check_twin(grads, self)
         # y = E[id]: each occurrence of an id adds to its row
-        scatter_add(ids.ravel(), np.ascontiguousarray(flat(dy)), grad.E)
+        scatter_add(ids.ravel(), np.ascontiguousarray(as_rows(dy)), grads.E)

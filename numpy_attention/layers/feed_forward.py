@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import expect_made, expect_sizes, expect_twin
+from numpy_attention.validation.arrays import check_made, check_sizes, check_twin
 
 
 class Cache(NamedTuple):
@@ -26,8 +26,8 @@ class FeedForward(Module):
     @classmethod
     def create(cls, rng, size, inner, init=glorot, dtype=np.float32):
         """size: D, inner: of the layer between. ValueError: sizes below 1."""
-        expect_sizes(size=size, inner=inner)
-        expect_initial(rng, dtype, init)
+        check_sizes(size=size, inner=inner)
+        check_initial(rng, dtype, init)
         return cls(Linear.create(rng, size, inner, init=init, dtype=dtype),
                    Linear.create(rng, inner, size, init=init, dtype=dtype))
 
@@ -38,14 +38,14 @@ class FeedForward(Module):
         y, hidden = self.outer.forward(hidden)
         return y, Cache(x, hidden)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         """∂L/∂y (…, D) → dx (…, D)."""
-        expect_made("cache", cache, Cache, "forward")
-        expect_twin(grad, self)
+        check_made("cache", cache, Cache, "forward")
+        check_twin(grads, self)
         x, hidden = cache
         # y = hidden W_2 + b_2
-        dhidden = self.outer.backward(dy, hidden, grad.outer)
+        dhidden = self.outer.backward(dy, hidden, grads.outer)
         # hidden = max(0, a): what flows in goes on where a > 0
         dhidden *= hidden > 0
         # a = x W_1 + b_1
-        return self.inner.backward(dhidden, x, grad.inner)
+        return self.inner.backward(dhidden, x, grads.inner)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (expect, expect_dtype, expect_floating, expect_made,
-                                    expect_parameters, expect_sizes, expect_twin, flat)
+from numpy_attention.validation.arrays import (check_shape, check_dtype, check_floating, check_made,
+                                    check_parameters, check_sizes, check_twin, as_rows)
 
 
 class Cache(NamedTuple):
@@ -28,36 +28,36 @@ class LayerNorm(Module):
     epsilon: float = 1e-5
 
     def __post_init__(self):
-        expect_parameters(self, g="D", b="D")
+        check_parameters(self, g="D", b="D")
 
     @classmethod
     def create(cls, size, dtype=np.float32):
         """g = 1, b = 0. ValueError: a size below 1."""
-        expect_sizes(size=size)
-        expect_floating(dtype)
+        check_sizes(size=size)
+        check_floating(dtype)
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
 
     def forward(self, x):
         """→ y, cache. ValueError, TypeError: x of another last axis or dtype."""
-        expect("x", x, (..., len(self.g)), "(…, D)")
-        expect_dtype("x", x, self.g)
+        check_shape("x", x, (..., len(self.g)), "(…, D)")
+        check_dtype("x", x, self.g)
         centred = x - x.mean(-1, keepdims=True)                             # (…, D)
         variance = np.square(centred).mean(-1, keepdims=True)               # (…, 1)
         scale = 1 / np.sqrt(variance + x.dtype.type(self.epsilon))          # (…, 1)
         normal = centred * scale                                            # (…, D)
         return self.g * normal + self.b, Cache(normal, scale)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         """∂L/∂y (…, D) → dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) (…, D)."""
-        expect_made("cache", cache, Cache, "forward")
+        check_made("cache", cache, Cache, "forward")
         normal, scale = cache
-        expect("dy", dy, normal.shape, "(…, D)", "as `forward` gave y")
-        expect("dy", dy, (..., len(self.g)), "(…, D)", "the cache is of another layer")
-        expect_dtype("dy", dy, self.g)
-        expect_twin(grad, self)
+        check_shape("dy", dy, normal.shape, "(…, D)", "as `forward` gave y")
+        check_shape("dy", dy, (..., len(self.g)), "(…, D)", "the cache is of another layer")
+        check_dtype("dy", dy, self.g)
+        check_twin(grads, self)
         # y = g ∘ x̂ + b
-        grad.b += flat(dy).sum(0)
-        grad.g += flat(dy * normal).sum(0)
+        grads.b += as_rows(dy).sum(0)
+        grads.g += as_rows(dy * normal).sum(0)
         dnormal = dy * self.g                                               # (…, D)
         # x̂ = (x − μ) / √(σ² + ε), where μ moves with all of x, and σ with x along x̂
         alike = dnormal.mean(-1, keepdims=True)                             # (…, 1)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.initializers import expect_initial, glorot
+from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (expect, expect_dtype, expect_parameters, expect_sizes,
-                                    expect_twin, flat)
+from numpy_attention.validation.arrays import (check_shape, check_dtype, check_parameters, check_sizes,
+                                    check_twin, as_rows)
 
 
 @dataclass(eq=False)
@@ -18,38 +18,38 @@ class Linear(Module):
     b: Array | None  # (O,)
 
     def __post_init__(self):
-        expect_parameters(self, W="IO", b="O")
+        check_parameters(self, W="IO", b="O")
 
     @classmethod
     def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
         """b = 0. ValueError: sizes below 1."""
-        expect_sizes(inputs=inputs, outputs=outputs)
-        expect_initial(rng, dtype, init)
+        check_sizes(inputs=inputs, outputs=outputs)
+        check_initial(rng, dtype, init)
         W = init(rng, (inputs, outputs), dtype)
         b = np.zeros(outputs, dtype) if bias else None
         return cls(W, b)
 
     def forward(self, x):
         """→ y, and x as cache. ValueError, TypeError: x of another last axis or dtype."""
-        expect("x", x, (..., len(self.W)), "(…, I)")
-        expect_dtype("x", x, self.W)
-        rows = flat(x) @ self.W                                             # (N, O)
+        check_shape("x", x, (..., len(self.W)), "(…, I)")
+        check_dtype("x", x, self.W)
+        rows = as_rows(x) @ self.W                                             # (N, O)
         if self.b is not None:
             rows += self.b
         return rows.reshape(x.shape[:-1] + rows.shape[-1:]), x
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         """∂L/∂y (…, O) → dx (…, I)."""
         x = cache
-        expect("cache", x, (..., len(self.W)), "(…, I)", "it is the x that `forward` was given")
-        expect_dtype("cache", x, self.W)
-        expect("dy", dy, x.shape[:-1] + (self.W.shape[1],), "(…, O)", "as `forward` gave y")
-        expect_dtype("dy", dy, self.W)
-        expect_twin(grad, self)
-        drows = flat(dy)                                                    # (N, O)
+        check_shape("cache", x, (..., len(self.W)), "(…, I)", "it is the x that `forward` was given")
+        check_dtype("cache", x, self.W)
+        check_shape("dy", dy, x.shape[:-1] + (self.W.shape[1],), "(…, O)", "as `forward` gave y")
+        check_dtype("dy", dy, self.W)
+        check_twin(grads, self)
+        drows = as_rows(dy)                                                    # (N, O)
         # y = … + b, the same b in every row
         if self.b is not None:
-            grad.b += drows.sum(0)
+            grads.b += drows.sum(0)
         # y = x W
-        grad.W += flat(x).T @ drows
+        grads.W += as_rows(x).T @ drows
         return (drows @ self.W.T).reshape(x.shape)

@@ -4,19 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_number
-from numpy_attention.initializers import HIGHEST, expect_initial, normal
+from numpy_attention.validation.arguments import check_number
+from numpy_attention.initializers import HIGHEST, check_initial, normal
 from numpy_attention.kernels.softmax import cross_entropy, log_softmax
 from numpy_attention.layers.dropout import BELOW_ONE
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arrays import (
-    expect,
-    expect_dtype,
-    expect_ids,
-    expect_sizes,
-    expect_twin,
-    pieces,
+    check_shape,
+    check_dtype,
+    check_ids,
+    check_sizes,
+    check_twin,
+    chunks,
 )
 
 BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
@@ -40,21 +40,21 @@ class Output(Module):
 
         ValueError: sizes below 1, or that do not fit.
         """
-        expect_sizes(size=size, vocabulary=vocabulary)
-        expect_initial(rng, dtype, init)
+        check_sizes(size=size, vocabulary=vocabulary)
+        check_initial(rng, dtype, init)
         words = words or Embedding.create(rng, vocabulary, size, init, dtype)
-        expect("the tied table", words.E, (vocabulary, size), "(V, K)",
+        check_shape("the tied table", words.E, (vocabulary, size), "(V, K)",
                "project to the embedding's size first")
         return cls(words, np.zeros(vocabulary, dtype))
 
     def logits(self, x):
         """E x + b, for decoding.   x (N, K) → (N, V)."""
-        self._expect_rows(x)
+        self._check_rows(x)
         return self._scores(x) + self.b
 
     def log_probabilities(self, x):
         """log softmax(E x + b).   x (N, K) → (N, V)."""
-        self._expect_rows(x)
+        self._check_rows(x)
         log_p = self._scores(x)                                             # (N, V)
         log_softmax(log_p, self.b, np.empty_like(self.b))
         return log_p
@@ -67,7 +67,7 @@ class Output(Module):
 
     def losses(self, x, targets):
         """−log p[target] of each row, float64 (N,)."""
-        self._expect_targets(x, targets)
+        self._check_targets(x, targets)
         found = np.empty(len(x))                                            # (N,)
         for rows, _, losses in self._blocks(x, targets, 1.0):
             found[rows] = losses
@@ -75,10 +75,10 @@ class Output(Module):
 
     def loss(self, x, targets):
         """Σ −log p[target] over the rows, as a float."""
-        self._expect_targets(x, targets)
+        self._check_targets(x, targets)
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
-    def loss_and_grad(self, x, targets, scale, grad, smoothing=0.0):
+    def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0):
         """→ the loss Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
 
         smoothing ε (Szegedy et al. 2016, section 7):
@@ -87,40 +87,40 @@ class Output(Module):
 
         The one layer that does not return a cache: a cache of all logits would be the largest array
         in the program, so each block of rows goes forward and backward before the next. Adds
-        ∂(scale · loss)/∂E and /∂b to grad.
+        ∂(scale · loss)/∂E and /∂b to grads.
         """
-        self._expect_targets(x, targets)
-        expect_twin(grad, self)
-        expect_twin(grad.words, self.words)
-        expect_number("scale", scale, -HIGHEST, HIGHEST, expected="a finite number")
-        expect_number("smoothing", smoothing, 0, BELOW_ONE, expected="a number in [0, 1)")
+        self._check_targets(x, targets)
+        check_twin(grads, self)
+        check_twin(grads.words, self.words)
+        check_number("scale", scale, -HIGHEST, HIGHEST, expected="a finite number")
+        check_number("smoothing", smoothing, 0, BELOW_ONE, expected="a number in [0, 1)")
         loss = 0.0
         dx = np.empty_like(x)                                               # (N, K)
         for rows, dlogits, losses in self._blocks(x, targets, scale, smoothing):
             loss += losses.sum()
             # logits = E x + b
-            grad.b += dlogits.sum(0)
-            for words in pieces(slice(0, len(self.b)), WORDS):
-                grad.words.E[words] += dlogits[:, words].T @ x[rows]
+            grads.b += dlogits.sum(0)
+            for words in chunks(slice(0, len(self.b)), WORDS):
+                grads.words.E[words] += dlogits[:, words].T @ x[rows]
             dx[rows] = dlogits @ self.words.E
         return float(loss), dx
 
-    def _expect_rows(self, x):
-        expect("x", x, (None, self.words.E.shape[1]), "(N, K)")
-        expect_dtype("x", x, self.b)
-        expect("b", self.b, (len(self.words.E),), "(V,)", "one for each row of the table")
+    def _check_rows(self, x):
+        check_shape("x", x, (None, self.words.E.shape[1]), "(N, K)")
+        check_dtype("x", x, self.b)
+        check_shape("b", self.b, (len(self.words.E),), "(V,)", "one for each row of the table")
 
-    def _expect_targets(self, x, targets):
-        self._expect_rows(x)
-        expect_ids("targets", targets, len(self.b))
-        expect("targets", targets, (len(x),), "(N,)")
+    def _check_targets(self, x, targets):
+        self._check_rows(x)
+        check_ids("targets", targets, len(self.b))
+        check_shape("targets", targets, (len(x),), "(N,)")
 
     def _blocks(self, x, targets, scale, smoothing=0.0):
         """Yield, for each block of rows, (rows, dlogits, losses).
 
             dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
         """
-        for rows in pieces(slice(0, len(x)), BLOCK):
+        for rows in chunks(slice(0, len(x)), BLOCK):
             logits = x[rows] @ self.words.E.T               # (rows, V), without b until the kernel
             losses = np.empty(len(logits))                  # (rows,)
             at_targets = np.arange(len(logits)), targets[rows]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.validation.arrays import expect_floating, expect_sizes
+from numpy_attention.validation.arrays import check_floating, check_sizes
 
 
 def positional_encoding(length, size, dtype=np.float32, start=0):
@@ -14,8 +14,8 @@ def positional_encoding(length, size, dtype=np.float32, start=0):
     For every fixed k PE(p + k) is a linear function of PE(p), a rotation of each pair, so that
     attention by relative position can be learnt. ValueError: an odd size.
     """
-    expect_sizes(0, length=length, size=size, start=start)
-    expect_floating(dtype)
+    check_sizes(0, length=length, size=size, start=start)
+    check_floating(dtype)
     if size % 2:
         raise ValueError(f"positional encoding of size {size}: expected an even number, "
                          "a sine and a cosine each")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.module import Module
-from numpy_attention.validation.arrays import expect, expect_dtype, expect_made, expect_twin
+from numpy_attention.validation.arrays import check_shape, check_dtype, check_made, check_twin
 
 
 class Left(NamedTuple):
@@ -31,53 +31,53 @@ class Residual(Module):
     dropout: Dropout
     pre_norm: bool = False
 
-    def enter(self, x):
+    def pre(self, x):
         """x (…, D) → the input of f (…, D), cache. ValueError, TypeError: another x."""
         self._expect("x", x, (..., len(self.norm.g)))
         if self.pre_norm:
             return self.norm.forward(x)
         return x, None
 
-    def leave(self, x, fx, rng=None, names=None):
+    def post(self, x, fx, rng=None, row_ids=None):
         """x, fx (…, D) → y (…, D), cache. ValueError, TypeError: another x or fx."""
         self._expect("x", x, (..., len(self.norm.g)))
         self._expect("fx", fx, x.shape)
-        fx, dropped = self.dropout.forward(fx, rng, names)
+        fx, dropped = self.dropout.forward(fx, rng, row_ids)
         y = x + fx
         normed = None
         if not self.pre_norm:
             y, normed = self.norm.forward(y)
         return y, Left(dropped, normed)
 
-    def leave_backward(self, dy, cache, grad):
+    def post_backward(self, dy, cache, grads):
         """∂L/∂y (…, D) → ∂L/∂x past f (…, D), ∂L/∂f(x) (…, D)."""
-        expect_made("cache", cache, Left, "leave")
-        self._expect_twin(grad)
+        check_made("cache", cache, Left, "leave")
+        self._check_twin(grads)
         self._expect("dy", dy, (..., len(self.norm.g)))
         dropped, normed = cache
         if self.pre_norm:
             dsum = dy.copy()
         else:
             # y = LayerNorm(sum)
-            dsum = self.norm.backward(dy, normed, grad.norm)
+            dsum = self.norm.backward(dy, normed, grads.norm)
         # sum = x + dropout(f(x)): both get dsum
         return dsum, self.dropout.backward(dsum, dropped)
 
-    def enter_backward(self, dinput, dx, cache, grad):
+    def pre_backward(self, dinput, dx, cache, grads):
         """∂L/∂(the input of f) and what passed f by, together: ∂L/∂x."""
-        self._expect_twin(grad)
+        self._check_twin(grads)
         self._expect("dx", dx, (..., len(self.norm.g)))
         self._expect("dinput", dinput, dx.shape)
         if self.pre_norm:
             # input = LayerNorm(x)
-            return dx + self.norm.backward(dinput, cache, grad.norm)
+            return dx + self.norm.backward(dinput, cache, grads.norm)
         # input = x
         return dx + dinput
 
-    def _expect_twin(self, grad):
-        expect_twin(grad, self)
-        expect_twin(grad.norm, self.norm)
+    def _check_twin(self, grads):
+        check_twin(grads, self)
+        check_twin(grads.norm, self.norm)
 
     def _expect(self, name, x, shape):
-        expect(name, x, shape, "(…, D)", "one shape goes through a residual connection")
-        expect_dtype(name, x, self.norm.g)
+        check_shape(name, x, shape, "(…, D)", "one shape goes through a residual connection")
+        check_dtype(name, x, self.norm.g)

@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_number
-from numpy_attention.validation.messages import given
-from numpy_attention.attention.readout_config import ReaderChoice
+from numpy_attention.validation.arguments import check_flags, check_number
+from numpy_attention.validation.messages import typed_repr
+from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
-from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import LanguageModel, ReadCache, stack_of
 from numpy_attention.module import Module
-from numpy_attention.validation.arrays import at_least, expect_integers, expect_sizes
+from numpy_attention.validation.arrays import at_least, check_integers, check_sizes
 
 
 class Cache(NamedTuple):
@@ -36,7 +36,7 @@ class AttentiveLanguageModel(LanguageModel):
 
     reader: Module
 
-    passes_on = ReaderChoice
+    config_class = ReadoutConfig
 
     @classmethod
     def create(cls, rng, vocabulary, attention="combined", hidden=200, layers=2, cell="lstm",
@@ -44,22 +44,22 @@ class AttentiveLanguageModel(LanguageModel):
                **reading):
         """A new model.
 
-        attention: a name of `names.READERS`; further settings, window, carried and order, are those
-        of `ReaderChoice`. hidden: of the cells, all parts together; the reader's output has the
+        attention: a name of `registry.HISTORY_READOUTS`; further settings, window, carried and order, are those
+        of `ReadoutConfig`. hidden: of the cells, all parts together; the reader's output has the
         size of the embedding where tied, else of one part.
 
         ValueError: an unknown name, sizes that do not fit.
         """
-        strange = [setting for setting in reading if setting not in ReaderChoice.__match_args__]
+        strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
             raise ValueError(f"{', '.join(strange)}: expected settings of a reader, which are "
-                             f"{', '.join(ReaderChoice.__match_args__)}")
-        choice = ReaderChoice(attention, **reading)
-        expect_sizes(choice.roles, hidden=hidden)
-        expect_sizes(vocabulary=vocabulary, layers=layers)
+                             f"{', '.join(ReadoutConfig.__match_args__)}")
+        choice = ReadoutConfig(attention, **reading)
+        check_sizes(choice.roles, hidden=hidden)
+        check_sizes(vocabulary=vocabulary, layers=layers)
         at_least(1, embedding=embedding)
-        expect_flags(tied=tied)
-        expect_number("forget_bias", forget_bias)
+        check_flags(tied=tied)
+        check_number("forget_bias", forget_bias)
         size = hidden // choice.roles
         embedding = embedding or size
         outputs = embedding if tied else size
@@ -76,17 +76,17 @@ class AttentiveLanguageModel(LanguageModel):
         states, memory = both(state)
         h, states, read = self.read(batch, states, rng)
         y, memory, _, reader = self.reader.forward(h, batch.inputs != PAD, memory)      # (T, B, K)
-        y, dropped = self.dropout.forward(y, rng, position_names(len(y), batch.rows))
+        y, dropped = self.dropout.forward(y, rng, position_ids(len(y), batch.rows))
         return y, (states, memory), Cache(read, reader, dropped)
 
-    def backward(self, dy, dstate, cache, grad):
+    def backward(self, dy, dstate, cache, grads):
         """From ∂L/∂y (T, B, K), and ∂L/∂(the cells' carried states) or None.
 
         → ∂L/∂(the cells' initial states)
         """
         dy = self.dropout.backward(dy, cache.dropped)
-        dh = self.reader.backward(dy, None, cache.reader, grad.reader)                  # (T, B, H)
-        return self.read_backward(dh, dstate, cache.read, grad)
+        dh = self.reader.backward(dy, None, cache.reader, grads.reader)                  # (T, B, H)
+        return self.read_backward(dh, dstate, cache.read, grads)
 
     def weights(self, batch, state=None):
         """→ weights (T, B, M + T) over M carried states and the batch's own, the state to carry on.
@@ -104,7 +104,7 @@ class AttentiveLanguageModel(LanguageModel):
         The weights are over the states remembered, oldest first: the last `reader.reach`, or as
         many as there are.
         """
-        expect_integers("tokens", tokens, (None,), "(B,)")
+        check_integers("tokens", tokens, (None,), "(B,)")
         states, memory = both(state)
         x, _ = self.embedding.forward(tokens[None])                                     # (1, B, E)
         h, states, _ = self.cells.forward(x, states)                                    # (1, B, H)
@@ -119,6 +119,6 @@ def both(state):
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:
-        raise TypeError(f"state is {given(state)}: expected None, or what this model gave, the "
+        raise TypeError(f"state is {typed_repr(state)}: expected None, or what this model gave, the "
                         "states of its cells and the memory of its reader")
     return state

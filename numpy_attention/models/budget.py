@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags
-from numpy_attention.attention.readout_config import ReaderChoice
+from numpy_attention.validation.arguments import check_flags
+from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.models.registry import build
-from numpy_attention.registry import TRANSLATORS, find
-from numpy_attention.validation.arrays import expect_sizes, expect_whole
+from numpy_attention.registry import TRANSLATORS, resolve
+from numpy_attention.validation.arrays import check_sizes, check_whole
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
@@ -18,19 +18,19 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     have n of a model without attention or with one role, 2n of key-value, 3n of key-value-predict,
     (N − 1) n of an N-gram model (Daniluk et al. 2017, section 2). So each role is paid for by a
     smaller n, and the dearer, the larger the share of the word vectors. vocabulary: ids in all.
-    attention: None, or a name of `names.READERS`; settings: what else the model's `create` takes,
+    attention: None, or a name of `registry.HISTORY_READOUTS`; settings: what else the model's `create` takes,
     such as layers and cell. tied: passed to either model, whose own defaults differ
     (LanguageModel's is Zaremba's, untied).
 
     ValueError: a budget too small for n = 1.
     """
-    expect_whole("parameters", parameters, 1)
-    expect_sizes(vocabulary=vocabulary)
-    expect_flags(tied=tied)
+    check_whole("parameters", parameters, 1)
+    check_sizes(vocabulary=vocabulary)
+    check_flags(tied=tied)
     parts = 1
     name = "language-model"
     if attention is not None:
-        parts = ReaderChoice(attention, order=settings.get("order", 4)).roles
+        parts = ReadoutConfig(attention, order=settings.get("order", 4)).roles
         name = "attentive-language-model"
         settings = {"attention": attention, **settings}
 
@@ -55,14 +55,14 @@ def translator_within_budget(parameters, source, target, name, **settings):
 
     One number sets both, a multiple of 8, so that two directions and several heads can share it; a
     Transformer has it as {"size": …}, and four times as much within its feed-forward. source,
-    target: ids in the vocabularies; name: of `names.TRANSLATORS`; settings: what else its `create`
+    target: ids in the vocabularies; name: of `registry.TRANSLATORS`; settings: what else its `create`
     takes.
 
     ValueError: too small a budget.
     """
-    expect_whole("parameters", parameters, 1)
-    expect_sizes(source=source, target=target)
-    find("translator", name, TRANSLATORS)
+    check_whole("parameters", parameters, 1)
+    check_sizes(source=source, target=target)
+    resolve("translator", name, TRANSLATORS)
 
     def sizes(n):
         if name == "transformer":

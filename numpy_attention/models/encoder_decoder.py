@@ -19,7 +19,7 @@ class EncoderDecoder(RNNSearch):
     Reversing the source (Sutskever et al. 2014) is an option of the batches.
     """
 
-    passes_on = None
+    config_class = None
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_list, expect_methods
+from numpy_attention.validation.arguments import check_list, check_methods
 from numpy_attention.module import Array
 
 
@@ -30,11 +30,11 @@ class Ensemble:
     models: Sequence[Any]
 
     def __post_init__(self):
-        expect_list("models", self.models, "models")
+        check_list("models", self.models, "models")
         if len(self.models) < 2:
             raise ValueError(f"an ensemble of {len(self.models)} models: expected at least 2")
         for k, model in enumerate(self.models):
-            expect_methods(f"number {k} of the models", model, "a model", "losses", "next")
+            check_methods(f"number {k} of the models", model, "a model", "losses", "next")
 
     @property
     def size(self):

@@ -5,17 +5,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_number
+from numpy_attention.validation.arguments import check_flags, check_number
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
-from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import TEXT, expect_batch, expect_step
+from numpy_attention.models.teacher_forced import TEXT, check_batch, check_step
 from numpy_attention.module import Array, Module
-from numpy_attention.registry import CELLS, find, made
-from numpy_attention.validation.arrays import at_least, expect, expect_integers, expect_sizes, flat
+from numpy_attention.registry import CELLS, resolve, build
+from numpy_attention.validation.arrays import at_least, check_shape, check_integers, check_sizes, as_rows
 
 
 class ReadCache(NamedTuple):
@@ -46,7 +46,7 @@ class LanguageModel(Module):
     dropout: Dropout
 
     # the choice whose settings `create` takes besides its own arguments
-    passes_on: ClassVar[type | None] = None
+    config_class: ClassVar[type | None] = None
 
     @classmethod
     def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False,
@@ -54,15 +54,15 @@ class LanguageModel(Module):
         """A new model.
 
         hidden, embedding (default `hidden`): sizes; layers of cells, by their name in
-        `names.CELLS`; tied: one table for input and output, which makes embedding = hidden; init:
+        `registry.CELLS`; tied: one table for input and output, which makes embedding = hidden; init:
         every weight from U(−init, init); forget_bias: an LSTM's, 0 as Zaremba et al. have it.
 
         ValueError: an unknown cell, sizes below 1 or that do not fit.
         """
-        expect_sizes(vocabulary=vocabulary, hidden=hidden, layers=layers)
+        check_sizes(vocabulary=vocabulary, hidden=hidden, layers=layers)
         at_least(1, embedding=embedding)
-        expect_flags(tied=tied)
-        expect_number("forget_bias", forget_bias)
+        check_flags(tied=tied)
+        check_number("forget_bias", forget_bias)
         initial = uniform(init)
         sizes = [embedding or hidden] + [hidden] * layers
         cells = stack_of(cell, rng, sizes, dropout, initial, forget_bias, dtype)
@@ -74,87 +74,87 @@ class LanguageModel(Module):
 
     def read(self, batch, state=None, rng=None):
         """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
-        expect_batch(batch, TEXT)
-        names = position_names(len(batch.inputs), batch.rows)
+        check_batch(batch, TEXT)
+        row_ids = position_ids(len(batch.inputs), batch.rows)
         x, ids = self.embedding.forward(batch.inputs)                           # (T, B, E)
-        x, dropped = self.dropout.forward(x, rng, names)
-        h, state, cells = self.cells.forward(x, state, batch.inputs != PAD, rng, names)
+        x, dropped = self.dropout.forward(x, rng, row_ids)
+        h, state, cells = self.cells.forward(x, state, batch.inputs != PAD, rng, row_ids)
         return h, state, ReadCache(ids, dropped, cells)
 
-    def read_backward(self, dh, dstate, cache, grad):
+    def read_backward(self, dh, dstate, cache, grads):
         """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to the words.
 
         → ∂L/∂(initial state)
         """
-        dx, dstate = self.cells.backward(dh, dstate, cache.cells, grad.cells)
-        self.embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids, grad.embedding)
+        dx, dstate = self.cells.backward(dh, dstate, cache.cells, grads.cells)
+        self.embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids, grads.embedding)
         return dstate
 
     def forward(self, batch, state=None, rng=None):
         """→ h (T, B, H) as the output layer reads it, the state to carry on, cache."""
         h, state, read = self.read(batch, state, rng)
-        h, dropped = self.dropout.forward(h, rng, position_names(len(h), batch.rows))
+        h, dropped = self.dropout.forward(h, rng, position_ids(len(h), batch.rows))
         return h, state, Cache(read, dropped)
 
-    def backward(self, dh, dstate, cache, grad):
+    def backward(self, dh, dstate, cache, grads):
         """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, of what `forward` gave.
 
         → ∂L/∂(initial state)
         """
         dh = self.dropout.backward(dh, cache.dropped)
-        return self.read_backward(dh, dstate, cache.read, grad)
+        return self.read_backward(dh, dstate, cache.read, grads)
 
     # ---- training ----------------------------------------------------------------------------
 
-    def loss_and_grad(self, batch, state, scale, grad, rng=None):
+    def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Σ −log p of the batch's targets, and the state to carry on.
 
-        grad += ∂(scale · loss)/∂parameters; the gradient stops at the batch's first step.
+        grads += ∂(scale · loss)/∂parameters; the gradient stops at the batch's first step.
         """
-        expect_batch(batch, TEXT)
-        expect_step(self, scale, grad, rng)
-        expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
+        check_batch(batch, TEXT)
+        check_step(self, scale, grads, rng)
+        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, cache = self.forward(batch, state, rng)
-        loss, dh = self.predict_and_grad(h, batch.targets, scale, grad)
-        self.backward(dh, None, cache, grad)
+        loss, dh = self.predict_and_grad(h, batch.targets, scale, grads)
+        self.backward(dh, None, cache, grads)
         return loss, state
 
-    def predict_and_grad(self, h, targets, scale, grad):
+    def predict_and_grad(self, h, targets, scale, grads):
         """h (T, B, H) that `forward` gave, targets (T, B) → Σ −log p, dh = ∂(scale · loss)/∂h.
 
-        Adds the output layer's part to grad.
+        Adds the output layer's part to grads.
         """
         words = np.flatnonzero(targets != PAD)
-        loss, dread_out = self.output.loss_and_grad(flat(h)[words], targets.ravel()[words], scale,
-                                                    grad.output)
+        loss, dread_out = self.output.loss_and_grad(as_rows(h)[words], targets.ravel()[words], scale,
+                                                    grads.output)
         dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
-        flat(dh)[words] = dread_out
+        as_rows(dh)[words] = dread_out
         return loss, dh
 
     def loss(self, batch, state=None):
         """Σ −log p without dropout, and the state to carry on."""
-        expect_batch(batch, TEXT)
-        expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
+        check_batch(batch, TEXT)
+        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
-        return float(self.output.loss(flat(h)[words], batch.targets.ravel()[words])), state
+        return float(self.output.loss(as_rows(h)[words], batch.targets.ravel()[words])), state
 
     def losses(self, batch, state=None):
         """−log p of each target without dropout, float64 (T, B), 0 where there is none; the state.
         """
-        expect_batch(batch, TEXT)
-        expect("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
+        check_batch(batch, TEXT)
+        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
         found = np.zeros(batch.targets.shape)
-        found.flat[words] = self.output.losses(flat(h)[words], batch.targets.ravel()[words])
+        found.flat[words] = self.output.losses(as_rows(h)[words], batch.targets.ravel()[words])
         return found, state
 
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
         """tokens (B,) → log p (B, V) of the next, None (nothing to look at), the state."""
-        expect_integers("tokens", tokens, (None,), "(B,)")
+        check_integers("tokens", tokens, (None,), "(B,)")
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)
         return self.output.log_probabilities(h[0]), None, state
@@ -162,10 +162,10 @@ class LanguageModel(Module):
 
 def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
     """Cells of this name on top of each other; sizes: of the words, then of each layer's state."""
-    kind = find("cell", cell, CELLS)
+    kind = resolve("cell", cell, CELLS)
 
     def make(below, above):
-        return made(kind, rng, inputs=below, hidden=above, init=init, recurrent=init,
+        return build(kind, rng, inputs=below, hidden=above, init=init, recurrent=init,
                     forget_bias=forget_bias, dtype=dtype)
 
     return Stacked.create(make, sizes, dropout)

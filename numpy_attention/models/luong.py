@@ -5,20 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name
-from numpy_attention.attention.config import AttentionChoice, attention_of
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name
+from numpy_attention.attention.config import AttentionConfig, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.initializers import InitialValues, initial_values, uniform
-from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
-                                                   expect_vocabularies)
+from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, check_batch,
+                                                   check_vocabularies)
 from numpy_attention.module import Array, Module
-from numpy_attention.registry import CELLS, QUERIES, find, made
-from numpy_attention.validation.arrays import expect_integers, expect_sizes, flat, transposed
+from numpy_attention.registry import CELLS, QUERIES, resolve, build
+from numpy_attention.validation.arrays import check_integers, check_sizes, as_rows, contiguous_transpose
 from numpy_attention.trees import tree_map
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))
@@ -52,7 +52,7 @@ class Cache(NamedTuple):
     steps: object       # the decoder's cells
     contexts: Array     # (T, B, D)
     attentional: Array  # (T + 1, B, K)   h̃_0 … h̃_T
-    looks: list         # the attention's cache of each step
+    attend_caches: list         # the attention's cache of each step
     words: Array        # (N,)            places of the target words that are no padding
     dropped: object
 
@@ -89,20 +89,20 @@ class LuongTranslator(TeacherForced):
     dropout: Dropout
     query: str = "current"
 
-    passes_on = AttentionChoice
+    config_class = AttentionConfig
 
     def __post_init__(self):
-        expect_name("query", self.query, QUERIES)
+        check_name("query", self.query, QUERIES)
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=1000, hidden=1000, *,
                layers=4, cell="lstm", bidirectional=False, input_feeding=True, bias=False,
                query="current", dropout=0.0, init="paper", dtype=np.float32, attention="dot",
-               **looking):
+               **attention_settings):
         """A new model; the defaults are the paper's. Biases are 0 but an LSTM's forget gate, 1.
 
-        attention: a name of `names.SCORES`; further settings, such as window and width, are those
-        of `AttentionChoice`. Or an attention of your own. query: "current", h_t asks it, or
+        attention: a name of `registry.SCORES`; further settings, such as window and width, are those
+        of `AttentionConfig`. Or an attention of your own. query: "current", h_t asks it, or
         "previous", h_{t−1} does. bias: textbooks' b in h̃.
 
         init "paper": every matrix from U(−0.1, 0.1); "modern": Glorot's uniform weights, recurrent
@@ -111,10 +111,10 @@ class LuongTranslator(TeacherForced):
 
         ValueError: names or sizes that do not fit together.
         """
-        expect_vocabularies(source_vocabulary, target_vocabulary)
-        expect_sizes(embedding=embedding, hidden=hidden, layers=layers)
-        expect_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
-        kind = find("cell", cell, CELLS)
+        check_vocabularies(source_vocabulary, target_vocabulary)
+        check_sizes(embedding=embedding, hidden=hidden, layers=layers)
+        check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
+        kind = resolve("cell", cell, CELLS)
         if bidirectional and hidden % 2:
             raise ValueError(f"hidden = {hidden} cannot be shared by two directions: expected an "
                              "even number")
@@ -122,7 +122,7 @@ class LuongTranslator(TeacherForced):
         sizes = [embedding] + [hidden] * layers
 
         def one(below, above):
-            return made(kind, rng, inputs=below, hidden=above, init=values.weights,
+            return build(kind, rng, inputs=below, hidden=above, init=values.weights,
                         recurrent=values.recurrent, dtype=dtype)
 
         def both(below, above):
@@ -137,7 +137,7 @@ class LuongTranslator(TeacherForced):
         encoder = Stacked.create(both if bidirectional else one, sizes, dropout)
         target_embedding = Embedding.create(rng, target_vocabulary, embedding, values.table, dtype)
         F = weights(hidden, decoder.gates_size) if input_feeding else None
-        attention = attention_of(attention, rng, hidden, hidden, dtype=dtype, settings=looking,
+        attention = attention_of(attention, rng, hidden, hidden, dtype=dtype, settings=attention_settings,
                                  init=values.weights)
         C = weights(hidden, hidden)
         W = weights(hidden, hidden)
@@ -153,23 +153,23 @@ class LuongTranslator(TeacherForced):
 
         ValueError: an empty sentence.
         """
-        names = self._source_names(source, mask, rows)
-        x, embedded = self._embed(self.source_embedding, source, rng, names)
-        annotations, last, cells = self.encoder.forward(x, None, mask, rng, names)      # (S, B, D)
+        row_ids = self._source_ids(source, mask, rows)
+        x, embedded = self._embed(self.source_embedding, source, rng, row_ids)
+        annotations, last, cells = self.encoder.forward(x, None, mask, rng, row_ids)     # (S, B, D)
         if self._reads_both_ways():
             last = tuple(tree_map(side_by_side, ahead, back) for ahead, back in last)
         values = np.ascontiguousarray(annotations.transpose(1, 0, 2))                   # (B, S, D)
         memory = self.attention.read(values, np.ascontiguousarray(mask.T))
         return memory, last, Encoded(embedded, cells, memory)
 
-    def encode_backward(self, dmemory, dlast, cache, grad):
+    def encode_backward(self, dmemory, dlast, cache, grads):
         """From the memory's gradient and ∂L/∂(the first states) down to the source embedding."""
-        dvalues = self.attention.read_backward(cache.memory, dmemory, grad.attention)   # (B, S, D)
+        dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         if self._reads_both_ways():
             dlast = tuple((tree_map(first_half, one), tree_map(second_half, one)) for one in dlast)
         dannotations = np.ascontiguousarray(dvalues.transpose(1, 0, 2))                 # (S, B, D)
-        dx, _ = self.encoder.backward(dannotations, dlast, cache.cells, grad.encoder)
-        self._embed_backward(dx, self.source_embedding, cache.embedded, grad.source_embedding)
+        dx, _ = self.encoder.backward(dannotations, dlast, cache.cells, grads.encoder)
+        self._embed_backward(dx, self.source_embedding, cache.embedded, grads.source_embedding)
 
     def _reads_both_ways(self):
         return isinstance(self.encoder.cells[0], Bidirectional)
@@ -181,17 +181,17 @@ class LuongTranslator(TeacherForced):
 
         → read_out (N, K) of the N target words that are no padding, weights (T, B, S), cache.
         """
-        expect_batch(batch, PAIRS)
+        check_batch(batch, PAIRS)
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
-        names = position_names(T, batch.rows)
-        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, names)
-        steps = self.decoder.begin(self.decoder.project(y), first, batch.target_mask, rng, names)
+        row_ids = position_ids(T, batch.rows)
+        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, row_ids)
+        steps = self.decoder.begin(self.decoder.project(y), first, batch.target_mask, rng, row_ids)
         contexts = np.empty((T, B, len(self.C)), y.dtype)                               # (T, B, D)
         weights = np.empty((T,) + memory.mask.shape, y.dtype)                           # (T, B, S)
         attentional = np.zeros((T + 1, B, self.W.shape[1]), y.dtype)                    # h̃_0 = 0
-        asking = self._asking(steps.hs)
-        looks = []
+        asking = self._query_states(steps.hs)
+        attend_caches = []
         for t in range(T):
             # h_t = cells([E y_{t−1}; h̃_{t−1}]; h_{t−1})
             if self.F is not None:
@@ -199,32 +199,32 @@ class LuongTranslator(TeacherForced):
             self.decoder.step(t, steps)
             # c_t = Σ_s α_ts h̄_s
             contexts[t], weights[t], looked = self.attention.step(asking[t], memory, t)
-            looks.append(looked)
+            attend_caches.append(looked)
             # h̃_t = tanh(c_t C + h_t W + b)
             attentional[t + 1] = self._attentional(contexts[t], steps.hs[t + 1])
         # p(y_t) is read out of D(h̃_t)
         words = np.flatnonzero(batch.target_mask)
-        read_out = flat(attentional[1:])[words]                                         # (N, K)
-        read_out, dropped = self.dropout.forward(read_out, rng, names.ravel()[words])
-        cache = Cache(encoded, embedded, y, steps, contexts, attentional, looks, words, dropped)
+        read_out = as_rows(attentional[1:])[words]                                         # (N, K)
+        read_out, dropped = self.dropout.forward(read_out, rng, row_ids.ravel()[words])
+        cache = Cache(encoded, embedded, y, steps, contexts, attentional, attend_caches, words, dropped)
         return read_out, weights, cache
 
-    def backward(self, dread_out, dweights, cache, grad):
+    def backward(self, dread_out, dweights, cache, grads):
         """From ∂L/∂read_out (N, K), and ∂L/∂weights (T, B, S) or None, to every parameter."""
-        encoded, embedded, y, steps, contexts, attentional, looks, words, dropped = cache
+        encoded, embedded, y, steps, contexts, attentional, attend_caches, words, dropped = cache
         # p(y_t) is read out of D(h̃_t)
         dattentional = np.zeros_like(attentional[1:])                                   # (T, B, K)
-        flat(dattentional)[words] = self.dropout.backward(dread_out, dropped)
+        as_rows(dattentional)[words] = self.dropout.backward(dread_out, dropped)
         dmixed = np.empty_like(dattentional)
         dmemory = encoded.memory.gradient()
         dhs = np.zeros_like(steps.hs)                   # T + 1 places, that of h_0 first
-        dasking = self._asking(dhs)
+        dasking = self._query_states(dhs)
         dsteps = self.decoder.begin_backward(steps)
-        C_T = transposed(self.C)
-        W_T = transposed(self.W)
-        F_T = None if self.F is None else transposed(self.F)
+        C_T = contiguous_transpose(self.C)
+        W_T = contiguous_transpose(self.W)
+        F_T = None if self.F is None else contiguous_transpose(self.F)
         dstates = self.decoder.zero_state(y.shape[1])
-        for t in reversed(range(len(looks))):
+        for t in reversed(range(len(attend_caches))):
             # h̃_t = tanh(mixed_t)
             dmixed[t] = dattentional[t] * (1 - attentional[t + 1] ** 2)
             # mixed_t = c_t C + h_t W + b
@@ -232,8 +232,8 @@ class LuongTranslator(TeacherForced):
             dhs[t + 1] += dmixed[t] @ W_T
             # c_t = Σ_s α_ts h̄_s
             dalpha = None if dweights is None else dweights[t]
-            dquery = self.attention.step_backward(dcontext, dalpha, looks[t], dmemory,
-                                                  grad.attention)
+            dquery = self.attention.step_backward(dcontext, dalpha, attend_caches[t], dmemory,
+                                                  grads.attention)
             if dquery is not None:
                 dasking[t] += dquery
             # h_t = cells(a_t; h_{t−1})
@@ -244,18 +244,18 @@ class LuongTranslator(TeacherForced):
         # where h_{t−1} asks, h_0 asked first
         self.decoder.hidden(dstates)[...] += dhs[0]
         # the weights, one product each for all steps
-        da = self.decoder.end_backward(steps, dsteps, grad.decoder)
+        da = self.decoder.end_backward(steps, dsteps, grads.decoder)
         if self.F is not None:
-            grad.F += flat(attentional[:-1]).T @ flat(da)
-        grad.C += flat(contexts).T @ flat(dmixed)
-        grad.W += flat(steps.hs[1:]).T @ flat(dmixed)
+            grads.F += as_rows(attentional[:-1]).T @ as_rows(da)
+        grads.C += as_rows(contexts).T @ as_rows(dmixed)
+        grads.W += as_rows(steps.hs[1:]).T @ as_rows(dmixed)
         if self.b is not None:
-            grad.b += flat(dmixed).sum(0)
-        dy = self.decoder.project_backward(da, y, grad.decoder)
-        self._embed_backward(dy, self.target_embedding, embedded, grad.target_embedding)
-        self.encode_backward(dmemory, dstates, encoded, grad)
+            grads.b += as_rows(dmixed).sum(0)
+        dy = self.decoder.project_backward(da, y, grads.decoder)
+        self._embed_backward(dy, self.target_embedding, embedded, grads.target_embedding)
+        self.encode_backward(dmemory, dstates, encoded, grads)
 
-    def _asking(self, states):
+    def _query_states(self, states):
         """states h_0 … h_T (T + 1, B, H) → those that ask for c_1 … c_T (T, B, H), a view."""
         return states[:-1] if self.query == "previous" else states[1:]
 
@@ -274,14 +274,14 @@ class LuongTranslator(TeacherForced):
 
     def next(self, tokens, state):
         """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
-        expect_kind("state", state, DecoderState, "what this model's `start` gave")
-        expect_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
+        check_kind("state", state, DecoderState, "what this model's `start` gave")
+        check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self.decoder.begin(self.decoder.project(y), state.cells)
         if self.F is not None:
             steps.a[0] += state.fed @ self.F
         self.decoder.step(0, steps)
-        query = self._asking(steps.hs)[0]                                               # (B, H)
+        query = self._query_states(steps.hs)[0]                                             # (B, H)
         context, weights, _ = self.attention.step(query, state.memory, state.t)         # (B, D)
         fed = self._attentional(context, steps.hs[1])                                   # (B, K)
         after = DecoderState(state.memory, self.decoder.state(steps, 1), fed, state.t + 1)

@@ -2,8 +2,8 @@
 
 from inspect import Parameter, signature
 
-from numpy_attention.validation.arguments import expect_methods, expect_name
-from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS, find
+from numpy_attention.validation.arguments import check_methods, check_name
+from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS, resolve
 
 # parameters of `create` that are no settings of a run's configuration
 NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "dtype")
@@ -11,7 +11,7 @@ NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "d
 
 def model_of(name):
     """The class of a model. ValueError: an unknown name."""
-    return find("model", name, TRANSLATORS | LANGUAGE_MODELS)
+    return resolve("model", name, TRANSLATORS | LANGUAGE_MODELS)
 
 
 def build(name, rng, *vocabularies, **settings):
@@ -20,10 +20,10 @@ def build(name, rng, *vocabularies, **settings):
     ValueError: an unknown name or setting.
     """
     model = model_of(name)
-    expect_settings(name, settings)
+    check_settings(name, settings)
     for vocabulary in vocabularies:
         if not isinstance(vocabulary, range):
-            expect_methods("a vocabulary", vocabulary, "a Vocabulary, or a range", "encode",
+            check_methods("a vocabulary", vocabulary, "a Vocabulary, or a range", "encode",
                            "places")
     wanted = 2 if name in TRANSLATORS else 1
     if len(vocabularies) != wanted:
@@ -31,7 +31,7 @@ def build(name, rng, *vocabularies, **settings):
     return model.create(rng, *map(len, vocabularies), **settings)
 
 
-def expect_settings(name, settings):
+def check_settings(name, settings):
     """Refuse settings that a model's `create` does not have. ValueError: says which it has.
 
     One that takes any (**) looks at them itself.
@@ -42,14 +42,14 @@ def expect_settings(name, settings):
         known += [setting for setting in settings
                   if isinstance(setting, str) and setting not in NO_SETTINGS]
     for setting in settings:
-        expect_name(f"a setting of {name}", setting, known)
+        check_name(f"a setting of {name}", setting, known)
 
 
 def settings_of(name):
     """{setting: its default} of a model's `create`, those that it passes on included."""
     model = model_of(name)
     asked = dict(signature(model.create).parameters)
-    if model.passes_on is not None:
-        asked = {**signature(model.passes_on).parameters, **asked}
+    if model.config_class is not None:
+        asked = {**signature(model.config_class).parameters, **asked}
     return {one: parameter.default for one, parameter in asked.items()
             if one not in NO_SETTINGS and parameter.kind is not Parameter.VAR_KEYWORD}

@@ -5,23 +5,23 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name
-from numpy_attention.validation.messages import shown
-from numpy_attention.attention.config import AttentionChoice, attention_of
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.attention.config import AttentionConfig, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.stacked import stack
 from numpy_attention.initializers import InitialValues, initial_values, normal, orthogonal
 from numpy_attention.layers.deep_output import DeepOutput
-from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
-                                                   expect_vocabularies)
+from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, check_batch,
+                                                   check_vocabularies)
 from numpy_attention.module import Array, Module
 from numpy_attention.registry import READOUTS, RESETS, UPDATES
-from numpy_attention.validation.arrays import at_least, expect_integers, expect_sizes, flat, transposed
+from numpy_attention.validation.arrays import at_least, check_integers, check_sizes, as_rows, contiguous_transpose
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
 
 # appendix B.1
@@ -57,7 +57,7 @@ class Cache(NamedTuple):
     y: Array            # (T, B, E)   D(E y_{i−1})
     steps: object       # the decoder's cells
     contexts: Array     # (T, B, D)
-    looks: list         # the attention's cache of each step
+    attend_caches: list         # the attention's cache of each step
     words: Array        # (N,)        places of the target words that are no padding
     deep: object
     dropped: object
@@ -96,23 +96,23 @@ class RNNSearch(TeacherForced):
     dropout: Dropout
     readout: str = "previous"
 
-    passes_on: ClassVar[type | None] = AttentionChoice
+    config_class: ClassVar[type | None] = AttentionConfig
 
     def __post_init__(self):
         if not isinstance(self.readout, str) or self.readout not in READOUTS:
-            raise ValueError(f"readout={shown(self.readout)}: expected 'previous' (from s_i−1) or "
+            raise ValueError(f"readout={short_repr(self.readout)}: expected 'previous' (from s_i−1) or "
                              "'current' (from s_i)")
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
                layers=1, bidirectional=True, maxout=None, readout="previous", reset="before",
                update="new", dropout=0.0, init="paper", dtype=np.float32, attention="concat",
-               **looking):
+               **attention_settings):
         """A new model; the defaults are the paper's.
 
         maxout: l (default hidden / 2). bidirectional: whether the encoder reads from both ends.
-        attention: a name of `names.SCORES`, "concat" being the paper's; further settings, such as
-        alignment, its scoring size, are those of `AttentionChoice`. Or an attention of your own.
+        attention: a name of `registry.SCORES`, "concat" being the paper's; further settings, such as
+        alignment, its scoring size, are those of `AttentionConfig`. Or an attention of your own.
 
         init "paper": N(0, 0.01²), recurrent matrices orthogonal, W_a and U_a from N(0, 0.001²),
         v_a = 0 (appendix B.1); "modern": Glorot's uniform weights, embeddings N(0, 0.1²), for
@@ -120,17 +120,17 @@ class RNNSearch(TeacherForced):
 
         ValueError: sizes below 1, an unknown name.
         """
-        expect_vocabularies(source_vocabulary, target_vocabulary)
-        expect_sizes(embedding=embedding, hidden=hidden, layers=layers)
+        check_vocabularies(source_vocabulary, target_vocabulary)
+        check_sizes(embedding=embedding, hidden=hidden, layers=layers)
         at_least(1, maxout=maxout)
-        expect_flags(bidirectional=bidirectional)
-        expect_name("reset", reset, RESETS)
-        expect_name("update", update, UPDATES)
+        check_flags(bidirectional=bidirectional)
+        check_name("reset", reset, RESETS)
+        check_name("update", update, UPDATES)
         values = initial_values(init, PAPER)
         annotation = (2 if bidirectional else 1) * hidden
         maxout = maxout or max(1, hidden // 2)
         scoring = PAPER_ATTENTION if init == "paper" else {"init": values.weights}
-        attention = attention_of(attention, rng, hidden, annotation, dtype=dtype, settings=looking,
+        attention = attention_of(attention, rng, hidden, annotation, dtype=dtype, settings=attention_settings,
                                  **scoring)
 
         def gru(below, above):
@@ -165,27 +165,27 @@ class RNNSearch(TeacherForced):
 
         ValueError: an empty sentence.
         """
-        names = self._source_names(source, mask, rows)
-        x, embedded = self._embed(self.source_embedding, source, rng, names)
-        annotations, last, cells = self.encoder.forward(x, None, mask, rng, names)      # (S, B, D)
+        row_ids = self._source_ids(source, mask, rows)
+        x, embedded = self._embed(self.source_embedding, source, rng, row_ids)
+        annotations, last, cells = self.encoder.forward(x, None, mask, rng, row_ids)     # (S, B, D)
         # s_0 = tanh(W_s ←h_1 + b_s); ←h_1 is the last leaf of the encoder's last states
         s_0 = np.tanh(last_leaf(last) @ self.W_s + self.b_s)                            # (B, L · H)
         values = np.ascontiguousarray(annotations.transpose(1, 0, 2))                   # (B, S, D)
         memory = self.attention.read(values, np.ascontiguousarray(mask.T))
         return memory, s_0, Encoded(embedded, cells, last, s_0, memory)
 
-    def encode_backward(self, dmemory, ds_0, cache, grad):
+    def encode_backward(self, dmemory, ds_0, cache, grads):
         """From the memory's gradient and ∂L/∂s_0 down to the source embedding."""
-        dvalues = self.attention.read_backward(cache.memory, dmemory, grad.attention)   # (B, S, D)
+        dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         # s_0 = tanh(W_s ←h_1 + b_s)
         da = ds_0 * (1 - cache.s_0**2)                                                  # (B, L · H)
-        grad.W_s += last_leaf(cache.last).T @ da
-        grad.b_s += da.sum(0)
+        grads.W_s += last_leaf(cache.last).T @ da
+        grads.b_s += da.sum(0)
         dlast = last_leaf_alone(cache.last, da @ self.W_s.T)
         # h_j = [→h_j; ←h_j]
         dannotations = np.ascontiguousarray(dvalues.transpose(1, 0, 2))                 # (S, B, D)
-        dx, _ = self.encoder.backward(dannotations, dlast, cache.cells, grad.encoder)
-        self._embed_backward(dx, self.source_embedding, cache.embedded, grad.source_embedding)
+        dx, _ = self.encoder.backward(dannotations, dlast, cache.cells, grads.encoder)
+        self._embed_backward(dx, self.source_embedding, cache.embedded, grads.source_embedding)
 
     # ---- decoder -----------------------------------------------------------------------------
 
@@ -194,71 +194,71 @@ class RNNSearch(TeacherForced):
 
         → t (N, l) for the N target words that are no padding, weights (T, B, S), cache.
         """
-        expect_batch(batch, PAIRS)
+        check_batch(batch, PAIRS)
         memory, s_0, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
-        names = position_names(T, batch.rows)
-        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, names)
-        steps = self._begin(y, self._first_states(s_0), batch.target_mask, rng, names)
+        row_ids = position_ids(T, batch.rows)
+        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, row_ids)
+        steps = self._begin(y, self._first_states(s_0), batch.target_mask, rng, row_ids)
         contexts = np.empty((T, B, memory.values.shape[2]), y.dtype)                    # (T, B, D)
         weights = np.empty((T,) + memory.mask.shape, y.dtype)                           # (T, B, S)
-        looks = []
+        attend_caches = []
         for i in range(T):
             # c_i = Σ_j α_ij h_j, asked by s_{i−1}, which is hs[i]
             contexts[i], weights[i], looked = self.attention.step(steps.hs[i], memory, i)
-            looks.append(looked)
+            attend_caches.append(looked)
             # s_i = GRU(E y_{i−1}, c_i; s_{i−1})
             steps.a[i] += contexts[i] @ self.C
             self.decoder.step(i, steps)
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         words = np.flatnonzero(batch.target_mask)
         s = self._read_out_of(steps.hs)
-        t, deep = self.deep_output.forward(flat(s)[words], flat(y)[words], flat(contexts)[words])
-        t, dropped = self.dropout.forward(t, rng, names.ravel()[words])
-        cache = Cache(encoded, embedded, y, steps, contexts, looks, words, deep, dropped)
+        t, deep = self.deep_output.forward(as_rows(s)[words], as_rows(y)[words], as_rows(contexts)[words])
+        t, dropped = self.dropout.forward(t, rng, row_ids.ravel()[words])
+        cache = Cache(encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped)
         return t, weights, cache
 
-    def backward(self, dt, dweights, cache, grad):
+    def backward(self, dt, dweights, cache, grads):
         """From ∂L/∂t (N, l), and ∂L/∂weights (T, B, S) or None, to every parameter."""
-        encoded, embedded, y, steps, contexts, looks, words, deep, dropped = cache
+        encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped = cache
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         dt = self.dropout.backward(dt, dropped)
-        ds_rows, dy_rows, dc_rows = self.deep_output.backward(dt, deep, grad.deep_output)
+        ds_rows, dy_rows, dc_rows = self.deep_output.backward(dt, deep, grads.deep_output)
         ds_read = np.zeros_like(steps.hs)               # T + 1 places, that of s_0 first
-        flat(self._read_out_of(ds_read))[words] = ds_rows
+        as_rows(self._read_out_of(ds_read))[words] = ds_rows
         dy = np.zeros_like(y)
-        flat(dy)[words] = dy_rows
+        as_rows(dy)[words] = dy_rows
         dcontexts = np.zeros_like(contexts)
-        flat(dcontexts)[words] = dc_rows
+        as_rows(dcontexts)[words] = dc_rows
         dmemory = encoded.memory.gradient()
         dsteps = self.decoder.begin_backward(steps)
-        C_T = transposed(self.C)
+        C_T = contiguous_transpose(self.C)
         # ∂L/∂(the states after step i) through later steps; what t_i reads comes in as ds_read
         dstates = self.decoder.zero_state(len(steps.hs[0]))
-        for i in reversed(range(len(looks))):
+        for i in reversed(range(len(attend_caches))):
             # s_i = GRU(a_i; s_{i−1})
             dstates = self.decoder.step_backward(i, ds_read[i + 1], dstates, steps, dsteps)
             # a_i = project(E y_{i−1}) + c_i C
             dcontexts[i] += dsteps.a[i] @ C_T
             # c_i = Σ_j α_ij h_j,  α_i from s_{i−1}
             dalpha = None if dweights is None else dweights[i]
-            dquery = self.attention.step_backward(dcontexts[i], dalpha, looks[i], dmemory,
-                                                  grad.attention)
+            dquery = self.attention.step_backward(dcontexts[i], dalpha, attend_caches[i], dmemory,
+                                                  grads.attention)
             if dquery is not None:
                 ds_read[i] += dquery
         # s_0 is read by the first question, and by t_1 where that reads s_{i−1}
         self.decoder.hidden(dstates)[...] += ds_read[0]
         ds_0 = join_columns(dstates)
         # the weights, one product for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i
-        da = self.decoder.end_backward(steps, dsteps, grad.decoder)
-        grad.C += flat(contexts).T @ flat(da)
-        dy += self.decoder.project_backward(da, y, grad.decoder)
-        self._embed_backward(dy, self.target_embedding, embedded, grad.target_embedding)
-        self.encode_backward(dmemory, ds_0, encoded, grad)
+        da = self.decoder.end_backward(steps, dsteps, grads.decoder)
+        grads.C += as_rows(contexts).T @ as_rows(da)
+        dy += self.decoder.project_backward(da, y, grads.decoder)
+        self._embed_backward(dy, self.target_embedding, embedded, grads.target_embedding)
+        self.encode_backward(dmemory, ds_0, encoded, grads)
 
-    def _begin(self, y, states, mask, rng=None, names=None):
+    def _begin(self, y, states, mask, rng=None, row_ids=None):
         """y (T, B, E) → room for the decoder's steps, their part from these words computed."""
-        return self.decoder.begin(self.decoder.project(y), states, mask, rng, names)
+        return self.decoder.begin(self.decoder.project(y), states, mask, rng, row_ids)
 
     def _first_states(self, s_0):
         """s_0 (B, L · H) as the decoder's first state: itself, or a tuple, one for each layer."""
@@ -277,8 +277,8 @@ class RNNSearch(TeacherForced):
 
     def next(self, tokens, state):
         """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
-        expect_kind("state", state, DecoderState, "what this model's `start` gave")
-        expect_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
+        check_kind("state", state, DecoderState, "what this model's `start` gave")
+        check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self._begin(y, state.states, None)
         context, weights, _ = self.attention.step(steps.hs[0], state.memory, state.i)   # (B, D)

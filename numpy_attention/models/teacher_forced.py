@@ -4,10 +4,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator, expect_methods, expect_number
-from numpy_attention.layers.dropout import position_names
+from numpy_attention.validation.arguments import check_generator, check_methods, check_number
+from numpy_attention.layers.dropout import position_ids
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import expect_integers, expect_mask, expect_sizes, expect_twin
+from numpy_attention.validation.arrays import check_integers, check_mask, check_sizes, check_twin
 
 
 class Embedded(NamedTuple):
@@ -22,22 +22,22 @@ PAIRS = ("source", "target_in", "target_out", "rows")
 TEXT = ("inputs", "targets", "rows")
 
 
-def expect_batch(batch, parts):
+def check_batch(batch, parts):
     """Refuse what is no batch of this kind. TypeError."""
-    expect_methods("batch", batch, "a batch", *parts)
+    check_methods("batch", batch, "a batch", *parts)
 
 
-def expect_vocabularies(source_vocabulary, target_vocabulary):
+def check_vocabularies(source_vocabulary, target_vocabulary):
     """Refuse what is no number of ids. ValueError."""
-    expect_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary)
+    check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary)
 
 
-def expect_step(model, scale, grad, rng):
+def check_step(model, scale, grads, rng):
     """What a training step asks of its arguments. TypeError, ValueError."""
-    expect_number("scale", scale)
-    expect_twin(grad, model)
+    check_number("scale", scale)
+    check_twin(grads, model)
     if rng is not None:
-        expect_generator(rng)
+        check_generator(rng)
 
 
 class TeacherForced(Module):
@@ -46,25 +46,25 @@ class TeacherForced(Module):
     A translator has `dropout` and `output`, and
 
         x, weights, cache = model.forward(batch, rng)        x (N, K) is what the output layer reads
-        model.backward(dx, dweights, cache, grad)
+        model.backward(dx, dweights, cache, grads)
 
     with a row of x for each of the N target words that are no padding, and weights (T, B, S).
     """
 
     smoothing = 0.0     # of the labels, in training
     # the choice whose settings `create` takes besides its own arguments
-    passes_on: ClassVar[type | None] = None
+    config_class: ClassVar[type | None] = None
 
-    def loss_and_grad(self, batch, state, scale, grad, rng=None):
+    def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Σ −log p(y_t) over the batch's target words, smoothed if so set, and None for the state.
 
-        grad += ∂(scale · loss)/∂parameters
+        grads += ∂(scale · loss)/∂parameters
         """
-        expect_step(self, scale, grad, rng)
+        check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)
         targets = batch.target_out[batch.target_mask]
-        loss, dx = self.output.loss_and_grad(x, targets, scale, grad.output, self.smoothing)
-        self.backward(dx, None, cache, grad)
+        loss, dx = self.output.loss_and_grad(x, targets, scale, grads.output, self.smoothing)
+        self.backward(dx, None, cache, grads)
         return loss, None
 
     def loss(self, batch, state=None):
@@ -86,24 +86,24 @@ class TeacherForced(Module):
 
     # ---- from words to vectors ---------------------------------------------------------------
 
-    def _source_names(self, source, mask, rows):
-        """Check source and mask (S, B); → names (S, B) of the positions, or None without rows.
+    def _source_ids(self, source, mask, rows):
+        """Check source and mask (S, B); → row_ids (S, B) of the positions, or None without rows.
 
         ValueError: an empty sentence.
         """
-        expect_integers("source", source, (None, None), "(S, B)")
-        expect_mask(mask, source.shape, "(S, B)")
+        check_integers("source", source, (None, None), "(S, B)")
+        check_mask(mask, source.shape, "(S, B)")
         if len(mask) == 0 or not mask[0].all():
             raise ValueError("a source sentence of the batch is empty, expected at least its </s>: "
                              "drop empty sentences")
-        return None if rows is None else position_names(len(source), rows)
+        return None if rows is None else position_ids(len(source), rows)
 
-    def _embed(self, embedding, ids, rng=None, names=None):
+    def _embed(self, embedding, ids, rng=None, row_ids=None):
         """ids (T, B) → x = D(E ids) (T, B, E), cache.   D is dropout."""
         x, ids = embedding.forward(ids)                                         # (T, B, E)
-        x, dropped = self.dropout.forward(x, rng, names)
+        x, dropped = self.dropout.forward(x, rng, row_ids)
         return x, Embedded(ids, dropped)
 
-    def _embed_backward(self, dx, embedding, cache, grad):
+    def _embed_backward(self, dx, embedding, cache, grads):
         # x = D(E ids)
-        embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids, grad)
+        embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids, grads)

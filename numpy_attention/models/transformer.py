@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_number
+from numpy_attention.validation.arguments import check_flags, check_kind, check_number
 from numpy_attention.initializers import normal
-from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.output import Output
 from numpy_attention.layers.positional import positional_encoding
-from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, expect_batch,
-                                                   expect_vocabularies)
+from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, check_batch,
+                                                   check_vocabularies)
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, expect_integers, expect_sizes, flat
+from numpy_attention.validation.arrays import at_least, check_integers, check_sizes, as_rows
 
 
 @dataclass
@@ -86,11 +86,11 @@ class Transformer(TeacherForced):
 
         ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1).
         """
-        expect_vocabularies(source_vocabulary, target_vocabulary)
-        expect_sizes(size=size, layers=layers, heads=heads)
+        check_vocabularies(source_vocabulary, target_vocabulary)
+        check_sizes(size=size, layers=layers, heads=heads)
         at_least(1, inner=inner)
-        expect_flags(tied=tied, pre_norm=pre_norm)
-        expect_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")
+        check_flags(tied=tied, pre_norm=pre_norm)
+        check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")
         positional_encoding(1, size)            # refuses an odd size before anything is drawn
         table = normal(size**-0.5)
         settings = {"size": size, "heads": heads, "inner": inner or 4 * size, "dropout": dropout,
@@ -111,46 +111,46 @@ class Transformer(TeacherForced):
 
     # ---- words in ----------------------------------------------------------------------------
 
-    def _embed(self, embedding, ids, rng=None, names=None, start=0):
+    def _embed(self, embedding, ids, rng=None, row_ids=None, start=0):
         """ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache; start: the first position."""
         x, by_sentence = embedding.forward(np.ascontiguousarray(ids.T))         # (B, T, D)
         x *= x.dtype.type(np.sqrt(x.shape[2]))
         x += positional_encoding(x.shape[1], x.shape[2], x.dtype, start)
-        x, dropped = self.dropout.forward(x, rng, names)
+        x, dropped = self.dropout.forward(x, rng, row_ids)
         return x, Embedded(by_sentence, dropped)
 
-    def _embed_backward(self, dx, embedding, cache, grad):
+    def _embed_backward(self, dx, embedding, cache, grads):
         # x = dropout(√D E ids + PE)
         dx = self.dropout.backward(dx, cache.dropped)
         dx *= dx.dtype.type(np.sqrt(dx.shape[2]))
-        embedding.backward(dx, cache.ids, grad)
+        embedding.backward(dx, cache.ids, grads)
 
     def encode(self, source, mask, rng=None, rows=None):
         """source (S, B), mask (S, B) → memory (B, S, D), mask (B, S), cache.
 
         ValueError: an empty sentence.
         """
-        names = self._source_names(source, mask, rows)
-        names = None if names is None else names.T
-        x, embedded = self._embed(self.source_embedding, source, rng, names)    # (B, S, D)
+        row_ids = self._source_ids(source, mask, rows)
+        row_ids = None if row_ids is None else row_ids.T
+        x, embedded = self._embed(self.source_embedding, source, rng, row_ids)    # (B, S, D)
         known = np.ascontiguousarray(mask.T)                                    # (B, S)
         visible = np.broadcast_to(known[:, None], x.shape[:2] + x.shape[1:2])   # (B, S, S)
         layers = []
         for layer in self.encoder:
-            x, _, cache = layer.forward(x, visible, rng, names)
+            x, _, cache = layer.forward(x, visible, rng, row_ids)
             layers.append(cache)
         normed = None
         if self.encoder_norm is not None:
             x, normed = self.encoder_norm.forward(x)
         return x, known, Encoded(embedded, layers, normed)
 
-    def encode_backward(self, dx, cache, grad):
+    def encode_backward(self, dx, cache, grads):
         """From dx (B, S, D), the memory's gradient, down to the source embedding."""
         if cache.normed is not None:
-            dx = self.encoder_norm.backward(dx, cache.normed, grad.encoder_norm)
-        for layer, kept, part in zip(self.encoder[::-1], cache.layers[::-1], grad.encoder[::-1]):
+            dx = self.encoder_norm.backward(dx, cache.normed, grads.encoder_norm)
+        for layer, kept, part in zip(self.encoder[::-1], cache.layers[::-1], grads.encoder[::-1]):
             dx = layer.backward(dx, kept, part)
-        self._embed_backward(dx, self.source_embedding, cache.embedded, grad.source_embedding)
+        self._embed_backward(dx, self.source_embedding, cache.embedded, grads.source_embedding)
 
     # ---- words out ---------------------------------------------------------------------------
 
@@ -159,44 +159,44 @@ class Transformer(TeacherForced):
 
         → read_out (N, D) of the N target words that are no padding, weights (T, B, S), cache.
         """
-        expect_batch(batch, PAIRS)
+        check_batch(batch, PAIRS)
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
         T, B = batch.target_in.shape
-        names = position_names(T, batch.rows).T                                 # (B, T)
-        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, names)
+        row_ids = position_ids(T, batch.rows).T                                 # (B, T)
+        y, embedded = self._embed(self.target_embedding, batch.target_in, rng, row_ids)
         visible = np.tri(T, dtype=bool) & batch.target_mask.T[:, None]          # (B, T, T)
         source_visible = np.broadcast_to(known[:, None], (B, T, known.shape[1]))  # (B, T, S)
         layers = []
         for layer in self.decoder:
-            y, weights, cache = layer.forward(y, visible, memory, source_visible, rng, names)
+            y, weights, cache = layer.forward(y, visible, memory, source_visible, rng, row_ids)
             layers.append(cache)
         normed = None
         if self.decoder_norm is not None:
             y, normed = self.decoder_norm.forward(y)
         words = np.flatnonzero(batch.target_mask)
         rows = (words % B) * T + words // B     # the same words, counted along the sentences
-        read_out = flat(y)[rows]                                                # (N, D)
+        read_out = as_rows(y)[rows]                                                # (N, D)
         cache = Cache(memory, encoded, embedded, layers, normed, y.shape, rows)
         return read_out, np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
 
-    def backward(self, dread_out, dweights, cache, grad):
+    def backward(self, dread_out, dweights, cache, grads):
         """From ∂L/∂read_out (N, D), and ∂L/∂weights (T, B, S) or None, to every parameter."""
         memory, encoded, embedded, layers, normed, shape, rows = cache
         dy = np.zeros(shape, dread_out.dtype)                                   # (B, T, D)
-        flat(dy)[rows] = dread_out
+        as_rows(dy)[rows] = dread_out
         if normed is not None:
-            dy = self.decoder_norm.backward(dy, normed, grad.decoder_norm)
+            dy = self.decoder_norm.backward(dy, normed, grads.decoder_norm)
         # the weights returned are the last layer's
         dlooked = None
         if dweights is not None:
             dlooked = np.ascontiguousarray(dweights.transpose(1, 0, 2))         # (B, T, S)
         dmemory = np.zeros_like(memory)
-        for layer, kept, part in zip(self.decoder[::-1], layers[::-1], grad.decoder[::-1]):
+        for layer, kept, part in zip(self.decoder[::-1], layers[::-1], grads.decoder[::-1]):
             dy, dread = layer.backward(dy, dlooked, kept, part)
             dmemory += dread
             dlooked = None
-        self._embed_backward(dy, self.target_embedding, embedded, grad.target_embedding)
-        self.encode_backward(dmemory, encoded, grad)
+        self._embed_backward(dy, self.target_embedding, embedded, grads.target_embedding)
+        self.encode_backward(dmemory, encoded, grads)
 
     # ---- decoding ----------------------------------------------------------------------------
 
@@ -208,8 +208,8 @@ class Transformer(TeacherForced):
 
     def next(self, tokens, state):
         """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
-        expect_kind("state", state, DecoderState, "what this model's `start` gave")
-        expect_integers("tokens", tokens, (len(state.mask),), "(B,)", "one for each row")
+        check_kind("state", state, DecoderState, "what this model's `start` gave")
+        check_integers("tokens", tokens, (len(state.mask),), "(B,)", "one for each row")
         before = state.written[0]
         position = 0 if before is None else before.shape[1]
         y, _ = self._embed(self.target_embedding, tokens[None], start=position)         # (B, 1, D)

@@ -52,23 +52,23 @@ class EncoderLayer(Module):
                    feed_forward=FeedForward.create(rng, size, inner, dtype=dtype),
                    around_feed_forward=around(size, dropout, pre_norm, dtype))
 
-    def forward(self, x, visible, rng=None, names=None):
+    def forward(self, x, visible, rng=None, row_ids=None):
         """→ y (B, S, D), weights (B, S, S), cache."""
-        inside, entered = self.around_attention.enter(x)
+        inside, entered = self.around_attention.pre(x)
         found, weights, looked = self.attention.forward(inside, inside, visible)
-        x, left = self.around_attention.leave(x, found, rng, names)
-        y, fed = feed_forward(self, x, rng, names)
+        x, left = self.around_attention.post(x, found, rng, row_ids)
+        y, fed = feed_forward(self, x, rng, row_ids)
         return y, weights, EncoderCache(PartCache(entered, looked, left), fed)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         """dy (B, S, D) → dx (B, S, D)."""
-        dx = feed_forward_backward(self, dy, cache.feed_forward, grad)
-        # x = leave(x, attention(inside, inside)),  inside = enter(x)
+        dx = feed_forward_backward(self, dy, cache.feed_forward, grads)
+        # x = post(x, attention(inside, inside)),  inside = pre(x)
         entered, looked, left = cache.attention
-        dx, dfound = self.around_attention.leave_backward(dx, left, grad.around_attention)
-        dqueries, dmemory = self.attention.backward(dfound, None, looked, grad.attention)
+        dx, dfound = self.around_attention.post_backward(dx, left, grads.around_attention)
+        dqueries, dmemory = self.attention.backward(dfound, None, looked, grads.attention)
         dinside = dqueries + dmemory
-        return self.around_attention.enter_backward(dinside, dx, entered, grad.around_attention)
+        return self.around_attention.pre_backward(dinside, dx, entered, grads.around_attention)
 
 
 @dataclass(eq=False)
@@ -99,39 +99,39 @@ class DecoderLayer(Module):
                    feed_forward=FeedForward.create(rng, size, inner, dtype=dtype),
                    around_feed_forward=around(size, dropout, pre_norm, dtype))
 
-    def forward(self, y, visible, memory, source_visible, rng=None, names=None):
+    def forward(self, y, visible, memory, source_visible, rng=None, row_ids=None):
         """y (B, T, D), visible (B, T, T), memory (B, S, D), source_visible (B, T, S)
 
         → y (B, T, D), weights (B, T, S) over the source, cache.
         """
-        inside, entered = self.around_attention.enter(y)
+        inside, entered = self.around_attention.pre(y)
         found, _, looked = self.attention.forward(inside, inside, visible)
-        y, left = self.around_attention.leave(y, found, rng, names)
+        y, left = self.around_attention.post(y, found, rng, row_ids)
         written = PartCache(entered, looked, left)
 
-        inside, entered = self.around_source.enter(y)
+        inside, entered = self.around_source.pre(y)
         found, weights, looked = self.source_attention.forward(inside, memory, source_visible)
-        y, left = self.around_source.leave(y, found, rng, names)
+        y, left = self.around_source.post(y, found, rng, row_ids)
         source = PartCache(entered, looked, left)
 
-        y, fed = feed_forward(self, y, rng, names)
+        y, fed = feed_forward(self, y, rng, row_ids)
         return y, weights, DecoderCache(written, source, fed)
 
-    def backward(self, dy, dweights, cache, grad):
+    def backward(self, dy, dweights, cache, grads):
         """dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D) before it, dmemory (B, S, D)."""
-        dy = feed_forward_backward(self, dy, cache.feed_forward, grad)
-        # y = leave(y, source_attention(inside, memory)),  inside = enter(y)
+        dy = feed_forward_backward(self, dy, cache.feed_forward, grads)
+        # y = post(y, source_attention(inside, memory)),  inside = pre(y)
         entered, looked, left = cache.source
-        dy, dfound = self.around_source.leave_backward(dy, left, grad.around_source)
+        dy, dfound = self.around_source.post_backward(dy, left, grads.around_source)
         dinside, dmemory = self.source_attention.backward(dfound, dweights, looked,
-                                                          grad.source_attention)
-        dy = self.around_source.enter_backward(dinside, dy, entered, grad.around_source)
-        # y = leave(y, attention(inside, inside)),  inside = enter(y)
+                                                          grads.source_attention)
+        dy = self.around_source.pre_backward(dinside, dy, entered, grads.around_source)
+        # y = post(y, attention(inside, inside)),  inside = pre(y)
         entered, looked, left = cache.attention
-        dy, dfound = self.around_attention.leave_backward(dy, left, grad.around_attention)
-        dqueries, dkeys = self.attention.backward(dfound, None, looked, grad.attention)
+        dy, dfound = self.around_attention.post_backward(dy, left, grads.around_attention)
+        dqueries, dkeys = self.attention.backward(dfound, None, looked, grads.attention)
         dinside = dqueries + dkeys
-        dy = self.around_attention.enter_backward(dinside, dy, entered, grad.around_attention)
+        dy = self.around_attention.pre_backward(dinside, dy, entered, grads.around_attention)
         return dy, dmemory
 
     def next(self, y, written, source, source_visible):
@@ -142,17 +142,17 @@ class DecoderLayer(Module):
         One more position: what `forward` gives at its last one. written: keys and values of the
         positions before, then with this one's; source: those of the source.
         """
-        inside, _ = self.around_attention.enter(y)
+        inside, _ = self.around_attention.pre(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)
         if written is not None:
             own = np.concatenate([written, own], axis=1)                            # (B, t + 1, 2A)
         everything = np.ones((len(y), 1, own.shape[1]), bool)
-        found, _, _ = self.attention.look(inside, own, everything)
-        y, _ = self.around_attention.leave(y, found)
+        found, _, _ = self.attention.attend(inside, own, everything)
+        y, _ = self.around_attention.post(y, found)
 
-        inside, _ = self.around_source.enter(y)
-        found, weights, _ = self.source_attention.look(inside, source, source_visible)
-        y, _ = self.around_source.leave(y, found)
+        inside, _ = self.around_source.pre(y)
+        found, weights, _ = self.source_attention.attend(inside, source, source_visible)
+        y, _ = self.around_source.post(y, found)
 
         y, _ = feed_forward(self, y)
         return y, weights, own
@@ -169,17 +169,17 @@ def around(size, dropout, pre_norm, dtype):
     return Residual(LayerNorm.create(size, dtype), Dropout(dropout), pre_norm)
 
 
-def feed_forward(layer, x, rng=None, names=None):
+def feed_forward(layer, x, rng=None, row_ids=None):
     """The feed-forward part of a layer with its residual.   x (B, T, D) → (B, T, D), cache."""
-    inside, entered = layer.around_feed_forward.enter(x)
+    inside, entered = layer.around_feed_forward.pre(x)
     found, fed = layer.feed_forward.forward(inside)
-    y, left = layer.around_feed_forward.leave(x, found, rng, names)
+    y, left = layer.around_feed_forward.post(x, found, rng, row_ids)
     return y, PartCache(entered, fed, left)
 
 
-def feed_forward_backward(layer, dy, cache, grad):
+def feed_forward_backward(layer, dy, cache, grads):
     """∂L/∂y (B, T, D) → dx (B, T, D)."""
     entered, fed, left = cache
-    dx, dfound = layer.around_feed_forward.leave_backward(dy, left, grad.around_feed_forward)
-    dinside = layer.feed_forward.backward(dfound, fed, grad.feed_forward)
-    return layer.around_feed_forward.enter_backward(dinside, dx, entered, grad.around_feed_forward)
+    dx, dfound = layer.around_feed_forward.post_backward(dy, left, grads.around_feed_forward)
+    dinside = layer.feed_forward.backward(dfound, fed, grads.feed_forward)
+    return layer.around_feed_forward.pre_backward(dinside, dx, entered, grads.around_feed_forward)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_name
+from numpy_attention.validation.arguments import check_name
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.subwords import Subwords
@@ -53,12 +53,12 @@ def exported(
 
     ValueError: an unknown precision, a model that the engine cannot run, or that is too large.
     """
-    expect_name("precision", precision, PRECISIONS)
+    check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
     parts = parts_of(trained.model)
     arrays = dict(trained.model.named_parameters())
     checkpoints = checkpoints or {}
-    expect_small(arrays, precision, 1 + len(checkpoints))
+    check_small(arrays, precision, 1 + len(checkpoints))
     return {
         "kind": trained.KIND,
         "family": trained.name,
@@ -149,7 +149,7 @@ def kinds() -> set[str]:
 # ---- arrays -------------------------------------------------------------------------------------
 
 
-def expect_small(arrays: Mapping[str, Array], precision: str, times: int,
+def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                  largest: int | None = None) -> None:
     """ValueError: so many sets of these arrays are too large for a page; it says what would do."""
     largest = largest or LARGEST

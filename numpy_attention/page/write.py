@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.validation.paths import written_whole
+from numpy_attention.validation.paths import atomic_write
 
 ROOM = Path(__file__).parent
 # the engine's files, each after those that it reads
@@ -26,7 +26,7 @@ def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str
     static: HTML that is read where JavaScript does not run. OSError: it cannot be written.
     """
     text = page_of(models, title, static).encode("utf-8")
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(text)
     return len(text)
 

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
-from numpy_attention.validation.arguments import expect_kind, expect_number, expect_text
-from numpy_attention.plotting.base import (as_written, curve_style, expect_axes, legend_as_written,
+from numpy_attention.validation.arguments import check_kind, check_number, check_text
+from numpy_attention.plotting.base import (as_written, curve_style, check_axes, legend_as_written,
                                            new_axes)
 from numpy_attention.plotting.costs import Bar, checked_bar
 
@@ -26,10 +26,10 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
     ValueError: nothing to draw, what is no number, or what is no three finite numbers in the order
     low ≤ mean ≤ high.
     """
-    expect_axes(ax, title)
-    expect_text("xlabel", xlabel)
-    expect_text("ylabel", ylabel)
-    expect_kind("curves", curves, Mapping, "a dict of names and their curves")
+    check_axes(ax, title)
+    check_text("xlabel", xlabel)
+    check_text("ylabel", ylabel)
+    check_kind("curves", curves, Mapping, "a dict of names and their curves")
     checked = {str(name): _checked(name, points) for name, points in curves.items()}
     if not any(map(len, checked.values())):
         raise ValueError("nothing to plot: give a dict with at least one name and its intervals")
@@ -70,8 +70,8 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
 
 def _checked(name: str, points: Any) -> Any:
     """(points, 4): x, mean, low, high, by x."""
-    expect_kind(str(name), points, Mapping, "a dict of numbers and their intervals")
+    check_kind(str(name), points, Mapping, "a dict of numbers and their intervals")
     for x in points:
-        expect_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)
+        check_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)
     rows = [(float(x), *checked_bar(f"{name}, {x}", bar)) for x, bar in points.items()]
     return np.array(sorted(rows)).reshape(-1, 4)

@@ -14,9 +14,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numpy_attention.validation.arguments import expect_kind, expect_text, listed
-from numpy_attention.validation.messages import shown
-from numpy_attention.validation.paths import as_path, is_folder, told
+from numpy_attention.validation.arguments import check_kind, check_text, as_list
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.paths import as_path, is_folder, path_errors
 
 # Okabe & Ito (2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
@@ -54,7 +54,7 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in UNDATED:
-        raise ValueError(f"cannot save as {shown(path.name)}: the name must end with .png, .pdf or "
+        raise ValueError(f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
                          ".svg")
     if not is_folder(path.parent):
         raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
@@ -70,7 +70,7 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         same = matplotlib.rc_context({"svg.hashsalt": "numpy_attention"})
-        with told(path, "written"), warnings.catch_warnings(), same:
+        with path_errors(path, "written"), warnings.catch_warnings(), same:
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
             figure.savefig(temporary, format=suffix[1:], dpi=150, bbox_inches="tight",
                            metadata=UNDATED[suffix])
@@ -80,17 +80,17 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     return path
 
 
-def expect_axes(ax: Any, title: Any = None) -> None:
+def check_axes(ax: Any, title: Any = None) -> None:
     """Refuse what is no Axes, and no title; None of either is one to come. TypeError."""
     if ax is not None:
-        expect_kind("ax", ax, Axes, "Axes of matplotlib, such as figure.add_subplot() gives")
+        check_kind("ax", ax, Axes, "Axes of matplotlib, such as figure.add_subplot() gives")
     if title is not None:
-        expect_text("title", title)
+        check_text("title", title)
 
 
 def tokens_of(name: str, tokens: Any) -> list[Any]:
     """Tokens to be labels, as a list: anything has a text, and a string is its characters."""
-    return list(tokens) if isinstance(tokens, str) else listed(name, tokens, "tokens")
+    return list(tokens) if isinstance(tokens, str) else as_list(name, tokens, "tokens")
 
 
 def new_axes(width: float, height: float) -> Axes:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
-from numpy_attention.validation.arguments import expect_kind, expect_text
-from numpy_attention.plotting.base import (COLOURS, MARKERS, as_written, expect_axes,
+from numpy_attention.validation.arguments import check_kind, check_text
+from numpy_attention.plotting.base import (COLOURS, MARKERS, as_written, check_axes,
                                            legend_as_written, new_axes)
 
 Bar = tuple[float, float, float]        # mean, and the interval's low and high
@@ -21,11 +21,11 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     lacks stays empty. xlabel: what the nats are. A line stands at 0.
     ValueError: nothing to draw, or what is no three finite numbers in the order low ≤ mean ≤ high.
     """
-    expect_axes(ax, title)
-    expect_text("xlabel", xlabel)
-    expect_kind("models", models, Mapping, "a dict of names and their costs")
+    check_axes(ax, title)
+    check_text("xlabel", xlabel)
+    check_kind("models", models, Mapping, "a dict of names and their costs")
     for name, found in models.items():
-        expect_kind(str(name), found, Mapping, "a dict of changes and their costs")
+        check_kind(str(name), found, Mapping, "a dict of changes and their costs")
     checked = {str(name): {str(change): checked_bar(change, bar) for change, bar in found.items()}
                for name, found in models.items() if found}
     changes = list(dict.fromkeys(change for found in checked.values() for change in found))

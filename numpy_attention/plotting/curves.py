@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
-from numpy_attention.validation.arguments import expect_kind, expect_number, listed
-from numpy_attention.validation.messages import given, shown
-from numpy_attention.plotting.base import (COLOURS, MARKERS, curve_style, expect_axes,
+from numpy_attention.validation.arguments import check_kind, check_number, as_list
+from numpy_attention.validation.messages import typed_repr, short_repr
+from numpy_attention.plotting.base import (COLOURS, MARKERS, curve_style, check_axes,
                                            legend_as_written, new_axes)
 
 FARTHEST = 1e15         # an epoch
@@ -28,16 +28,16 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
     as what it is, the loss of smoothed labels. Other keys are not drawn. ValueError: no epoch, or
     no finite value.
     """
-    expect_axes(ax)
-    history = listed("history", history, "dicts, one an epoch")
+    check_axes(ax)
+    history = as_list("history", history, "dicts, one an epoch")
     if not history:
         raise ValueError("the history is empty: train for at least one epoch first")
     for n, line in enumerate(history):
-        expect_kind(f"line {n} of the history", line, Mapping, "a dict of an epoch")
+        check_kind(f"line {n} of the history", line, Mapping, "a dict of an epoch")
         if "epoch" not in line:
             raise ValueError(f"line {n} of the history has no 'epoch', only "
-                             f"{shown(sorted(map(str, line)))}")
-        expect_number("epoch", line["epoch"], -FARTHEST, FARTHEST)
+                             f"{short_repr(sorted(map(str, line)))}")
+        check_number("epoch", line["epoch"], -FARTHEST, FARTHEST)
     epochs = [line["epoch"] for line in history]
     curves = {}
     for name in ("train", "valid"):
@@ -82,8 +82,8 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     beside each other. The number of sentences stands under a bucket that is as large in all.
     ValueError: no system, or one with other edges.
     """
-    expect_axes(ax)
-    expect_kind("systems", systems, Mapping, "a dict of names and their buckets")
+    check_axes(ax)
+    check_kind("systems", systems, Mapping, "a dict of names and their buckets")
     drawn = {str(name): _buckets(name, buckets) for name, buckets in systems.items()}
     if not drawn or not all(drawn.values()):
         raise ValueError("nothing to plot: give a dict with at least one name and its buckets")
@@ -130,14 +130,14 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
 
 def _buckets(name: Any, buckets: Any) -> list["LengthBucket"]:
     """Buckets as a list. TypeError, ValueError: they are none."""
-    buckets = listed(f"{name!r:.40}", buckets, "buckets, as bleu_by_length gives")
+    buckets = as_list(f"{name!r:.40}", buckets, "buckets, as bleu_by_length gives")
     for bucket in buckets:
         if not isinstance(bucket, tuple) or not hasattr(bucket, "bleu_low"):
-            raise TypeError(f"{name!r:.40} holds {given(bucket)}: expected buckets, as "
+            raise TypeError(f"{name!r:.40} holds {typed_repr(bucket)}: expected buckets, as "
                             "bleu_by_length gives")
         low, high, count, *scores = bucket
         for number in (low, high, count, *(score for score in scores if score is not None)):
-            expect_number("a number of a bucket", number, finite=False)
+            check_number("a number of a bucket", number, finite=False)
     return buckets
 
 
@@ -158,7 +158,7 @@ def _perplexity(line: Mapping[str, Any], name: str) -> float:
     for number in (value, loss):
         if number is not None and (not isinstance(number, (int, float, np.floating, np.integer))
                                    or isinstance(number, bool)):
-            raise TypeError(f"the history holds {given(number)}: expected numbers, or None")
+            raise TypeError(f"the history holds {typed_repr(number)}: expected numbers, or None")
     if value is None and loss is not None:
         value = math.exp(loss) if loss < 700 else math.inf
     if value is None or not (math.isfinite(value) and value > 0):

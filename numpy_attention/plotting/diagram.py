@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from numpy_attention.validation.arguments import expect_kind, expect_number, expect_text, listed
-from numpy_attention.plotting.base import COLOURS, as_written, expect_axes, new_axes
+from numpy_attention.validation.arguments import check_kind, check_number, check_text, as_list
+from numpy_attention.plotting.base import COLOURS, as_written, check_axes, new_axes
 
 FARTHEST = 100                  # columns or rows from the origin
 INCHES = 1.15, 0.8              # of a column, of a row
@@ -50,12 +50,12 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
     they are, so that `s_{i−1}` is written `sᵢ₋₁`. ValueError: no box, a number of a colour that is
     not there, an arrow from or to a box that is not there; TypeError: what is no box or arrow.
     """
-    expect_axes(ax, title)
-    expect_kind("boxes", boxes, Mapping, "a dict of names and their boxes")
+    check_axes(ax, title)
+    check_kind("boxes", boxes, Mapping, "a dict of names and their boxes")
     placed = {str(name): _box(name, box) for name, box in boxes.items()}
     if not placed:
         raise ValueError("nothing to draw: give at least one box")
-    between = [_arrow(arrow, placed) for arrow in listed("arrows", arrows, "arrows")]
+    between = [_arrow(arrow, placed) for arrow in as_list("arrows", arrows, "arrows")]
     lefts = [box.column - _half_width(box.text) for box in placed.values()]
     rights = [box.column + _half_width(box.text) for box in placed.values()]
     rows = [box.row for box in placed.values()]
@@ -76,9 +76,9 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
 def _box(name: Any, box: Any) -> Box:
     what = "a Box, or (text, column, row) or (text, column, row, colour)"
     box = Box(*_fields(f"box {name!r:.40}", box, (3, 4), what))
-    expect_text(f"the text of box {name!r:.40}", box.text)
+    check_text(f"the text of box {name!r:.40}", box.text)
     for place in (box.column, box.row):
-        expect_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
+        check_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
                       f"a number from {-FARTHEST} to {FARTHEST}")
     if box.colour is not None and (type(box.colour) is not int
                                    or not 0 <= box.colour < len(COLOURS)):
@@ -94,8 +94,8 @@ def _arrow(arrow: Any, boxes: Mapping[str, Box]) -> Arrow:
         if name not in boxes:
             raise ValueError(f"an arrow names the box {name!r:.40}, expected one of "
                              f"{', '.join(boxes)}")
-    expect_text("the text of an arrow", arrow.text)
-    expect_number("the bend of an arrow", arrow.bend, -2, 2, "a number from -2 to 2")
+    check_text("the text of an arrow", arrow.text)
+    check_number("the bend of an arrow", arrow.bend, -2, 2, "a number from -2 to 2")
     return arrow
 
 

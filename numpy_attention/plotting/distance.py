@@ -8,9 +8,9 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from numpy_attention.validation.arguments import as_numbers, expect_kind
+from numpy_attention.validation.arguments import as_numbers, check_kind
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import (as_written, curve_style, expect_axes, legend_as_written,
+from numpy_attention.plotting.base import (as_written, curve_style, check_axes, legend_as_written,
                                            new_axes)
 
 
@@ -22,7 +22,7 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     in length. The share is that of distances 1 to 5 in the sum of the curve. ValueError: a curve
     that is empty, not of one dimension, not within 0 to 1 (so for NaN, too), or 0 everywhere.
     """
-    expect_axes(ax, title)
+    check_axes(ax, title)
     checked = _checked(curves, "mean weights")
     for name, weights in checked.items():
         if weights.max() > 1 + 1e-6:
@@ -53,7 +53,7 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     gap; the legend says from where on nothing else comes. ValueError: a curve that is empty, not of
     one dimension, negative or not finite, or nothing but gaps.
     """
-    expect_axes(ax, title)
+    check_axes(ax, title)
     labelled = {}
     ends = []
     for name, norms in _checked(curves, "norms").items():
@@ -75,7 +75,7 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
 
 
 def _checked(curves: Mapping[str, ArrayLike], what: str) -> dict[str, Array]:
-    expect_kind("curves", curves, Mapping, f"a dict of names and their {what}")
+    check_kind("curves", curves, Mapping, f"a dict of names and their {what}")
     arrays = {str(name): as_numbers(f"{name!r:.40}", values) for name, values in curves.items()}
     if not arrays:
         raise ValueError(f"nothing to plot: give a dict with at least one name and its {what}")

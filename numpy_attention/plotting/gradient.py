@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from numpy_attention.validation.arguments import as_numbers
-from numpy_attention.plotting.base import (as_written, expect_axes, label_of, label_width,
+from numpy_attention.plotting.base import (as_written, check_axes, label_of, label_width,
                                            new_figure, tokens_of)
 from numpy_attention.plotting.heatmap import LETTER, check_heatmap, check_vmax, draw_cells
 from numpy_attention.plotting.history import HIDDEN
@@ -27,7 +27,7 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, source_tokens: It
 
     → the Figure. ValueError: shapes that do not match the tokens, values that are not finite.
     """
-    expect_axes(None, title)
+    check_axes(None, title)
     check_vmax(vmax)
     sources = tokens_of("source_tokens", source_tokens)
     targets = tokens_of("target_tokens", target_tokens)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from numpy_attention.validation.arguments import expect_kind
+from numpy_attention.validation.arguments import check_kind
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import label_of, label_width, new_figure, tokens_of
 from numpy_attention.plotting.heatmap import LETTER, Link, attention_heatmap, check_heatmap
@@ -22,7 +22,7 @@ def heatmap_grid(weights: Mapping[str, Array], source_tokens: Sequence[str],
     weights: name → weights (T, S); gold, possible and errors as in `attention_heatmap`; columns:
     panels in a row, about a square of them unless given.
     """
-    expect_kind("weights", weights, Mapping, "a dict of names and their weights")
+    check_kind("weights", weights, Mapping, "a dict of names and their weights")
     at_least(1, columns=columns)
     source_tokens = tokens_of("source_tokens", source_tokens)
     target_tokens = tokens_of("target_tokens", target_tokens)

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from numpy_attention.validation.arguments import as_numbers, expect_flags, expect_number
+from numpy_attention.validation.arguments import as_numbers, check_flags, check_number
 from numpy_attention.data.pairs import as_set
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import (as_written, expect_axes, label_of, label_width,
+from numpy_attention.plotting.base import (as_written, check_axes, label_of, label_width,
                                            new_axes, tokens_of)
 
 LARGEST = 40    # inches a side: of a thousand tokens cells are small, and the file is not gigabytes
@@ -44,8 +44,8 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
 
     ValueError: a shape that does not match the tokens, weights that are not finite, links outside.
     """
-    expect_axes(ax, title)
-    expect_flags(bar=bar)
+    check_axes(ax, title)
+    check_flags(bar=bar)
     source_tokens = tokens_of("source_tokens", source_tokens)
     target_tokens = tokens_of("target_tokens", target_tokens)
     S = len(source_tokens)
@@ -140,7 +140,7 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
 
 def check_vmax(vmax: float | None) -> None:
     if vmax is not None:
-        expect_number("vmax", vmax, np.nextafter(0, 1), expected="a positive number")
+        check_number("vmax", vmax, np.nextafter(0, 1), expected="a positive number")
 
 
 def legend_below(ax: Axes, patches: Sequence[Patch]) -> None:

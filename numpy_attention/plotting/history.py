@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from numpy_attention.validation.arguments import as_numbers
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import expect_axes, tokens_of
+from numpy_attention.plotting.base import check_axes, tokens_of
 from numpy_attention.plotting.heatmap import check_vmax, draw_cells, legend_below
 
 # what stands where there is nothing to look at
@@ -34,7 +34,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     its own. Scale and labels are `attention_heatmap`'s. ValueError: shapes that do not match,
     weights below 0 or infinite, a weight where nothing is visible, and NaN where something is.
     """
-    expect_axes(ax, title)
+    check_axes(ax, title)
     weights = as_numbers("weights", weights)
     tokens = tokens_of("tokens", tokens)
     T = len(weights) if weights.ndim else 0

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from numpy_attention.validation.arguments import expect_kind
-from numpy_attention.plotting.base import COLOURS, as_written, expect_axes, new_axes
+from numpy_attention.validation.arguments import check_kind
+from numpy_attention.plotting.base import COLOURS, as_written, check_axes, new_axes
 
 
 def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
@@ -15,8 +15,8 @@ def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
 
     rows: lesson → names; done, begun: those that are. ValueError: no rows.
     """
-    expect_axes(ax, None)
-    expect_kind("rows", rows, Mapping, "a dict of lessons and the names of their exercises")
+    check_axes(ax, None)
+    check_kind("rows", rows, Mapping, "a dict of lessons and the names of their exercises")
     if not rows:
         raise ValueError("nothing to plot: give a dict with at least one lesson")
     longest = max(map(len, rows.values()))

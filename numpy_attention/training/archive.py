@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from numpy_attention.module import Array
-from numpy_attention.validation.paths import told
+from numpy_attention.validation.paths import path_errors
 
 # what zipfile says of damaged bytes
 DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError, OverflowError)
@@ -33,7 +33,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
     read.
     """
     try:
-        with told(path, "read"), open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        with path_errors(path, "read"), open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             _check_members(path, members)
             return {name: _array(path, archive, member) for member in members

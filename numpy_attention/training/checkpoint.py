@@ -11,7 +11,7 @@ import numpy as np
 from numpy_attention import __version__
 from numpy_attention.module import Array
 from numpy_attention.validation.messages import cut
-from numpy_attention.validation.paths import PARTIAL, existing_file, written_whole
+from numpy_attention.validation.paths import PARTIAL, existing_file, atomic_write
 from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep
@@ -28,7 +28,7 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
     """
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         np.savez(file, **contents)
 
 

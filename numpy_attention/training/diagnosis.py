@@ -5,10 +5,10 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_methods
+from numpy_attention.validation.arguments import check_methods
 from numpy_attention.data.protocols import Batch
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_twin
+from numpy_attention.validation.arrays import check_twin
 from numpy_attention.training.protocols import Model
 
 
@@ -16,15 +16,15 @@ class NonFiniteError(ArithmeticError):
     """A loss or gradient is not finite; the message names what was the first not to be."""
 
 
-def first_bad(model: Model, batch: Batch, grad: Model) -> str:
+def first_bad(model: Model, batch: Batch, grads: Model) -> str:
     """Name of the first parameter, activation or gradient, in this order, that is not finite.
 
     Activations are those of the forward pass over the batch, in the order of its cache.
     """
-    expect_methods("model", model, "a model", "named_parameters")
-    expect_twin(grad, model)
-    if grad.size != model.size:
-        raise ValueError(f"grad has {grad.size:,} numbers, the model {model.size:,}: take "
+    check_methods("model", model, "a model", "named_parameters")
+    check_twin(grads, model)
+    if grads.size != model.size:
+        raise ValueError(f"grads has {grads.size:,} numbers, the model {model.size:,}: take "
                          "model.zeros_like()")
     for name, array in model.named_parameters():
         if not np.isfinite(array).all():
@@ -37,7 +37,7 @@ def first_bad(model: Model, batch: Batch, grad: Model) -> str:
         for i, output in enumerate(outputs):
             if isinstance(output, np.ndarray) and not np.isfinite(output).all():
                 return f"activation output[{i}]"
-    for name, array in grad.named_parameters():
+    for name, array in grads.named_parameters():
         if not np.isfinite(array).all():
             return f"gradient of {name}"
     return "the loss alone"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_kind, expect_methods
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.arguments import check_kind, check_methods
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
 from numpy_attention.training.protocols import Model, State
-from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.shares import States, shared
 from numpy_attention.training.threads import Threads
 
@@ -28,11 +28,11 @@ class Evaluation:
     @property
     def mean(self) -> float:
         """Nats a token. Errors as perplexity has them."""
-        expect_kind("loss", self.loss, (int, float, np.floating), "a number")
+        check_kind("loss", self.loss, (int, float, np.floating), "a number")
         whole = isinstance(self.tokens, (int, np.integer)) and not isinstance(self.tokens, bool)
         if not (whole and self.tokens > 0):
             raise ValueError("perplexity needs a positive number of predicted tokens, "
-                             f"got {shown(self.tokens)}")
+                             f"got {short_repr(self.tokens)}")
         if not math.isfinite(self.loss):
             raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}: "
                                   "is the model trained?")
@@ -65,14 +65,14 @@ class Evaluation:
 
 
 def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
-             ranks: Alone = ALONE, by_row: bool = False) -> Evaluation:
+             ranks: SingleProcess = SINGLE_PROCESS, by_row: bool = False) -> Evaluation:
     """A model on all batches, in their own order.
 
     threads: a number of them, on each of the ranks, or a pool that is open already. by_row: tell
     the loss and the tokens of each row too, for intervals; the model then needs `losses`.
     """
-    expect_methods("model", model, "a model", "loss")
-    expect_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
+    check_methods("model", model, "a model", "loss")
+    check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
     if not isinstance(threads, Threads):
         with Threads(threads, ranks) as pool:
             return evaluate(model, batches, pool, by_row=by_row)

@@ -9,13 +9,13 @@ from types import FrameType
 from typing import Any, ClassVar, TypeVar
 
 from numpy_attention.training.interrupt import Interrupt, Stopped
-from numpy_attention.training.ranks import Alone, Ranks
+from numpy_attention.training.ranks import SingleProcess, Ranks
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
 
 
-def handed_out(ranks: Alone, jobs: Sequence[Job], work: Callable[[Job], Made],
+def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], Made],
                tell: Callable[[int, Job, Made], None]) -> list[Made]:
     """What work(job) gives for each job, in their order, on every rank.
 

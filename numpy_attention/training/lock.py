@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from numpy_attention.validation.paths import exists, make_folder, told
+from numpy_attention.validation.paths import exists, make_folder, path_errors
 
 try:
     import fcntl
@@ -64,7 +64,7 @@ def _locked(file: Path, path: Path, what: str) -> int:
 
 def _opened(file: Path) -> int:
     make_folder(file.parent)
-    with told(file, "written"):
+    with path_errors(file, "written"):
         return os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
 
 

@@ -16,10 +16,10 @@ from typing import Mapping
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_number
+from numpy_attention.validation.arguments import check_number
 from numpy_attention.kernels import updates as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import DTYPES, expect_like, expect_whole, expect_writable
+from numpy_attention.validation.arrays import DTYPES, check_like, check_whole, check_writable
 
 SMALLEST, BELOW_ONE, LARGEST = math.nextafter(0, 1), math.nextafter(1, 0), sys.float_info.max
 Vectors = Mapping[str, Array]
@@ -27,12 +27,12 @@ Vectors = Mapping[str, Array]
 
 def _positive(**settings: float) -> None:
     for name, value in settings.items():
-        expect_number(name, value, SMALLEST, LARGEST, expected="a positive number")
+        check_number(name, value, SMALLEST, LARGEST, expected="a positive number")
 
 
 def _share(**settings: float) -> None:
     for name, value in settings.items():
-        expect_number(name, value, 0, BELOW_ONE, expected="a number in [0, 1)")
+        check_number(name, value, 0, BELOW_ONE, expected="a number in [0, 1)")
 
 
 def _expect(weights: Array, gradient: Array, vectors: Vectors, slots: tuple[str, ...], step: int,
@@ -44,18 +44,18 @@ def _expect(weights: Array, gradient: Array, vectors: Vectors, slots: tuple[str,
     if weights.ndim != 1:
         raise ValueError(f"weights have shape {weights.shape}, expected one axis: "
                          "take model.vector")
-    expect_writable("weights", weights)
-    expect_like("gradient", gradient, weights, "the weights")
-    expect_writable("gradient", gradient)
+    check_writable("weights", weights)
+    check_like("gradient", gradient, weights, "the weights")
+    check_writable("gradient", gradient)
     for name in slots:
         if name not in vectors:
             raise ValueError(f"vectors hold {sorted(vectors)}, expected {', '.join(slots)}: "
                              "one vector like the weights for each of the optimizer's slots")
-        expect_like(name, vectors[name], weights, "the weights")
-        expect_writable(name, vectors[name])
-    expect_whole("step", step, 1)
-    expect_number("rate", rate, 0, LARGEST, expected="a finite number of at least 0")
-    expect_number("factor", factor, 0, LARGEST, expected="a finite number of at least 0")
+        check_like(name, vectors[name], weights, "the weights")
+        check_writable(name, vectors[name])
+    check_whole("step", step, 1)
+    check_number("rate", rate, 0, LARGEST, expected="a finite number of at least 0")
+    check_number("factor", factor, 0, LARGEST, expected="a finite number of at least 0")
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,9 @@ class Model(Protocol):
     def losses(self, batch: Any, state: State = None) -> tuple[Array, State]:
         """→ the same of each target (T, B), 0 at padding; asked of it where rows are told apart."""
 
-    def loss_and_grad(self, batch: Any, state: State, scale: float, grad: Any,
+    def loss_and_grad(self, batch: Any, state: State, scale: float, grads: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:
-        """The same with dropout; ∂(scale · loss) is added to the twin `grad`."""
+        """The same with dropout; ∂(scale · loss) is added to the twin `grads`."""
 
 
 class Optimizer(Protocol):

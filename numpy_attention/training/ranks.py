@@ -3,7 +3,7 @@
 `mpirun -n 4 …` starts four, numbered from 0. Each takes its rows of every batch; here stands how
 they come to the same sums, bit for bit, and to the same decisions.
 
-    ranks = world()                 of this job; ALONE where no mpirun has started it
+    ranks = world()                 of this job; SINGLE_PROCESS where no mpirun has started it
 
 The engine is Open MPI by mpi4py, extra `cluster`; it is loaded by `world` alone.
 """
@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 ENDED = 3.0         # seconds in which ranks that fail alike all have failed
 
 
-class Alone:
+class SingleProcess:
     """One process, which has nobody to agree with."""
 
     rank = 0
@@ -35,11 +35,11 @@ class Alone:
         """Whether this is rank 0, which alone reads and writes the run's folder, and speaks."""
         return self.rank == 0
 
-    def everyones(self, value: Value) -> list[Value]:
+    def allgather(self, value: Value) -> list[Value]:
         """What each rank has given, in their order."""
         return [value]
 
-    def of_first(self, value: Value) -> Value:
+    def broadcast(self, value: Value) -> Value:
         """What rank 0 has given."""
         return value
 
@@ -58,7 +58,7 @@ class Alone:
         return True
 
 
-class Ranks(Alone):
+class Ranks(SingleProcess):
     """This process among those of an MPI communicator."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
@@ -69,10 +69,10 @@ class Ranks(Alone):
         self.count = comm.Get_size()
         self._last = comm.Dup()         # for `ended_alike`: what fails has left its messages behind
 
-    def everyones(self, value: Value) -> list[Value]:
+    def allgather(self, value: Value) -> list[Value]:
         return self.comm.allgather(value)
 
-    def of_first(self, value: Value) -> Value:
+    def broadcast(self, value: Value) -> Value:
         return self.comm.bcast(value)
 
     def first(self, do: Callable[[], Value]) -> Value:
@@ -111,7 +111,7 @@ class Ranks(Alone):
         self.comm.Abort(code)
 
 
-ALONE = Alone()
+SINGLE_PROCESS = SingleProcess()
 
 
 def tree(add: Callable[[int, int], Any], count: int) -> None:
@@ -141,13 +141,13 @@ def adds_as_one(ranks: int, threads: int) -> bool:
 
 
 @lru_cache(maxsize=None)
-def world() -> Alone:
-    """All ranks of the mpirun that has started this process; ALONE where none has.
+def world() -> SingleProcess:
+    """All ranks of the mpirun that has started this process; SINGLE_PROCESS where none has.
 
     ImportError: mpirun has, and mpi4py is missing.
     """
     if not any(count in os.environ for count, _ in STARTERS):
-        return ALONE
+        return SINGLE_PROCESS
     try:
         from mpi4py import MPI
     except ImportError as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from numpy_attention.kernels.updates import touched_rows
 from numpy_attention.module import Array
-from numpy_attention.training.ranks import Alone
+from numpy_attention.training.ranks import SingleProcess
 
 # a smaller table is sent whole
 MANY = 4096
@@ -20,11 +20,11 @@ MOST = 0.5
 Span = tuple[int, int]          # begin and end in the flat vector
 
 
-def add(ranks: Alone, twin: Any) -> None:
+def add(ranks: SingleProcess, twin: Any) -> None:
     """Put into a gradient twin the sum of all ranks' twins, as `ranks.add` does."""
     vector = twin.vector
     known = list(tables(twin)) if ranks.count > 1 else []
-    found = ranks.everyones([touched(table) for _, table in known])
+    found = ranks.allgather([touched(table) for _, table in known])
     sparse = [(span, table, rows)
               for (span, table), rows in zip(known, map(union, *found))
               if len(rows) <= MOST * len(table)]

@@ -5,14 +5,14 @@ Steps count from 1, epochs from 0.
 
 from dataclasses import dataclass
 
-from numpy_attention.validation.arguments import expect_number
-from numpy_attention.validation.arrays import expect_whole
+from numpy_attention.validation.arguments import check_number
+from numpy_attention.validation.arrays import check_whole
 
 
-def expect_time(step: int, epoch: int) -> None:
+def check_time(step: int, epoch: int) -> None:
     """Refuse what is no step, from 1, or no epoch, from 0. ValueError."""
-    expect_whole("step", step, 1)
-    expect_whole("epoch", epoch, 0)
+    check_whole("step", step, 1)
+    check_whole("epoch", epoch, 0)
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Constant:
     """The whole learning rate, always."""
 
     def __call__(self, step: int, epoch: int) -> float:
-        expect_time(step, epoch)
+        check_time(step, epoch)
         return 1.0
 
 
@@ -32,11 +32,11 @@ class Decay:
     divisor: float
 
     def __post_init__(self) -> None:
-        expect_whole("full_epochs", self.full_epochs, 0)
-        expect_number("divisor", self.divisor, 1, expected="a number of at least 1")
+        check_whole("full_epochs", self.full_epochs, 0)
+        check_number("divisor", self.divisor, 1, expected="a number of at least 1")
 
     def __call__(self, step: int, epoch: int) -> float:
-        expect_time(step, epoch)
+        check_time(step, epoch)
         return self.divisor ** -max(0, epoch + 1 - self.full_epochs)
 
 
@@ -48,11 +48,11 @@ class LinearDecay:
     last: float = 0.0
 
     def __post_init__(self) -> None:
-        expect_whole("steps", self.steps, 1)
-        expect_number("last", self.last, 0, 1, "a share in [0, 1]")
+        check_whole("steps", self.steps, 1)
+        check_number("last", self.last, 0, 1, "a share in [0, 1]")
 
     def __call__(self, step: int, epoch: int) -> float:
-        expect_time(step, epoch)
+        check_time(step, epoch)
         return max(self.last, 1 - (1 - self.last) * (step - 1) / self.steps)
 
 
@@ -66,8 +66,8 @@ class Warmup:
     steps: int
 
     def __post_init__(self) -> None:
-        expect_whole("steps", self.steps, 1)
+        check_whole("steps", self.steps, 1)
 
     def __call__(self, step: int, epoch: int) -> float:
-        expect_time(step, epoch)
+        check_time(step, epoch)
         return min(step / self.steps, (self.steps / step) ** 0.5)

@@ -1,6 +1,6 @@
 """How a model is trained: every option said once, its default, what it may be and what it is for.
 
-A field of `Training`, `TranslatorTraining` or `WriterTraining` is made by `option`; there stand
+A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made by `option`; there stand
 
     field.name, field.default
     field.metadata["values"]       Values: what it may be, beside None where None is the default
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from numpy_attention.registry import AVERAGES, KEPT, MOST_THREADS, OPTIMIZERS, SCHEDULES, STATES
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.messages import short_repr
 
 MOST_COUNTED = 10_000       # epochs of a linear schedule
 
@@ -47,7 +47,7 @@ class Values:
         except ValueError:
             value = None
         if value not in self:
-            raise ValueError(f"{shown(text)}: expected {self.expected}")
+            raise ValueError(f"{short_repr(text)}: expected {self.expected}")
         return value
 
 
@@ -122,7 +122,7 @@ class Training:
             value = getattr(self, one.name)
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
-                raise ValueError(f"{one.name} {shown(value)}: expected {values.expected}")
+                raise ValueError(f"{one.name} {short_repr(value)}: expected {values.expected}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
             raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of each "
                              f"epoch before it begins, give at most {MOST_COUNTED:,}")
@@ -144,7 +144,7 @@ class TranslatorTraining(Training):
 
 
 @dataclass
-class WriterTraining(Training):
+class LanguageModelTraining(Training):
     """How a language model is trained.
 
     A "carried" state is Zaremba et al. 2014's. unit is that of the Text that a writer is created

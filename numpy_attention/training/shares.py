@@ -12,10 +12,10 @@ from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import pieces
+from numpy_attention.validation.arrays import chunks
 from numpy_attention.training import row_sums
 from numpy_attention.training.protocols import Model, Optimizer, State
-from numpy_attention.training.ranks import Alone, tree
+from numpy_attention.training.ranks import SingleProcess, tree
 from numpy_attention.training.threads import Threads
 from numpy_attention.trees import join_rows, leaves, rows_of
 
@@ -40,23 +40,23 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
         return work(k, batch.share(mine[k], n), states[k] if states else None)
 
     results = [result for result in pool.map(part) if result is not None]
-    losses = pool.ranks.everyones([loss for loss, _ in results])
+    losses = pool.ranks.allgather([loss for loss, _ in results])
     return sum(losses, []), [state for _, state in results]
 
 
-def shares_here(ranks: Alone, threads: int, rows: int) -> range:
+def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
     """Which shares of so many rows the threads of this rank have."""
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 
 
-def whole(ranks: Alone, states: States) -> State:
+def whole(ranks: SingleProcess, states: States) -> State:
     """The state of a whole batch, on every rank, from those of its shares on each."""
-    known = sum(ranks.everyones(states or []), [])
+    known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
 
-def cut(ranks: Alone, threads: int, state: State) -> States:
+def cut(ranks: SingleProcess, threads: int, state: State) -> States:
     """The states of the shares of this rank's threads, from that of a whole batch."""
     arrays = leaves(state)
     if not arrays:
@@ -82,11 +82,11 @@ def add_up(pool: Threads, twins: Sequence[Model]) -> float:
 
     def square(k: int) -> float:
         mine = share_of(len(total), pool.first + k, pool.shares)
-        return sum(squared_norm(total[block]) for block in pieces(mine, BLOCK))
+        return sum(squared_norm(total[block]) for block in chunks(mine, BLOCK))
 
     def add_and_square(k: int) -> float:
         found = 0.0
-        for block in pieces(share_of(len(total), k, pool.count), BLOCK):
+        for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             add_block(block)
             found += squared_norm(total[block])
         return found
@@ -95,7 +95,7 @@ def add_up(pool: Threads, twins: Sequence[Model]) -> float:
         return math.sqrt(sum(pool.map(add_and_square)))
     pool.map(add)
     row_sums.add(pool.ranks, twins[0])
-    return math.sqrt(sum(sum(pool.ranks.everyones(pool.map(square)), [])))
+    return math.sqrt(sum(sum(pool.ranks.allgather(pool.map(square)), [])))
 
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,

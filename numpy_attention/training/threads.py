@@ -10,8 +10,8 @@ from typing import Any, Callable
 from threadpoolctl import threadpool_limits
 
 from numpy_attention.registry import MOST_THREADS
-from numpy_attention.validation.arrays import expect_whole
-from numpy_attention.training.ranks import ALONE, Alone, host
+from numpy_attention.validation.arrays import check_whole
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess, host
 
 # parameters of mallopt, as malloc.h numbers them
 M_TRIM_THRESHOLD = -1
@@ -34,8 +34,8 @@ class Threads:
     ValueError: count below 1, or above MOST_THREADS; MemoryError: they cannot be started.
     """
 
-    def __init__(self, count: int, ranks: Alone = ALONE) -> None:
-        expect_whole("threads", count, 1, MOST_THREADS)
+    def __init__(self, count: int, ranks: SingleProcess = SINGLE_PROCESS) -> None:
+        check_whole("threads", count, 1, MOST_THREADS)
         self.count = count
         self.ranks = ranks
         self.shares = count * ranks.count
@@ -70,25 +70,25 @@ class Threads:
             raise MemoryError(f"{self.count} threads cannot be started") from None
 
 
-def available(ranks: Alone = ALONE) -> int:
+def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
     """Processors that this process may use, or its part of those that ranks on its host share."""
     mine = processors()
-    ours = [cores for where, cores in ranks.everyones((host(), mine)) if where == host()]
+    ours = [cores for where, cores in ranks.allgather((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
 
 
-def threads_that_pay(work: int, ranks: Alone = ALONE) -> int:
+def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
     """All processors, of all ranks, or one a rank where the steps are small.
 
     work: parameters × tokens of a step.
     """
     mine = available(ranks) if work > SMALL_STEP else 1
-    return ranks.count * min(ranks.everyones(mine))
+    return ranks.count * min(ranks.allgather(mine))
 
 
-def crowded(ranks: Alone, threads: int) -> str:
+def crowded(ranks: SingleProcess, threads: int) -> str:
     """What to say where so many threads a rank are more than their processors; else nothing."""
-    known = ranks.everyones((host(), processors()))
+    known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]
         cores = len(set().union(*here))

@@ -11,13 +11,13 @@ from typing import Any, NoReturn, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (expect_function, expect_generator, expect_kind,
-                                       expect_methods, expect_name, expect_number)
+from numpy_attention.validation.arguments import (check_function, check_generator, check_kind,
+                                       check_methods, check_name, check_number)
 from numpy_attention.validation.paths import exists, is_folder
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
 from numpy_attention.registry import AVERAGES
-from numpy_attention.validation.arrays import at_least, expect_whole
+from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.evaluation import Evaluation, evaluate
@@ -25,7 +25,7 @@ from numpy_attention.training.interrupt import Interrupt, Stopped
 from numpy_attention.training.progress import advance, bar_of, tell
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
-from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.shares import States, add_up, cut, shared, update, whole
 from numpy_attention.training.threads import Threads, threads_that_pay
 
@@ -71,7 +71,7 @@ class Trainer:
     about: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     progress: bool = True
-    ranks: Alone = ALONE
+    ranks: SingleProcess = SINGLE_PROCESS
 
     def __post_init__(self) -> None:
         self._check()
@@ -106,23 +106,23 @@ class Trainer:
 
     def _check(self) -> None:
         """Refuse what cannot train before anything has been trained."""
-        expect_generator(self.rng)
-        expect_methods("model", self.model, "a model", "vector", "loss", "loss_and_grad")
-        expect_methods("optimizer", self.optimizer, "an optimizer", "slots", "update")
+        check_generator(self.rng)
+        check_methods("model", self.model, "a model", "vector", "loss", "loss_and_grad")
+        check_methods("optimizer", self.optimizer, "an optimizer", "slots", "update")
         for name, batches in (("train", self.train), ("valid", self.valid)):
             if batches is not None or name == "train":
-                expect_methods(name, batches, "batches, such as PairBatches", "order", "batch",
+                check_methods(name, batches, "batches, such as PairBatches", "order", "batch",
                                "carried")
-        expect_function("schedule", self.schedule, "a function of step and epoch")
-        expect_name("average", self.average, AVERAGES)
-        expect_number("clip", self.clip, np.nextafter(0, 1), finite=False,
+        check_function("schedule", self.schedule, "a function of step and epoch")
+        check_name("average", self.average, AVERAGES)
+        check_number("clip", self.clip, np.nextafter(0, 1), finite=False,
                       expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None:
             if is_folder(self.path):
                 raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "
                                         "file, such as checkpoint.npz in it")
-        expect_kind("about", self.about, dict, "a dict that JSON can hold")
+        check_kind("about", self.about, dict, "a dict that JSON can hold")
         try:
             json.dumps(self.about)
         except (TypeError, ValueError, RecursionError) as error:
@@ -160,9 +160,9 @@ class Trainer:
         NonFiniteError: a loss or gradient that is not finite; BlockingIOError: another training
         writes to the same `path`.
         """
-        expect_whole("epochs", epochs, 0)
+        check_whole("epochs", epochs, 0)
         if minutes is not None:
-            expect_number("minutes", minutes, 0, finite=False, expected="a number of at least 0")
+            check_number("minutes", minutes, 0, finite=False, expected="a number of at least 0")
         with self.alone(), Threads(self.threads_here(), self.ranks) as pool, \
                 Interrupt() as interrupt:
             twins = [self.model.zeros_like() for _ in range(pool.count)]
@@ -186,11 +186,11 @@ class Trainer:
 
     def _leave_if_asked(self, interrupt: Interrupt, saved: bool = False) -> None:
         """End the run where a signal has asked any rank for it."""
-        asked, warned = map(max, zip(*self.ranks.everyones((interrupt.asked, interrupt.warned))))
+        asked, warned = map(max, zip(*self.ranks.allgather((interrupt.asked, interrupt.warned))))
         if warned and not asked:
             if not saved:
                 self.save()
-            asked = max(self.ranks.everyones(interrupt.awaited()))
+            asked = max(self.ranks.allgather(interrupt.awaited()))
             saved = True
         if asked:
             self._leave(asked, saved)
@@ -222,7 +222,7 @@ class Trainer:
                 self.position += 1
                 self.epoch_loss += loss
                 self.epoch_tokens += tokens
-                elapsed = self.ranks.of_first(time.perf_counter() - start)
+                elapsed = self.ranks.broadcast(time.perf_counter() - start)
                 self.epoch_seconds += elapsed
                 self.seconds += elapsed
                 advance(bar, self.epoch_loss, self.epoch_tokens, self.epoch_seconds)
@@ -255,7 +255,7 @@ class Trainer:
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         rate = self.schedule(self.step, self.epoch)
-        expect_number("what the schedule gives", rate, 0, expected="a share of the learning rate")
+        check_number("what the schedule gives", rate, 0, expected="a share of the learning rate")
         update(pool, self.optimizer, self.model.vector, twins[0].vector, self.vectors, self.step,
                rate, factor)
         return loss, batch.tokens

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.messages import given, shown
+from numpy_attention.validation.messages import typed_repr, short_repr
 
 MOST = 160          # characters of a list of names
 
@@ -18,45 +18,45 @@ MOST = 160          # characters of a list of names
 # ---- single values -------------------------------------------------------------------------------
 
 
-def expect_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
+def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
     """Refuse what is of another kind than expected, which is said in words. TypeError."""
     if not isinstance(value, kinds):
-        raise TypeError(f"{name} is {given(value)}: expected {expected}")
+        raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}")
 
 
-def expect_methods(name: str, value: Any, expected: str, *methods: str) -> None:
+def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
     """Refuse what does not have these methods: None, another thing, a class itself. TypeError."""
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
-        raise TypeError(f"{name} is {given(value)}: expected {expected}, with "
+        raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}, with "
                         f"{' and '.join(methods)}")
 
 
-def expect_function(name: str, value: Any, expected: str) -> None:
+def check_function(name: str, value: Any, expected: str) -> None:
     """Refuse what cannot be called. TypeError."""
     if not callable(value):
-        raise TypeError(f"{name} is {given(value)}: expected {expected}")
+        raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}")
 
 
-def expect_generator(rng: Any, name: str = "rng") -> None:
+def check_generator(rng: Any, name: str = "rng") -> None:
     """Refuse what is no numpy Generator: a seed, NumPy's older kind, none at all. TypeError."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"{name} is {type(rng).__name__}: pass numpy.random.default_rng(seed)")
 
 
-def expect_flags(**flags: Any) -> None:
+def check_flags(**flags: Any) -> None:
     """Refuse what is neither True nor False: the text "no" would be true. TypeError."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{name} is {given(value)}: expected True or False")
+            raise TypeError(f"{name} is {typed_repr(value)}: expected True or False")
 
 
-def expect_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
+def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
                   expected: str = "a number", finite: bool = True) -> None:
     """Refuse what is no number from low to high, which `expected` says; NaN is none. ValueError."""
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
     if not number or not low <= value <= high or (finite and not _is_finite(value)):
-        raise ValueError(f"{name} = {shown(value)}: expected {expected}")
+        raise ValueError(f"{name} = {short_repr(value)}: expected {expected}")
 
 
 def _is_finite(number):
@@ -67,21 +67,21 @@ def _is_finite(number):
         return False
 
 
-def expect_name(name: str, value: Any, known: Iterable[str]) -> None:
+def check_name(name: str, value: Any, known: Iterable[str]) -> None:
     """Refuse what is none of the known names. ValueError: lists them."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
         listing = ", ".join(names)
         if len(listing) > MOST:
             listing = f"{listing[:MOST].rpartition(',')[0]}, … ({len(names)} in all)"
-        raise ValueError(f"{name} = {shown(value)}: expected one of {listing}")
+        raise ValueError(f"{name} = {short_repr(value)}: expected one of {listing}")
 
 
-def expect_text(name: str, value: Any) -> None:
+def check_text(name: str, value: Any) -> None:
     """Refuse what is no text: another kind (TypeError), or half of a character (ValueError)."""
-    expect_kind(name, value, str, "a text")
+    check_kind(name, value, str, "a text")
     if not encodable(value):
-        raise ValueError(f"{name} is {shown(value)}: half of a character (a lone surrogate) is no "
+        raise ValueError(f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is no "
                          "text, take it out")
 
 
@@ -106,24 +106,24 @@ def is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
 
 
-def expect_list(name: str, value: Any, of: str) -> None:
+def check_list(name: str, value: Any, of: str) -> None:
     """Refuse what is no list, tuple or array `of` something: one string, a set. TypeError."""
     if not is_list(value):
-        raise TypeError(f"{name} is {given(value)}: expected a list of {of}")
+        raise TypeError(f"{name} is {typed_repr(value)}: expected a list of {of}")
 
 
-def listed(name: str, values: Any, of: str) -> list:
+def as_list(name: str, values: Any, of: str) -> list:
     """What can be gone through once, as a list. TypeError: one string, a dict, a set, no list."""
     unordered = isinstance(values, (str, bytes, bytearray, Mapping, Set))
     scalar = isinstance(values, np.ndarray) and not values.ndim
     if unordered or scalar or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is {given(values)}: expected a list of {of}")
+        raise TypeError(f"{name} is {typed_repr(values)}: expected a list of {of}")
     return list(values)
 
 
 def as_integers(name: str, values: Any) -> np.ndarray:
     """A list of whole numbers as an array (N,). TypeError: something else, or something in it."""
-    expect_list(name, values, "whole numbers")
+    check_list(name, values, "whole numbers")
     try:
         array = np.asarray(values)
     except ValueError:                      # lists of unequal length
@@ -144,28 +144,28 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     except ValueError:                      # lists of unequal length
         array = np.empty(0, object)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} is {given(values)}: expected an array of numbers")
+        raise TypeError(f"{name} is {typed_repr(values)}: expected an array of numbers")
     return array.astype(float)
 
 
-def expect_tokens(name: str, tokens: Any) -> None:
+def check_tokens(name: str, tokens: Any) -> None:
     """Refuse what is no list of tokens: one string, or one with something else in it. TypeError."""
     if isinstance(tokens, str):
-        raise TypeError(f"{name} is the string {shown(tokens)}, expected a list of tokens: cut it "
+        raise TypeError(f"{name} is the string {short_repr(tokens)}, expected a list of tokens: cut it "
                         "with .split(), or with list() for a model of characters")
     if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
         return                              # the common case is cheap
-    expect_list(name, tokens, "tokens")
+    check_list(name, tokens, "tokens")
     if isinstance(tokens, np.ndarray) and tokens.ndim != 1:
         raise TypeError(f"{name} is an array of {tokens.ndim} dimensions: expected a list of "
                         "tokens")
     for token in tokens:
         if not isinstance(token, str):
-            raise TypeError(f"{name} holds {given(token)}: expected tokens, which are strings")
+            raise TypeError(f"{name} holds {typed_repr(token)}: expected tokens, which are strings")
 
 
-def expect_all(name: str, values: Collection, kind: type, expected: str) -> None:
+def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
     """Refuse a list with something of another kind in it. TypeError: says which."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
-            raise TypeError(f"{name}, number {n}, is {given(value)}: expected {expected}")
+            raise TypeError(f"{name}, number {n}, is {typed_repr(value)}: expected {expected}")

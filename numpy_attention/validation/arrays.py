@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.messages import short_repr
 
 # in which a layer can be made: float32 trains, float64 checks gradients
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
@@ -17,7 +17,7 @@ BOOL = np.dtype(bool)
 LARGEST = 2**28     # of sizes: two of them multiplied, of eight bytes each, can still be counted
 
 
-def flat(x):
+def as_rows(x):
     """All leading axes as one, so that a product over time and batch is one matrix product.
 
     (…, D) → (N, D)
@@ -25,7 +25,7 @@ def flat(x):
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])              # −1 would fail where D = 0
 
 
-def transposed(W):
+def contiguous_transpose(W):
     """Wᵀ with its rows side by side in memory, for products inside a loop over time.
 
     (I, G) → (G, I). From some ten rows to a few dozen a product with the view W.T takes up to twice
@@ -35,13 +35,13 @@ def transposed(W):
     return np.ascontiguousarray(W.T)
 
 
-def pieces(whole, size):
+def chunks(whole, size):
     """A slice as slices of `size` that follow one another, the last one shorter."""
     return [slice(start, min(start + size, whole.stop))
             for start in range(whole.start, whole.stop, size)]
 
 
-def expect(name, array, shape, axes, advice="check the order of the axes"):
+def check_shape(name, array, shape, axes, advice="check the order of the axes"):
     """Refuse what is no array (TypeError) or one of another shape (ValueError).
 
     shape holds an int for each axis that is known and None for one that may be anything, or begins
@@ -49,7 +49,7 @@ def expect(name, array, shape, axes, advice="check the order of the axes"):
     the one expected and what to do.
     """
     if type(array) is not np.ndarray:
-        expect_array(f"{name} {axes}", array)
+        check_array(f"{name} {axes}", array)
     given = array.shape
     if given == shape:                                          # the common case is cheap
         return
@@ -64,32 +64,32 @@ def expect(name, array, shape, axes, advice="check the order of the axes"):
         raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}): {advice}")
 
 
-def expect_array(name, array):
+def check_array(name, array):
     """Refuse what is no plain array. TypeError.
 
     A masked array, a matrix or another library's subclass means something else by the operators.
     """
     if type(array) not in (np.ndarray, np.memmap):
-        raise TypeError(f"{name} is {kind_of(array)}, expected a NumPy array: "
+        raise TypeError(f"{name} is {type_name(array)}, expected a NumPy array: "
                         "convert it with np.asarray")
 
 
-def kind_of(thing):
+def type_name(thing):
     """What something is, in words: "None", "a list"."""
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
-def expect_dtype(name, array, like, whose="the weights"):
+def check_dtype(name, array, like, whose="the weights"):
     """Refuse an array of another dtype than the weights', which NumPy would upcast. TypeError."""
     if array.dtype != like.dtype:
         raise TypeError(f"{name} is {array.dtype}, {whose} are {like.dtype}: "
                         "convert one with astype")
 
 
-def expect_real(name, array):
+def check_real(name, array):
     """Refuse what is no array with an axis, or neither float32 nor float64. TypeError."""
     if type(array) is not np.ndarray:
-        expect_array(name, array)
+        check_array(name, array)
     if not array.ndim:
         raise TypeError(f"{name} is an array without axes, a single number: expected one with them")
     if array.dtype not in DTYPES:
@@ -97,53 +97,53 @@ def expect_real(name, array):
                         "convert it with astype")
 
 
-def expect_writable(name, array):
+def check_writable(name, array):
     """Refuse an array that is read-only where it is written to. ValueError."""
     if not array.flags.writeable:
         raise ValueError(f"{name} is read-only, and is written to: give a copy")
 
 
-def expect_floating(dtype):
+def check_floating(dtype):
     """Refuse a dtype in which nothing trains: all but float32 and float64. TypeError."""
     try:
         known = isinstance(dtype, (type, str, np.dtype)) and np.dtype(dtype) in DTYPES
     except (TypeError, ValueError):                                     # no dtype at all
         known = False
     if not known:
-        raise TypeError(f"dtype = {shown(dtype)}: expected float32, which trains, or float64, "
+        raise TypeError(f"dtype = {short_repr(dtype)}: expected float32, which trains, or float64, "
                         "which checks gradients")
 
 
-def expect_made(name, thing, kind, by):
+def check_made(name, thing, kind, by):
     """Refuse what is not of the class of what a method gives: a cache, a memory. TypeError."""
     if not isinstance(thing, kind):
-        raise TypeError(f"{name} is {kind_of(thing)}, expected what `{by}` gave")
+        raise TypeError(f"{name} is {type_name(thing)}, expected what `{by}` gave")
 
 
-def expect_twin(grad, layer):
+def check_twin(grads, layer):
     """Refuse what is no gradient twin of a layer: of another class, or with other parameters.
 
     Adding to another twin would leave the gradient nowhere, or another layer's wrong; compiled code
     would write past the end of a smaller one. The parts of a layer look at theirs. TypeError,
     ValueError.
     """
-    if type(grad) is not type(layer) or grad is layer:
-        what = "the layer itself" if grad is layer else kind_of(grad)
-        raise TypeError(f"grad is {what}, expected the gradient twin of a {type(layer).__name__}: "
+    if type(grads) is not type(layer) or grads is layer:
+        what = "the layer itself" if grads is layer else type_name(grads)
+        raise TypeError(f"grads is {what}, expected the gradient twin of a {type(layer).__name__}: "
                         "layer.zeros_like()")
     for name in layer.__dataclass_fields__:
         own = getattr(layer, name)
-        twin = getattr(grad, name)
+        twin = getattr(grads, name)
         if isinstance(own, np.ndarray) or isinstance(twin, np.ndarray):
             if type(own) is not type(twin) or own.shape != twin.shape or own.dtype != twin.dtype:
-                raise ValueError(f"grad.{name} is {described(twin)}, the layer's is "
-                                 f"{described(own)}: take layer.zeros_like()")
+                raise ValueError(f"grads.{name} is {describe_array(twin)}, the layer's is "
+                                 f"{describe_array(own)}: take layer.zeros_like()")
         elif isinstance(own, (list, tuple)) and len(own) != len(twin):
-            raise ValueError(f"grad has {len(twin)} {name}, the layer {len(own)}: "
+            raise ValueError(f"grads has {len(twin)} {name}, the layer {len(own)}: "
                              "take layer.zeros_like()")
 
 
-def expect_parameters(layer, **axes):
+def check_parameters(layer, **axes):
     """Refuse parameters that do not fit each other: W="IO", b="O" are W (I, O) and b (O,).
 
     One letter is one size; all have one dtype, float32 or float64. A parameter that may be None
@@ -156,25 +156,25 @@ def expect_parameters(layer, **axes):
         if array is None and NoneType in get_args(layer.__dataclass_fields__[name].type):
             continue
         wanted = tuple(sizes.get(letter) for letter in letters)
-        expect(name, array, wanted, f"({', '.join(letters)})",
+        check_shape(name, array, wanted, f"({', '.join(letters)})",
                f"the parameters of a {type(layer).__name__} fit each other, see its fields")
-        expect_real(name, array)
+        check_real(name, array)
         first = array if first is None else first
-        expect_dtype(name, array, first, "the other parameters")
+        check_dtype(name, array, first, "the other parameters")
         sizes.update(zip(letters, array.shape))
 
 
-def described(thing):
+def describe_array(thing):
     """An array's dtype and shape, in words, or what else it is."""
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
-    return kind_of(thing)
+    return type_name(thing)
 
 
-def expect_like(name, array, like, whose):
+def check_like(name, array, like, whose):
     """Refuse what is no array (TypeError), or not of the shape (ValueError) or dtype (TypeError) of
     `like`, whose shape and dtype these are: compiled code would read or write past its end."""
-    expect_array(name, array)
+    check_array(name, array)
     if array.shape != like.shape:
         raise ValueError(f"{name} has shape {array.shape}, expected {like.shape} as {whose}: "
                          "give one number for each")
@@ -186,48 +186,48 @@ def expect_like(name, array, like, whose):
 def at_least(lowest, **sizes):
     """Refuse a size below `lowest`, above what a memory holds, or not a whole number.
 
-    None, a default to come, passes; see `expect_sizes`. ValueError: names it.
+    None, a default to come, passes; see `check_sizes`. ValueError: names it.
     """
-    expect_sizes(lowest, **{name: size for name, size in sizes.items() if size is not None})
+    check_sizes(lowest, **{name: size for name, size in sizes.items() if size is not None})
 
 
-def expect_sizes(lowest=1, **sizes):
+def check_sizes(lowest=1, **sizes):
     """The same of sizes without a default: None is refused too. ValueError: names it."""
     for name, size in sizes.items():
-        expect_whole(name, size, lowest)
+        check_whole(name, size, lowest)
         if size > LARGEST:
-            raise ValueError(f"{name} = {shown(size)}: expected at most {LARGEST:,}, "
+            raise ValueError(f"{name} = {short_repr(size)}: expected at most {LARGEST:,}, "
                              "for no memory holds more")
 
 
-def expect_whole(name, number, low, high=math.inf):
+def check_whole(name, number, low, high=math.inf):
     """Refuse what is no whole number from low to high, True and None included. ValueError."""
     whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not (whole and low <= number <= high):
         most = "" if high == math.inf else f" and at most {high:,}"
-        raise ValueError(f"{name} = {shown(number)}: expected a whole number of at least "
+        raise ValueError(f"{name} = {short_repr(number)}: expected a whole number of at least "
                          f"{low}{most}")
 
 
-def expect_mask(mask, shape, axes, name="mask"):
+def check_mask(mask, shape, axes, name="mask"):
     """Refuse a mask that is not boolean (TypeError) or not of this shape (ValueError)."""
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
         given = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
         raise TypeError(f"{name} {axes} must be boolean, True where there is a token; given "
                         f"{given}: write {name}.astype(bool), or ids != PAD")
-    expect(name, mask, shape, axes, "it must match the sequences it masks")
+    check_shape(name, mask, shape, axes, "it must match the sequences it masks")
 
 
-def expect_integers(name, array, shape, axes, advice="check the order of the axes"):
+def check_integers(name, array, shape, axes, advice="check the order of the axes"):
     """Refuse what is no array of integers (TypeError) or not of this shape (ValueError)."""
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type(array).__name__
         raise TypeError(f"{name} {axes} must be an integer array, given {what}: "
                         "encode tokens with a Vocabulary")
-    expect(name, array, shape, axes, advice)
+    check_shape(name, array, shape, axes, advice)
 
 
-def expect_ids(name, ids, size):
+def check_ids(name, ids, size):
     """Refuse ids that are not integers (TypeError) or not in 0 … size − 1 (ValueError)."""
     if type(ids) is not np.ndarray or ids.dtype.kind not in "iu" or not ids.dtype.isnative:
         given = ids.dtype if type(ids) is np.ndarray else type(ids).__name__

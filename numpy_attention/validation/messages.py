@@ -8,7 +8,7 @@ LONGEST = 60        # characters of a value
 EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A value as messages show it: on one line, and not longer than one."""
     try:
         text = " ".join(repr(value).split())
@@ -17,9 +17,9 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST - 1]}…"
 
 
-def given(value: Any) -> str:
+def typed_repr(value: Any) -> str:
     """A value and its kind: "7, of type int"."""
-    return "None" if value is None else f"{shown(value)}, of type {type(value).__name__}"
+    return "None" if value is None else f"{short_repr(value)}, of type {type(value).__name__}"
 
 
 def cut(text: str, most: int) -> str:
@@ -27,12 +27,12 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def counted(number: int, what: str) -> str:
+def plural(number: int, what: str) -> str:
     """"1 epoch", "2 epochs"."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def words_of(error: Exception) -> str:
+def format_error(error: Exception) -> str:
     """What an error says; of one of the system's that names no file, what it was about."""
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from numpy_attention.validation.messages import given, shown
+from numpy_attention.validation.messages import typed_repr, short_repr
 
 LONGEST = 120       # characters of a path in a message
 PARTIAL = ".partial"            # how the name of a file ends that is being written
@@ -36,7 +36,7 @@ ADVICE = {
 
 
 @contextmanager
-def told(path: str | Path, done: str) -> Iterator[None]:
+def path_errors(path: str | Path, done: str) -> Iterator[None]:
     """Within it, an OSError of the system says which path could not be `done` ("read"), and why.
 
     ValueError: a name that no file can have.
@@ -48,24 +48,24 @@ def told(path: str | Path, done: str) -> Iterator[None]:
             raise
         reason = os.strerror(error.errno)
         advice = ADVICE.get(error.errno, "look at it, or give another")
-        raise type(error)(f"{brief(path)} cannot be {done}: {reason}; {advice}") from None
+        raise type(error)(f"{short_path(path)} cannot be {done}: {reason}; {advice}") from None
 
 
 def as_path(path: Any, name: str = "path") -> Path:
     """A str or Path as a Path. TypeError: another kind; ValueError: no name of a file can be so."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{name} is {given(path)}: expected a str or a Path")
+        raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
     text = os.fspath(path)
     if text == "":
         raise ValueError(f"{name} is empty: expected the name of a file or folder")
     if not isinstance(text, str):
-        raise TypeError(f"{name} is {given(path)}: expected a str or a Path")
+        raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError:
         encoded = b"\0"
     if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {shown(text)}: no file can have this name, choose another")
+        raise ValueError(f"{name} {short_repr(text)}: no file can have this name, choose another")
     return Path(text)
 
 
@@ -76,30 +76,30 @@ def existing_file(path: str | Path) -> Path:
     cannot be; OSError: one that cannot be reached.
     """
     path = as_path(path)
-    with told(path, "read"):
+    with path_errors(path, "read"):
         mode = mode_of(path)
     if mode is None:
         raise FileNotFoundError(
-            f"{brief(path)} does not exist; check the spelling, or give an absolute path")
+            f"{short_path(path)} does not exist; check the spelling, or give an absolute path")
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{brief(path)} is a folder; give the path of a file")
+        raise IsADirectoryError(f"{short_path(path)} is a folder; give the path of a file")
     if not stat.S_ISREG(mode):
         kind = OTHERS.get(stat.S_IFMT(mode), "no file")
-        raise ValueError(f"{brief(path)} is {kind}; give the path of a plain file")
+        raise ValueError(f"{short_path(path)} is {kind}; give the path of a plain file")
     return path
 
 
 def exists(path: str | Path) -> bool:
     """Whether there is anything of this name. OSError: that cannot be told, or it is a loop."""
     path = as_path(path)
-    with told(path, "read"):
+    with path_errors(path, "read"):
         return mode_of(path) is not None
 
 
 def is_folder(path: str | Path) -> bool:
     """Whether there is a folder of this name. OSError: that cannot be told, or it is a loop."""
     path = as_path(path)
-    with told(path, "read"):
+    with path_errors(path, "read"):
         mode = mode_of(path)
     return mode is not None and stat.S_ISDIR(mode)
 
@@ -108,17 +108,17 @@ def make_folder(path: str | Path) -> Path:
     """→ the Path of a folder, made with those above it unless it is there. OSError: it cannot."""
     path = as_path(path)
     mode = None
-    with told(path, "made a folder"):
+    with path_errors(path, "made a folder"):
         mode = mode_of(path)
         if mode is None:
             path.mkdir(parents=True, exist_ok=True)
     if mode is not None and not stat.S_ISDIR(mode):
-        raise NotADirectoryError(f"{brief(path)} is a file: give the path of a folder")
+        raise NotADirectoryError(f"{short_path(path)} is a file: give the path of a folder")
     return path
 
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[BinaryIO]:
+def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Within it, a file is written beside `path`, which takes its place when it is whole.
 
     OSError: the disk is full, say; it names the file, and what was there stays.
@@ -126,7 +126,7 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
     path = as_path(path)
     make_folder(path.parent)
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
-    with told(path, "written"):
+    with path_errors(path, "written"):
         try:
             with open(partial, "wb") as file:
                 yield file
@@ -137,7 +137,7 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
 
 
-def brief(path: str | Path) -> str:
+def short_path(path: str | Path) -> str:
     """A path as it stands in a message: its end, where it is long."""
     text = str(path)
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"

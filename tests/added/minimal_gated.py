@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.cells.cell import Cell, Steps
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import flat
+from numpy_attention.validation.arrays import as_rows
 
 
 @dataclass
@@ -77,9 +77,9 @@ class MinimalGatedUnit(Cell):
         da_f[...] = df * f * (1 - f)
         return dh + da_f @ U_f.T
 
-    def end_backward(self, steps, dsteps, grad):
-        da_f, da_n = np.split(flat(dsteps.a), 2, axis=1)
-        dU_f, dU_n = np.split(grad.U, 2, axis=1)                                # views
-        dU_f += flat(steps.hs[:-1]).T @ da_f
-        dU_n += flat(steps.s).T @ da_n
+    def end_backward(self, steps, dsteps, grads):
+        da_f, da_n = np.split(as_rows(dsteps.a), 2, axis=1)
+        dU_f, dU_n = np.split(grads.U, 2, axis=1)                                # views
+        dU_f += as_rows(steps.hs[:-1]).T @ da_f
+        dU_n += as_rows(steps.s).T @ da_n
         return dsteps.a

@@ -30,12 +30,12 @@ class SquashedAttention(SoftmaxAttention):
         squashed = np.tanh(query @ self.W_a)                                    # (B, D)
         return dot_scores(squashed, memory), (query, squashed)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, squashed = cache
         # e_j = squashed · h_j
-        dmemory.later("values", dscores, squashed)
+        dmemory.defer("values", dscores, squashed)
         dsquashed = sum_of_values(dscores, memory)                              # (B, D)
         # squashed = tanh(q W_a)
         da = dsquashed * (1 - squashed**2)                                      # (B, D)
-        dmemory.later("W_a", query, da)
+        dmemory.defer("W_a", query, da)
         return da @ self.W_a.T

@@ -3,13 +3,13 @@
 import laws
 import numpy as np
 
-from numpy_attention.attention.key_value import KeyValueReader
-from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.key_value import KeyValueReadout
+from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.gradcheck import randomize
 
 T, B, K, H, A, D = 5, 3, 4, 6, 7, 9
 MASK = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 0]], bool)      # (T, B), ragged
-READERS = {
+HISTORY_READOUTS = {
     "Salton, single": dict(score="single", bias=True),
     "Salton, combined": dict(bias=True),
     "Daniluk, one role": dict(),
@@ -22,13 +22,13 @@ READERS = {
 
 
 def key_value(rng, name=None, **settings):
-    """A KeyValueReader of one of READERS, or with settings."""
-    settings = READERS[name] if name else settings
-    return randomize(KeyValueReader.create(rng, H, K, dtype=np.float64, **settings), rng)
+    """A KeyValueReadout of one of HISTORY_READOUTS, or with settings."""
+    settings = HISTORY_READOUTS[name] if name else settings
+    return randomize(KeyValueReadout.create(rng, H, K, dtype=np.float64, **settings), rng)
 
 
 def ngram(rng, order=4, carried=False, **settings):
-    return randomize(NGramReader.create(rng, H, K, order, carried, dtype=np.float64, **settings),
+    return randomize(NGramReadout.create(rng, H, K, order, carried, dtype=np.float64, **settings),
                      rng)
 
 
@@ -124,11 +124,11 @@ def both_precisions(reader, h):
     for dtype in (np.float64, np.float32):
         one = reader.astype(dtype)
         y, _, weights, cache = forward(one, h.astype(dtype))
-        grad = one.zeros_like()
+        grads = one.zeros_like()
         dy, dweights = laws.upstream_of((y, weights))
-        dh = one.backward(dy, dweights, cache, grad)
+        dh = one.backward(dy, dweights, cache, grads)
         assert y.dtype == dh.dtype == dtype
-        found = [y, dh, grad.vector]
+        found = [y, dh, grads.vector]
         if weights is not None:
             assert weights.dtype == dtype
             found.append(weights)

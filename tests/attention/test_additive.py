@@ -53,8 +53,8 @@ def test_the_plain_form_gives_the_same(rng):
     dweights = rng.standard_normal((T, B, S))
     forward, backward = protocol(attention, MASK)
     contexts, weights, cache = forward(queries, values)
-    grad = attention.zeros_like()
-    dqueries, dvalues = backward(dcontexts, dweights, cache, grad)
+    grads = attention.zeros_like()
+    dqueries, dvalues = backward(dcontexts, dweights, cache, grads)
     total = [0, 0, 0, 0]
     for t in range(T):
         context, plain_weights, hidden = plain.forward(queries[t], values, MASK)
@@ -64,7 +64,7 @@ def test_the_plain_form_gives_the_same(rng):
                                        hidden)
         np.testing.assert_allclose(dqueries[t], dquery, atol=1e-13)
         total = [a + b for a, b in zip(total, rest)]
-    for given, wanted in zip((dvalues, grad.W_a, grad.U_a, grad.v_a), total):
+    for given, wanted in zip((dvalues, grads.W_a, grads.U_a, grads.v_a), total):
         np.testing.assert_allclose(given, wanted, atol=1e-13)
 
 
@@ -80,9 +80,9 @@ def test_huge_scores_in_float32_are_what_float64_gives(rng, positions):
         model = attention.astype(dtype)
         forward, backward = protocol(model, mask)
         contexts, weights, cache = forward(queries.astype(dtype), values.astype(dtype))
-        grad = model.zeros_like()
-        back = backward(laws.upstream_of(contexts), laws.upstream_of(weights), cache, grad)
-        results.append([contexts, weights, *back, grad.vector])
+        grads = model.zeros_like()
+        back = backward(laws.upstream_of(contexts), laws.upstream_of(weights), cache, grads)
+        results.append([contexts, weights, *back, grads.vector])
     assert np.abs(results[0][1].sum(2) - 1).max() < 1e-12
     laws.assert_close(results[1], results[0], 2e-2)             # scores of 1e4 are rounded to 1e-3
 
@@ -93,9 +93,9 @@ def test_nothing_to_attend_to_gives_zero_and_no_gradient(rng):
     queries = rng.standard_normal((T, B, Q))
     values = rng.standard_normal((B, S, D))
     contexts, weights, cache = forward(queries, values)
-    grad = attention.zeros_like()
-    gradients = backward(np.ones((T, B, D)), np.ones((T, B, S)), cache, grad)
-    for array in (contexts, weights, grad.vector, *gradients):
+    grads = attention.zeros_like()
+    gradients = backward(np.ones((T, B, D)), np.ones((T, B, S)), cache, grads)
+    for array in (contexts, weights, grads.vector, *gradients):
         assert not array.any()
 
 

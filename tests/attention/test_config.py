@@ -5,9 +5,9 @@ from dataclasses import FrozenInstanceError, dataclass
 import numpy as np
 import pytest
 
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.attention.additive import AdditiveAttention
-from numpy_attention.attention.config import REFUSED, AttentionChoice
+from numpy_attention.attention.config import REFUSED, AttentionConfig
 from numpy_attention.attention.dot import DotAttention, ScaledDotAttention
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
@@ -20,7 +20,7 @@ Q, D = 6, 4
 
 
 def create(*args, query_size=Q, value_size=D, seed=0, **settings):
-    choice = AttentionChoice(*args, **settings)
+    choice = AttentionConfig(*args, **settings)
     return choice.create(np.random.default_rng(seed), query_size, value_size, dtype=np.float64)
 
 
@@ -57,7 +57,7 @@ def test_every_window_gets_what_it_names():
 
 
 def test_the_score_is_drawn_first_and_then_its_window():
-    given = AttentionChoice("concat", "local-p", alignment=5).create(
+    given = AttentionConfig("concat", "local-p", alignment=5).create(
         np.random.default_rng(3), Q, D, uniform(0.1), np.float32)
     rng = np.random.default_rng(3)
     score = AdditiveAttention.create(rng, Q, D, 5, uniform(0.1))
@@ -68,15 +68,15 @@ def test_the_score_is_drawn_first_and_then_its_window():
 
 
 def test_all_that_go_together_can_be_built():
-    for score in names.SCORES:
-        for window in names.WINDOWS:
+    for score in registry.SCORES:
+        for window in registry.WINDOWS:
             if (score, window) in REFUSED:
                 with pytest.raises(ValueError, match=f"^{score} with {window}: .*choose window"):
-                    AttentionChoice(score, window)
+                    AttentionConfig(score, window)
             else:
                 built = create(score, window, query_size=8, value_size=8)
                 inner = built if window == "global" else built.attention
-                assert type(inner) is names.find("attention", score, names.SCORES)
+                assert type(inner) is registry.resolve("attention", score, registry.SCORES)
     assert set(REFUSED) == {("location", "local-m"), ("location", "local-p"),
                             ("multi-head", "local-p")}
 
@@ -89,7 +89,7 @@ def test_what_is_refused_before_anything_is_drawn():
             (dict(attention="multi-head", window="local-p"), "the weights of one sum"),
             (dict(alignment=0), "alignment = 0: expected a whole number of at least 1")):
         with pytest.raises(ValueError, match=message):
-            AttentionChoice(**settings)
+            AttentionConfig(**settings)
 
 
 def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
@@ -103,16 +103,16 @@ def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
             create(query_size=D, **settings)
     for name in ("width", "alignment", "longest", "heads"):
         with pytest.raises(ValueError, match=f"{name} = 0"):
-            AttentionChoice("dot", **{name: 0})
+            AttentionConfig("dot", **{name: 0})
     with pytest.raises(ValueError, match="dot needs queries of the values' size"):
         create("dot")
 
 
 def test_a_choice_is_fixed():
-    choice = AttentionChoice()
+    choice = AttentionConfig()
     with pytest.raises(FrozenInstanceError):
         choice.window = "local-p"
-    assert choice == AttentionChoice("dot", "global")
+    assert choice == AttentionConfig("dot", "global")
 
 
 @dataclass(eq=False)
@@ -128,7 +128,7 @@ class Heads(SoftmaxAttention):
 
 
 def test_a_score_from_elsewhere_is_one_line_in_the_table(monkeypatch):
-    monkeypatch.setitem(names.SCORES, "heads", Heads)
+    monkeypatch.setitem(registry.SCORES, "heads", Heads)
     built = create("heads", "local-m", heads=7, longest=3)
     assert type(built.attention) is Heads
     assert (built.attention.heads, built.attention.longest) == (7, 3)

@@ -7,15 +7,15 @@ import histories
 import laws
 import numpy as np
 import pytest
-from histories import MASK, READERS, B, H, T
+from histories import MASK, HISTORY_READOUTS, B, H, T
 
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.key_value import KeyValueReadout
 
-each = pytest.mark.parametrize("name", READERS)
+each = pytest.mark.parametrize("name", HISTORY_READOUTS)
 
 
 def plain_reader(reader, h, mask, memory=None):
-    """y (T, B, K) and α (T, B, M + T) of a KeyValueReader."""
+    """y (T, B, K) and α (T, B, M + T) of a KeyValueReadout."""
     states = h.swapaxes(0, 1)
     known = mask.T
     if memory is not None:
@@ -61,10 +61,10 @@ def test_a_step_that_sees_nothing_gets_zero_and_no_gradient(rng, name):
         assert not weights.any()
         np.testing.assert_allclose(y, histories.squash(reader)(predict @ reader.W_x + b),
                                    atol=1e-14)
-        grad = reader.zeros_like()
-        dh = reader.backward(np.ones_like(y), np.ones_like(weights), cache, grad)
-        assert not any(array.any() for _, array in grad.attention.named_parameters())
-        assert not grad.W_r.any()
+        grads = reader.zeros_like()
+        dh = reader.backward(np.ones_like(y), np.ones_like(weights), cache, grads)
+        assert not any(array.any() for _, array in grads.attention.named_parameters())
+        assert not grads.W_r.any()
         dpredict = np.split(dh, reader.roles, 2)[-1]
         slope = 1 - y * y if reader.activation == "tanh" else np.ones_like(y)
         np.testing.assert_allclose(dpredict, slope @ reader.W_x.T, atol=1e-14)
@@ -143,4 +143,4 @@ def test_what_is_refused(rng):
             (dict(hidden=8, roles=4), "4 roles in a state of 8 numbers"),
             (dict(hidden=6, score="cosine"), "score 'cosine': expected one of single, combined")):
         with pytest.raises(ValueError, match=message):
-            KeyValueReader.create(rng, outputs=3, **settings)
+            KeyValueReadout.create(rng, outputs=3, **settings)

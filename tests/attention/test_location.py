@@ -21,10 +21,10 @@ def test_columns_beyond_the_sentence_get_no_gradient(rng):
     queries = rng.standard_normal((3, 2, Q))
     values = rng.standard_normal((2, 6, D))
     contexts, weights, cache = forward(queries, values)
-    grad = attention.zeros_like()
-    backward(np.ones_like(contexts), rng.standard_normal(weights.shape), cache, grad)
-    assert (np.abs(grad.W_a[:, :6]).max(0) > 0).all()
-    assert not grad.W_a[:, 6:].any()
+    grads = attention.zeros_like()
+    backward(np.ones_like(contexts), rng.standard_normal(weights.shape), cache, grads)
+    assert (np.abs(grads.W_a[:, :6]).max(0) > 0).all()
+    assert not grads.W_a[:, 6:].any()
 
 
 def test_a_sentence_longer_than_its_columns_is_refused(rng):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.attention.memory import (Memory, dot_scores, expect_upstream, sum_of_values,
+from numpy_attention.attention.memory import (Memory, dot_scores, check_upstream, sum_of_values,
                                               sum_over_steps)
 
 B, S, D, A, T = 2, 5, 3, 4, 6
@@ -27,7 +27,7 @@ def test_rows_may_be_taken_again_and_in_any_order(memory):
 def test_a_gradient_starts_at_zero_in_the_dtype_of_its_memory(rng, dtype):
     keys = np.ones((B, S, A), dtype)
     dmemory = Memory(np.ones((B, S, D), dtype), keys, MASK).gradient()
-    for gradient in (dmemory, dmemory.inner):
+    for gradient in (dmemory, dmemory.wrapped):
         assert not gradient.values.any() and gradient.values.shape == (B, S, D)
         assert not gradient.keys.any() and gradient.keys.shape == (B, S, A)
         assert gradient.values.dtype == gradient.keys.dtype == dtype
@@ -38,24 +38,24 @@ def test_factors_wait_by_name_in_the_order_of_the_backward_pass(memory, rng):
     dmemory = memory.gradient()
     steps = [(rng.standard_normal((B, S)), rng.standard_normal((B, D))) for _ in range(T)]
     for factors, rows in steps:
-        dmemory.later("values", factors, rows)
-        dmemory.later("W_a", rows)
+        dmemory.defer("values", factors, rows)
+        dmemory.defer("W_a", rows)
     factors, rows = dmemory.stacked("values")
     assert (factors == np.stack([one for one, _ in steps])).all()
     assert (rows == np.stack([one for _, one in steps])).all()
     assert (dmemory.stacked("W_a")[0] == rows).all()
-    assert list(dmemory.waiting) == ["values", "W_a"]
+    assert list(dmemory.pending) == ["values", "W_a"]
 
 
 def test_factors_of_another_size_than_what_waits_are_refused(memory):
     """In the line that gives them, not where all of them are multiplied."""
     dmemory = memory.gradient()
-    dmemory.later("values", np.ones((B, S)), np.ones((B, D)))
+    dmemory.defer("values", np.ones((B, S)), np.ones((B, D)))
     with pytest.raises(ValueError, match=r"factor 2 of values \(B, size\) has shape .* expected"):
-        dmemory.later("values", np.ones((B, S)), np.ones((B, D + 1)))
+        dmemory.defer("values", np.ones((B, S)), np.ones((B, D + 1)))
     with pytest.raises(ValueError, match="a row for each sentence"):
-        dmemory.later("new", np.ones((B + 1, S)))
-    assert list(dmemory.waiting) == ["values"] and len(dmemory.waiting["values"]) == 1
+        dmemory.defer("new", np.ones((B + 1, S)))
+    assert list(dmemory.pending) == ["values"] and len(dmemory.pending["values"]) == 1
 
 
 @pytest.mark.parametrize("number, message", [
@@ -65,18 +65,18 @@ def test_factors_of_another_size_than_what_waits_are_refused(memory):
 def test_another_number_of_factors_than_what_waits_is_refused(memory, number, message):
     dmemory = memory.gradient()
     factors = [np.ones((B, size)) for size in (S, D, A)]
-    dmemory.later("W", *factors[:2])
+    dmemory.defer("W", *factors[:2])
     with pytest.raises(ValueError, match=message):
-        dmemory.later("W", *factors[:number])
-    assert len(dmemory.waiting["W"]) == 1
+        dmemory.defer("W", *factors[:number])
+    assert len(dmemory.pending["W"]) == 1
 
 
 def test_an_attention_inside_of_another_has_a_gradient_of_its_own(memory):
     dmemory = memory.gradient()
-    dmemory.inner.later("values", np.ones((B, S)))
-    dmemory.inner.keys += 1
-    assert dmemory.inner is dmemory.inner
-    assert not dmemory.waiting and not dmemory.keys.any()
+    dmemory.wrapped.defer("values", np.ones((B, S)))
+    dmemory.wrapped.keys += 1
+    assert dmemory.wrapped is dmemory.wrapped
+    assert not dmemory.pending and not dmemory.keys.any()
 
 
 def test_the_sums(memory, rng):
@@ -95,13 +95,13 @@ def test_the_sums(memory, rng):
 
 def test_a_gradient_of_another_shape_than_the_context_is_refused(memory):
     dmemory = memory.gradient()
-    expect_upstream(np.zeros((B, D)), None, memory, dmemory)
-    expect_upstream(np.zeros((B, D)), np.zeros((B, S)), memory, dmemory)
+    check_upstream(np.zeros((B, D)), None, memory, dmemory)
+    check_upstream(np.zeros((B, D)), np.zeros((B, S)), memory, dmemory)
     with pytest.raises(ValueError, match=r"dweights \(B, S\) has shape \(1, 5\), expected"):
-        expect_upstream(np.zeros((B, D)), np.zeros((1, S)), memory, dmemory)
+        check_upstream(np.zeros((B, D)), np.zeros((1, S)), memory, dmemory)
     for shape in ((1, D), (B, D - 1), (B, S, D)):
         with pytest.raises(ValueError, match=r"dcontext \(B, D\) has shape .* expected \(2, 3\)"):
-            expect_upstream(np.zeros(shape), None, memory, dmemory)
+            check_upstream(np.zeros(shape), None, memory, dmemory)
 
 
 @pytest.mark.parametrize("wrong", [(B, D + 1), (B, D - 1), (B + 1, D), (D,)])

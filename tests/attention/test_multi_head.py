@@ -47,15 +47,15 @@ def test_one_query_after_another_is_all_at_once(rng):
 
     dy = rng.standard_normal(y.shape)
     dweights = rng.standard_normal(weights.shape)
-    grad = a.zeros_like()
+    grads = a.zeros_like()
     stepwise = a.zeros_like()
-    dqueries, dvalues = a.backward(dy, dweights, cache, grad)
+    dqueries, dvalues = a.backward(dy, dweights, cache, grads)
     dmemory = memory.gradient()
     for t in reversed(range(T)):
         dquery = a.step_backward(dy[:, t], dweights[:, t], steps[t][2], dmemory, stepwise)
         np.testing.assert_allclose(dquery, dqueries[:, t], atol=1e-13)
     np.testing.assert_allclose(a.read_backward(memory, dmemory, stepwise), dvalues, atol=1e-13)
-    np.testing.assert_allclose(stepwise.vector, grad.vector, atol=1e-13)
+    np.testing.assert_allclose(stepwise.vector, grads.vector, atol=1e-13)
 
 
 def test_heads_that_do_not_divide_are_refused(rng):

@@ -1,6 +1,6 @@
 """What every attention on the protocol keeps: padding, nothing to read, huge scores.
 
-Gradients and laws: tests/test_checks.py. A score that is added to `names.SCORES` comes along.
+Gradients and laws: tests/test_checks.py. A score that is added to `registry.SCORES` comes along.
 """
 
 import laws
@@ -34,10 +34,10 @@ def result(attention, queries, values, mask, dweights):
     """[contexts, weights, dqueries, dvalues, the twin's vector]."""
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(queries, values)
-    grad = attention.zeros_like()
+    grads = attention.zeros_like()
     dcontexts = laws.upstream_of(contexts)
-    dqueries, dvalues = backward(dcontexts, dweights.astype(values.dtype), cache, grad)
-    return [contexts, weights, dqueries, dvalues, grad.vector if grad.size else np.zeros(1)]
+    dqueries, dvalues = backward(dcontexts, dweights.astype(values.dtype), cache, grads)
+    return [contexts, weights, dqueries, dvalues, grads.vector if grads.size else np.zeros(1)]
 
 
 @each
@@ -69,7 +69,7 @@ def test_nothing_to_read_and_nobody_to_ask(rng, name, sentences, positions):
     values = np.zeros((sentences, positions, D))
     mask = np.ones((sentences, positions), bool)
     dweights = np.zeros((T, sentences, positions))
-    contexts, weights, dqueries, dvalues, grad = result(attention, queries, values, mask, dweights)
+    contexts, weights, dqueries, dvalues, grads = result(attention, queries, values, mask, dweights)
     assert contexts.shape == (T, sentences, D)
     assert weights.shape == (T, sentences, positions)
     assert dqueries.shape == queries.shape
@@ -82,7 +82,7 @@ def test_nothing_to_read_and_nobody_to_ask(rng, name, sentences, positions):
         np.testing.assert_allclose(contexts, np.broadcast_to(b_o, contexts.shape), atol=1e-14)
     else:
         assert not contexts.any()
-        assert not grad.any()
+        assert not grads.any()
 
 
 D = 4

@@ -24,11 +24,11 @@ class Places(SoftmaxAttention):
         columns = memory.mask.shape[1]
         return query @ self.U[:, :columns] + 2 * (query @ self.W), query
 
-    def score_backward(self, dscores, query, memory, dmemory, grad):
+    def score_backward(self, dscores, query, memory, dmemory, grads):
         columns = dscores.shape[1]
-        dmemory.later("U", query, dscores)
+        dmemory.defer("U", query, dscores)
         for _ in range(2):
-            dmemory.later("W", query, dscores)
+            dmemory.defer("W", query, dscores)
         return dscores @ self.U[:, :columns].T + 2 * (dscores @ self.W.T)
 
 
@@ -51,11 +51,11 @@ def test_gradients_of_two_backward_passes_add_up(rng):
     queries = rng.standard_normal((T, B, Q))
     values = rng.standard_normal((B, S, D))
     contexts, weights, cache = forward(queries, values)
-    grad = attention.zeros_like()
-    backward(np.ones_like(contexts), weights, cache, grad)
-    once = grad.vector.copy()
-    backward(np.ones_like(contexts), weights, cache, grad)
-    np.testing.assert_allclose(grad.vector, 2 * once, atol=1e-14)
+    grads = attention.zeros_like()
+    backward(np.ones_like(contexts), weights, cache, grads)
+    once = grads.vector.copy()
+    backward(np.ones_like(contexts), weights, cache, grads)
+    np.testing.assert_allclose(grads.vector, 2 * once, atol=1e-14)
 
 
 @pytest.mark.parametrize("name, x, dy, message", [
@@ -68,7 +68,7 @@ def test_what_waits_for_no_field_or_in_another_shape(name, x, dy, message, rng):
     attention = places(rng)
     memory = attention.read(np.zeros((B, S, D)), MASK)
     dmemory = memory.gradient()
-    dmemory.later(name, np.ones((B, x)), np.ones((B, dy)))
+    dmemory.defer(name, np.ones((B, x)), np.ones((B, dy)))
     with pytest.raises(ValueError, match=message):
         attention.read_backward(memory, dmemory, attention.zeros_like())
 
@@ -77,7 +77,7 @@ def test_what_waits_alone_for_a_matrix_is_refused(rng):
     attention = places(rng)
     memory = attention.read(np.zeros((B, S, D)), MASK)
     dmemory = memory.gradient()
-    dmemory.later("W", np.ones((B, Q)))
+    dmemory.defer("W", np.ones((B, Q)))
     with pytest.raises(ValueError, match=r"^by the name 'W' 1 factor of a step wait, expected 2: "
                                          r"give later\('W', x, dy\) the factors of y = x W"):
         attention.read_backward(memory, dmemory, attention.zeros_like())

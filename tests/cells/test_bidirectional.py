@@ -41,9 +41,9 @@ def test_no_gradient_of_a_last_state_is_a_gradient_of_0(rng):
     dys = rng.standard_normal(ys.shape)
     found = []
     for dstate in (None, (None, zeros[1]), (zeros[0], None), zeros):
-        grad = layer.zeros_like()
-        dxs, dfirst = layer.backward(dys, dstate, cache, grad)
-        found.append([dxs, *dfirst, grad.vector])
+        grads = layer.zeros_like()
+        dxs, dfirst = layer.backward(dys, dstate, cache, grads)
+        found.append([dxs, *dfirst, grads.vector])
     assert all(array.any() for array in found[0])
     for other in found[1:]:
         assert all((one == two).all() for one, two in zip(found[0], other))

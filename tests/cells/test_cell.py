@@ -1,4 +1,4 @@
-"""What all cells share, for every cell of names.CELLS; their equations stand in their own tests."""
+"""What all cells share, for every cell of registry.CELLS; their equations stand in their own tests."""
 
 import runpy
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import laws
 import numpy as np
 import pytest
 
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.cells.cell import Cell
 from numpy_attention.cells.gru import GRU
 from numpy_attention.gradcheck.cases import cells as checks
@@ -20,9 +20,9 @@ from numpy_attention.trees import leaves, tree_map
 
 T, B, I, H = 5, 3, 2, 4
 
-KINDS = {name: names.find("cell", name, names.CELLS).create for name in names.CELLS}
+KINDS = {name: registry.resolve("cell", name, registry.CELLS).create for name in registry.CELLS}
 KINDS |= {f"gru {reset} {update}": partial(GRU.create, reset=reset, update=update)
-          for reset in names.RESETS for update in names.UPDATES}
+          for reset in registry.RESETS for update in registry.UPDATES}
 each = pytest.mark.parametrize("create", KINDS.values(), ids=KINDS)
 
 
@@ -66,8 +66,8 @@ def test_a_loop_of_ones_own_is_forward_and_backward(rng, create):
     mask = ragged(T, [5, 2, 4])
     ys, last, cache = cell.forward(xs, None, mask)
     dys, dlast = laws.upstream_of((ys, last))
-    grad = cell.zeros_like()
-    dxs, dfirst = cell.backward(dys, dlast, cache, grad)
+    grads = cell.zeros_like()
+    dxs, dfirst = cell.backward(dys, dlast, cache, grads)
 
     steps = cell.begin(cell.project(xs), None, mask)
     for t in range(T):
@@ -81,7 +81,7 @@ def test_a_loop_of_ones_own_is_forward_and_backward(rng, create):
     da = cell.end_backward(steps, dsteps, twin)
     assert (da == dsteps.a).all() and not da[~mask].any()
     own = [cell.project_backward(da, xs, twin), dstate, twin.vector]
-    laws.assert_close(own, [dxs, dfirst, grad.vector], 0)
+    laws.assert_close(own, [dxs, dfirst, grads.vector], 0)
 
 
 @each
@@ -98,7 +98,7 @@ def test_whatever_stands_in_the_pre_activations_of_padding(rng, create):
         steps = cell.begin(a.copy(), first, mask)
         for t in range(T):
             cell.step(t, steps)
-        grad = cell.zeros_like()
+        grads = cell.zeros_like()
         dsteps = cell.begin_backward(steps)
         dstate = laws.upstream_of(first)
         for t in reversed(range(T)):
@@ -107,8 +107,8 @@ def test_whatever_stands_in_the_pre_activations_of_padding(rng, create):
             for new, passed in zip(leaves(before), [dh + dys[t], *others]):
                 assert (new[~mask[t]] == passed[~mask[t]]).all()
             dstate = before
-        da = cell.end_backward(steps, dsteps, grad)
-        found.append([steps.hs, cell.state(steps, T), da, dstate, grad.vector])
+        da = cell.end_backward(steps, dsteps, grads)
+        found.append([steps.hs, cell.state(steps, T), da, dstate, grads.vector])
     for other in found:
         laws.assert_close(other, found[0], 0)
 
@@ -124,9 +124,9 @@ def test_long_and_loud_sequences_in_float32_are_what_float64_gives(rng, create, 
     results = []
     for model, x in ((cell, xs), (single, xs.astype(np.float32))):
         ys, last, cache = model.forward(x)
-        grad = model.zeros_like()
+        grads = model.zeros_like()
         dys = np.ones_like(ys)
-        results.append((ys, model.backward(dys, None, cache, grad)[0], grad.vector))
+        results.append((ys, model.backward(dys, None, cache, grads)[0], grads.vector))
     assert all(array.dtype == np.float32 for array in results[1])
     laws.assert_close(results[1], results[0], 2e-4)
 
@@ -175,7 +175,7 @@ class Leaky(Cell):
 
 
 def test_a_cell_of_ones_own_is_checked_by_its_name_alone(monkeypatch):
-    monkeypatch.setitem(names.CELLS, "leaky", Leaky)
+    monkeypatch.setitem(registry.CELLS, "leaky", Leaky)
     cases = runpy.run_path(checks.__file__)["CASES"]
     new = sorted(cases.keys() - checks.CASES.keys())
     assert new == ["Leaky", "Leaky decoder", "Leaky last state", "Leaky outputs"]

@@ -7,30 +7,30 @@ import pytest
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.gradcheck.cases import CASES
 from numpy_attention.gradcheck.cases.case import B, I, T, ragged
-from numpy_attention.layers.dropout import position_names
-from numpy_attention.registry import CELLS, RESETS, UPDATES, find
+from numpy_attention.layers.dropout import position_ids
+from numpy_attention.registry import CELLS, RESETS, UPDATES, resolve
 
 MASK = ragged(T, [4, 2, 1])
 MORE = 3
 
-LAYERS = [find("cell", name, CELLS).__name__ for name in CELLS]
+LAYERS = [resolve("cell", name, CELLS).__name__ for name in CELLS]
 LAYERS += [f"GRU {reset} {update}" for reset in RESETS for update in UPDATES]
 LAYERS += ["Bidirectional", "Stacked"]
 
 
 def run(layer, xs, mask, dys, state, dstate):
     ys, last, cache = call(layer, xs, mask, state)
-    grad = layer.zeros_like()
-    dxs, dfirst = layer.backward(dys, dstate, cache, grad)
-    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dfirst, "grad": grad.vector}
+    grads = layer.zeros_like()
+    dxs, dfirst = layer.backward(dys, dstate, cache, grads)
+    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dfirst, "grads": grads.vector}
 
 
 def call(layer, xs, mask, state):
     """`forward`, a stack's with dropout."""
     if not isinstance(layer, Stacked):
         return layer.forward(xs, state, mask)
-    names = position_names(len(xs), np.arange(B))
-    return layer.forward(xs, state, mask, np.random.default_rng(1), names)
+    row_ids = position_ids(len(xs), np.arange(B))
+    return layer.forward(xs, state, mask, np.random.default_rng(1), row_ids)
 
 
 @pytest.mark.parametrize("name", LAYERS)

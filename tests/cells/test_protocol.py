@@ -8,9 +8,9 @@ from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.protocol import RecurrentCell
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.layers.dropout import Dropout
-from numpy_attention.registry import CELLS, find
+from numpy_attention.registry import CELLS, resolve
 
-KINDS = [find("cell", name, CELLS) for name in CELLS]
+KINDS = [resolve("cell", name, CELLS) for name in CELLS]
 
 
 @pytest.mark.parametrize("kind", KINDS)

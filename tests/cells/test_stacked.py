@@ -9,16 +9,16 @@ from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import randomize
-from numpy_attention.layers.dropout import Dropout, position_names
-from numpy_attention.registry import CELLS, find
+from numpy_attention.layers.dropout import Dropout, position_ids
+from numpy_attention.registry import CELLS, resolve
 from numpy_attention.trees import leaves
 
 T, B = 5, 3
 SIZES = [2, 5, 4, 3]
 MASK = ragged(T, [5, 2, 4])
-NAMES = position_names(T, np.array([4, 0, 7]))
+NAMES = position_ids(T, np.array([4, 0, 7]))
 
-every_kind = pytest.mark.parametrize("kind", [find("cell", name, CELLS) for name in CELLS])
+every_kind = pytest.mark.parametrize("kind", [resolve("cell", name, CELLS) for name in CELLS])
 
 
 def stack_of(rng, kind, depth=3, rate=0.3):
@@ -27,29 +27,29 @@ def stack_of(rng, kind, depth=3, rate=0.3):
     return randomize(Stacked(cells, Dropout(rate)), rng)
 
 
-def by_layers(stack, xs, seed, names):
-    ys, last, cache = stack.forward(xs, None, MASK, generator(seed), names)
+def by_layers(stack, xs, seed, row_ids):
+    ys, last, cache = stack.forward(xs, None, MASK, generator(seed), row_ids)
     dys, dlast = laws.upstream_of((ys, last))
-    grad = stack.zeros_like()
-    dxs, dfirst = stack.backward(dys, dlast, cache, grad)
-    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dfirst, "grad": grad.vector}
+    grads = stack.zeros_like()
+    dxs, dfirst = stack.backward(dys, dlast, cache, grads)
+    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dfirst, "grads": grads.vector}
 
 
-def by_steps(stack, xs, seed, names):
-    steps = stack.begin(stack.project(xs), None, MASK, generator(seed), names)
+def by_steps(stack, xs, seed, row_ids):
+    steps = stack.begin(stack.project(xs), None, MASK, generator(seed), row_ids)
     for t in range(T):
         stack.step(t, steps)
     ys = steps.hs[1:]
     last = stack.state(steps, T)
     dys, dstate = laws.upstream_of((ys, last))
-    grad = stack.zeros_like()
+    grads = stack.zeros_like()
     dsteps = stack.begin_backward(steps)
     for t in reversed(range(T)):
         dstate = stack.step_backward(t, dys[t], dstate, steps, dsteps)
-    da = stack.end_backward(steps, dsteps, grad)
+    da = stack.end_backward(steps, dsteps, grads)
     assert da is dsteps.a and da.shape == steps.a.shape == (T, B, stack.gates_size)
-    dxs = stack.project_backward(da, xs, grad)
-    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dstate, "grad": grad.vector}
+    dxs = stack.project_backward(da, xs, grads)
+    return {"ys": ys, "last": last, "dxs": dxs, "dfirst": dstate, "grads": grads.vector}
 
 
 def generator(seed):
@@ -59,11 +59,11 @@ def generator(seed):
 @every_kind
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("seed", [None, 5])
-@pytest.mark.parametrize("names", [None, NAMES])
-def test_step_by_step_is_layer_by_layer(rng, kind, depth, seed, names):
+@pytest.mark.parametrize("row_ids", [None, NAMES])
+def test_step_by_step_is_layer_by_layer(rng, kind, depth, seed, row_ids):
     stack = stack_of(rng, kind, depth)
     xs = rng.standard_normal((T, B, SIZES[0]))
-    laws.assert_close(by_steps(stack, xs, seed, names), by_layers(stack, xs, seed, names), 1e-13)
+    laws.assert_close(by_steps(stack, xs, seed, row_ids), by_layers(stack, xs, seed, row_ids), 1e-13)
 
 
 def test_dropout_stands_between_layers_alone(rng):
@@ -99,7 +99,7 @@ def test_a_key_for_each_layer_but_the_first_is_drawn_at_begin(rng, depth):
 
 
 def test_sizes_and_states_are_the_layers(rng):
-    stack = stack_of(rng, find("cell", "lstm", CELLS))
+    stack = stack_of(rng, resolve("cell", "lstm", CELLS))
     assert stack.hidden_size == SIZES[-1] and stack.gates_size == 4 * SIZES[1]
     zero = stack.zero_state(B)
     assert [part.shape for part in leaves(zero)] == [(B, H) for H in SIZES[1:] for _ in "hc"]
@@ -123,7 +123,7 @@ def test_what_is_refused(rng):
     a = stack.project(rng.standard_normal((T, B, SIZES[0])))
     with pytest.raises(ValueError, match="state has 1 layers, expected 3: one state for each cell"):
         stack.begin(a, stack.zero_state(B)[:1])
-    with pytest.raises(ValueError, match=r"names \(T, B\) has shape \(3, 5\), expected \(5, 3\)"):
+    with pytest.raises(ValueError, match=r"row_ids \(T, B\) has shape \(3, 5\), expected \(5, 3\)"):
         stack.begin(a, None, None, rng, NAMES.T)
     with pytest.raises(ValueError, match="mask"):
         stack.begin(a, None, MASK.T)

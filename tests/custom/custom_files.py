@@ -27,11 +27,11 @@ class Mine(SoftmaxAttention):
         p = query @ self.W
         return dot_scores(p, memory), (query, p)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, p = cache
-        dmemory.later("values", dscores, p)
+        dmemory.defer("values", dscores, p)
         dp = sum_of_values(dscores, memory)
-        dmemory.later("W", query, dp)
+        dmemory.defer("W", query, dp)
         return dp @ self.W.T
 '''
 # over a model's own past
@@ -58,11 +58,11 @@ class Past(HistoryAttention):
         e = np.matmul(p.transpose(1, 0, 2), keys.transpose(0, 2, 1)).transpose(1, 0, 2)
         return e, (queries, keys, p)
 
-    def score_backward(self, dscores, visible, cache, grad):
+    def score_backward(self, dscores, visible, cache, grads):
         queries, keys, p = cache
         by_row = dscores.transpose(1, 0, 2)
         dp = np.matmul(by_row, keys).transpose(1, 0, 2)
-        grad.W += np.tensordot(queries, dp, ((0, 1), (0, 1)))
+        grads.W += np.tensordot(queries, dp, ((0, 1), (0, 1)))
         return dp @ self.W.T, np.matmul(by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))
 '''
 # the same without a matrix between
@@ -86,7 +86,7 @@ class Product(HistoryAttention):
         e = np.matmul(queries.transpose(1, 0, 2), keys.transpose(0, 2, 1)).transpose(1, 0, 2)
         return e, (queries, keys)
 
-    def score_backward(self, dscores, visible, cache, grad):
+    def score_backward(self, dscores, visible, cache, grads):
         queries, keys = cache
         by_row = dscores.transpose(1, 0, 2)
         dkeys = np.matmul(by_row.transpose(0, 2, 1), queries.transpose(1, 0, 2))

@@ -7,8 +7,8 @@ import matplotlib
 import numpy as np
 import pytest
 
-from numpy_attention import registry as names
-from numpy_attention.attention.config import AttentionChoice
+from numpy_attention import registry
+from numpy_attention.attention.config import AttentionConfig
 from numpy_attention.attention.history import HistoryAttention, causal
 from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
@@ -41,21 +41,21 @@ class CosineAttention(Module):
         context = np.matmul(weights[:, None], memory.values)[:, 0]              # (B, D)
         return context, weights, (memory, query, unit, size, cosines, weights)
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         memory, query, unit, size, cosines, weights = cache
         dmemory.values += weights[:, :, None] * dcontext[:, None]
         da = np.matmul(memory.values, dcontext[:, :, None])[:, :, 0]            # (B, S)
         if dweights is not None:
             da += dweights
         de = weights * (da - (weights * da).sum(1, keepdims=True))              # (B, S)
-        grad.g += (de * cosines).sum()
+        grads.g += (de * cosines).sum()
         dmemory.keys += self.g * de[:, :, None] * unit[:, None]
         dunit = self.g * np.matmul(de[:, None], memory.keys)[:, 0]              # (B, D)
         dp = (dunit - unit * (unit * dunit).sum(1, keepdims=True)) / size       # (B, D)
-        grad.W += query.T @ dp
+        grads.W += query.T @ dp
         return dp @ self.W.T
 
-    def read_backward(self, memory, dmemory, grad):
+    def read_backward(self, memory, dmemory, grads):
         along = (memory.keys * dmemory.keys).sum(2, keepdims=True)              # (B, S, 1)
         size = np.linalg.norm(memory.values, axis=2, keepdims=True)             # (B, S, 1)
         return dmemory.values + (dmemory.keys - memory.keys * along) / size
@@ -78,16 +78,16 @@ class DistanceAttention(SoftmaxAttention):
         place = query @ self.W                                                  # (B, D)
         return dot_scores(place, memory) - (memory.values**2).sum(2) / 2, (query, place)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, place = cache
-        dmemory.later("values", dscores, place)
+        dmemory.defer("values", dscores, place)
         dmemory.values -= dscores[:, :, None] * memory.values
         dplace = sum_of_values(dscores, memory)                                 # (B, D)
-        dmemory.later("W", query, dplace)
+        dmemory.defer("W", query, dplace)
         return dplace @ self.W.T
 
-    def read_backward(self, memory, dmemory, grad):
-        return super().read_backward(memory, dmemory, grad) + dmemory.values
+    def read_backward(self, memory, dmemory, grads):
+        return super().read_backward(memory, dmemory, grads) + dmemory.values
 
 
 @dataclass(eq=False)
@@ -101,9 +101,9 @@ class DotHistory(HistoryAttention):
         products = products.transpose(1, 0, 2)                                  # (T, B, S)
         return self.g * products, (queries, keys, products)
 
-    def score_backward(self, dscores, visible, cache, grad):
+    def score_backward(self, dscores, visible, cache, grads):
         queries, keys, products = cache
-        grad.g += (dscores * products).sum()
+        grads.g += (dscores * products).sum()
         by_row = self.g * dscores.transpose(1, 0, 2)                            # (B, T, S)
         dqueries = np.matmul(by_row, keys).transpose(1, 0, 2)                   # (T, B, K)
         return dqueries, np.matmul(by_row.transpose(0, 2, 1), queries.transpose(1, 0, 2))
@@ -137,8 +137,8 @@ def test_its_gradients_and_the_whole_models(rng):
 
     model = randomize(translator(9, 3, np.float64, embedding=2, maxout=2), rng, 0.8)
 
-    def model_backward(dt, dweights, cache, grad):
-        model.backward(dt, dweights, cache, grad)
+    def model_backward(dt, dweights, cache, grads):
+        model.backward(dt, dweights, cache, grads)
         return ()
     model_forward = lambda: model.forward(PAIRS)
     report = gradcheck(model, rng=rng, forward=model_forward, backward=model_backward)
@@ -154,7 +154,7 @@ def check(build):
 
 def test_a_score_in_the_table_is_built_checked_and_put_under_the_laws(monkeypatch):
     known = score_cases()
-    monkeypatch.setitem(names.SCORES, "distance", DistanceAttention)
+    monkeypatch.setitem(registry.SCORES, "distance", DistanceAttention)
     new = {name: build for name, build in score_cases().items() if name not in known}
     assert list(new) == ["DistanceAttention", "LocalMonotonic distance", "LocalPredictive distance"]
     for build in new.values():
@@ -162,7 +162,7 @@ def test_a_score_in_the_table_is_built_checked_and_put_under_the_laws(monkeypatc
         laws.backward_twice_doubles(build(np.random.default_rng(1), np.float64))
         laws.arguments_unchanged(build(np.random.default_rng(2), np.float64))
         laws.float32_agrees(build)
-    choice = AttentionChoice("distance", "local-p", width=2)
+    choice = AttentionConfig("distance", "local-p", width=2)
     built = choice.create(np.random.default_rng(0), 3, 4)
     assert type(built.attention) is DistanceAttention
     assert built.attention.W.shape == (3, 4)
@@ -170,10 +170,10 @@ def test_a_score_in_the_table_is_built_checked_and_put_under_the_laws(monkeypatc
 
 def test_a_wrong_score_in_the_table_is_caught(monkeypatch):
     class Forgetful(DistanceAttention):
-        def read_backward(self, memory, dmemory, grad):
-            return SoftmaxAttention.read_backward(self, memory, dmemory, grad)
+        def read_backward(self, memory, dmemory, grads):
+            return SoftmaxAttention.read_backward(self, memory, dmemory, grads)
 
-    monkeypatch.setitem(names.SCORES, "distance", Forgetful)
+    monkeypatch.setitem(registry.SCORES, "distance", Forgetful)
     with pytest.raises(GradientError, match=r"wrong gradient for input\[1\]"):
         check(score_cases()["Forgetful"])
 
@@ -199,9 +199,9 @@ def test_a_cell_may_give_its_outputs_in_any_order_of_memory(rng):
     vectors = []
     for kind in (RNN, Turned):
         model.cells.cells = [kind(cell.W, cell.U, cell.b) for cell in model.cells.cells]
-        grad = model.zeros_like()
-        model.loss_and_grad(TEXT, None, 1.0, grad)
-        vectors.append(grad.vector)
+        grads = model.zeros_like()
+        model.loss_and_grad(TEXT, None, 1.0, grads)
+        vectors.append(grads.vector)
     assert vectors[0].any()
     assert (vectors[0] == vectors[1]).all()
 

@@ -7,7 +7,7 @@ from tables import Table, V, searches
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
-from numpy_attention.decoding.hypothesis import Hypothesis, expect_penalty, forbid, longest
+from numpy_attention.decoding.hypothesis import Hypothesis, check_penalty, forbid, longest
 
 
 def test_a_hypothesis_knows_its_words_and_its_score():
@@ -76,10 +76,10 @@ def test_a_model_without_probabilities_is_an_error(rng, search, bad):
                                             (-100.5, False)])
 def test_the_largest_penalty(penalty, holds):
     if holds:
-        expect_penalty(penalty)
+        check_penalty(penalty)
     else:
         with pytest.raises(ValueError, match="length_penalty = .*: expected a number from -100"):
-            expect_penalty(penalty)
+            check_penalty(penalty)
 
 
 def test_no_sentence_has_no_length():

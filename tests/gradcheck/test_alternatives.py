@@ -22,7 +22,7 @@ def given(dys, dstate, other, out):
     return out
 
 
-def plain(self, dys, dstate, x, z, mask, memory, step, steps, length, grad):
+def plain(self, dys, dstate, x, z, mask, memory, step, steps, length, grads):
     dh = np.zeros_like(dstate)
     dz = dys * x * x
     dmemory = dys + memory
@@ -32,7 +32,7 @@ def plain(self, dys, dstate, x, z, mask, memory, step, steps, length, grad):
     given(dz, dh, x, dys)
     for dy, one in zip(dys, steps):
         dh = given(dy, one, x, dz.copy())
-        grad.W += dh * x
+        grads.W += dh * x
     dw = (dz * x) - np.where(mask, dz, 0)
     dw[mask] = 0
     dw[:, 0] += dz[:, -1]
@@ -46,10 +46,10 @@ def plain(self, dys, dstate, x, z, mask, memory, step, steps, length, grad):
     dc = dw * z + dh
     da = step["c"] * mask[:, None]
     da, dx = (dz * x for dz in (dz, dw))
-    np.add.at(grad.E, steps, dz * self.rate)
-    given(dz, grad.W, x, dys)
-    given(dz, grad.W_1, grad.b_1, self.W_2)
-    given(dz, grad.left, self.right, dys)
+    np.add.at(grads.E, steps, dz * self.rate)
+    given(dz, grads.W, x, dys)
+    given(dz, grads.W_1, grads.b_1, self.W_2)
+    given(dz, grads.left, self.right, dys)
     dw += dz
     dh += dys
     da, db = dz[:, :length], dz[:, length:]
@@ -83,7 +83,7 @@ def offered():
     ("exchanged", "db, dc = (dz, dmemory)", "db, dc = (dmemory, dz)"),
     ("exchanged", "dk, dv = given(dz, 0, x, dys)", "dv, dk = given(dz, 0, x, dys)"),
     ("missing term", "given(dz, dh, x, dys)", "dx += given(dz, dh, x, dys)"),
-    ("double", "grad.W += dh * x", "grad.W += dh * x"),
+    ("double", "grads.W += dh * x", "grads.W += dh * x"),
     ("axis", "dw[:, 0] += dz[:, -1]", "dw[:, -1] += dz[:, -1]"),
     ("axis", "dz += (dw + dh)[:, None]", "dz[:, 0] += dw + dh"),
     ("mask backward", "dw[mask] = 0", "dw[~mask] = 0"),
@@ -100,15 +100,15 @@ def offered():
     ("missing term", "given(dz, 0, x, dys)", "given(dz, dh, x, dys)"),
     ("missing term", "given(dz, dh, x, dys)", "given(dz + dw, dh, x, dys)"),
     ("assigned", "dz.copy()", "dz"),
-    ("exchanged", "given(dz, grad.W, x, dys)", "given(dz, grad.U, x, dys)"),
-    ("exchanged", "given(dz, grad.W_1, grad.b_1, self.W_2)",
-     "given(dz, grad.W_2, grad.b_2, self.W_2)"),
-    ("exchanged", "given(dz, grad.left, self.right, dys)",
-     "given(dz, grad.right, self.right, dys)"),
-    ("sign", "np.add.at(grad.E, steps, dz * self.rate)",
-     "np.add.at(grad.E, steps, -(dz * self.rate))"),
-    ("mask backward", "np.add.at(grad.E, steps, dz * self.rate)",
-     "np.add.at(grad.E, steps, mask * (dz * self.rate))"),
+    ("exchanged", "given(dz, grads.W, x, dys)", "given(dz, grads.U, x, dys)"),
+    ("exchanged", "given(dz, grads.W_1, grads.b_1, self.W_2)",
+     "given(dz, grads.W_2, grads.b_2, self.W_2)"),
+    ("exchanged", "given(dz, grads.left, self.right, dys)",
+     "given(dz, grads.right, self.right, dys)"),
+    ("sign", "np.add.at(grads.E, steps, dz * self.rate)",
+     "np.add.at(grads.E, steps, -(dz * self.rate))"),
+    ("mask backward", "np.add.at(grads.E, steps, dz * self.rate)",
+     "np.add.at(grads.E, steps, mask * (dz * self.rate))"),
     ("factor", "self.rate", "1 - self.rate"),
     # order
     ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps[::-1])"),
@@ -155,7 +155,7 @@ def test_what_is_offered(offered, kind, old, new):
     ("factor", "dys * x * x", "dys * x * x * mask"),
     ("missing term", "dz = dys * x * x", "dz = dys * x * x; dx += dz @ self.V.T"),  # not yet there
     ("wrong step", "given(dz, dh, x, dys)", "given(dz[::-1], dh, x, dys)"),     # not at hand
-    ("exchanged", "given(dz, grad.W, x, dys)", "given(dz, grad.W, x, dys)"),
+    ("exchanged", "given(dz, grads.W, x, dys)", "given(dz, grads.W, x, dys)"),
 ])
 def test_what_is_not_offered(offered, kind, old, new):
     assert (kind, printed(old), printed(new)) not in offered

@@ -38,8 +38,8 @@ def test_float32_agrees(name):
 def test_no_case_is_idle(name):
     """Every parameter and input gets a gradient that is not 0: zeros would prove nothing."""
     case = CASES[name](np.random.default_rng(0), np.float64)
-    *_, grad, dinputs = laws.run(case)
-    for part, array in list(grad.named_parameters()) + list(laws.leaves(dinputs, "input")):
+    *_, grads, dinputs = laws.run(case)
+    for part, array in list(grads.named_parameters()) + list(laws.leaves(dinputs, "input")):
         # forward stops before the output layer
         beyond = part.startswith("output.") and not name.endswith("loss")
         assert array.size == 0 or array.any() or beyond, part
@@ -49,14 +49,14 @@ def test_the_laws_can_fail(rng):
     case = CASES["Linear"](rng, np.float64)
     honest = case.backward
 
-    def overwrites_dy(dy, cache, grad):
-        dx = honest(dy, cache, grad)
+    def overwrites_dy(dy, cache, grads):
+        dx = honest(dy, cache, grads)
         dy *= 2
         return dx
 
-    def forgets_to_add(dy, cache, grad):
-        dx = honest(dy, cache, grad)
-        grad.b[:] = dy.sum((0, 1))
+    def forgets_to_add(dy, cache, grads):
+        dx = honest(dy, cache, grads)
+        grads.b[:] = dy.sum((0, 1))
         return dx
 
     case.backward = overwrites_dy
@@ -65,7 +65,7 @@ def test_the_laws_can_fail(rng):
     case.backward = forgets_to_add
     with pytest.raises(AssertionError, match="the twin"):
         laws.backward_twice_doubles(case)
-    case.backward = lambda dy, cache, grad: (honest(dy, cache, grad), dy)
+    case.backward = lambda dy, cache, grads: (honest(dy, cache, grads), dy)
     with pytest.raises(AssertionError, match="view of upstream"):
         laws.arguments_unchanged(case)
 
@@ -74,9 +74,9 @@ def test_a_planted_bug_fails_its_check(rng, monkeypatch):
     from numpy_attention.cells.gru import GRU
     end = GRU.end_backward
 
-    def forgets_the_last_step(self, steps, dsteps, grad):
+    def forgets_the_last_step(self, steps, dsteps, grads):
         dsteps.u[-1] = 0
-        return end(self, steps, dsteps, grad)
+        return end(self, steps, dsteps, grads)
 
     monkeypatch.setattr(GRU, "end_backward", forgets_the_last_step)
     with pytest.raises(GradientError, match="wrong gradient for U"):

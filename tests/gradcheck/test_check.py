@@ -23,9 +23,9 @@ def test_a_function_without_parameters(rng):
     def forward(x, y):
         return x * y, np.sin(x), (x, y)
 
-    def backward(dproduct, dsine, cache, grad):
+    def backward(dproduct, dsine, cache, grads):
         x, y = cache
-        assert grad is None
+        assert grads is None
         return dproduct * y + dsine * np.cos(x), dproduct * x
 
     x, y = rng.standard_normal((2, 3, 4))
@@ -59,16 +59,16 @@ def test_relative_errors():
 def test_a_wrong_gradient_is_reported_with_its_line_and_its_kind(rng, spoil, suspect):
     layer = linear(rng, 3, 3)
 
-    def backward(dy, cache, grad):
-        dx = layer.backward(dy, cache, grad)
-        grad.W[...] = spoil(grad.W.copy())
+    def backward(dy, cache, grads):
+        dx = layer.backward(dy, cache, grads)
+        grads.W[...] = spoil(grads.W.copy())
         return dx
 
     with pytest.raises(GradientError, match=suspect) as caught:
         gradcheck(layer, rng.standard_normal((4, 3)), rng=rng, backward=backward)
     message = str(caught.value)
     assert message.startswith("Linear: wrong gradient for W; right: b, input[0]\n")
-    assert "    grad.W[...] = spoil(grad.W.copy())" in message.splitlines()
+    assert "    grads.W[...] = spoil(grads.W.copy())" in message.splitlines()
     assert "W: 9 of 9 elements" in message or "W: 3 of 9" in message or "W: 6 of 9" in message
     assert len(message.splitlines()) < 15
     full = caught.value.report.full
@@ -78,14 +78,14 @@ def test_a_wrong_gradient_is_reported_with_its_line_and_its_kind(rng, spoil, sus
 def test_one_wrong_element_is_found_and_named(rng):
     layer = linear(rng, 4, 3)
 
-    def backward(dy, cache, grad):
-        dx = layer.backward(dy, cache, grad)
-        grad.W[2, 1] *= 1 + 1e-4
+    def backward(dy, cache, grads):
+        dx = layer.backward(dy, cache, grads)
+        grads.W[2, 1] *= 1 + 1e-4
         return dx
 
     with pytest.raises(GradientError, match="1 of 12 elements are wrong; element .2, 1.") as caught:
         gradcheck(layer, rng.standard_normal((5, 4)), rng=rng, backward=backward)
-    assert "grad.W[2, 1] *= 1 + 1e-4" in str(caught.value).splitlines()[2]
+    assert "grads.W[2, 1] *= 1 + 1e-4" in str(caught.value).splitlines()[2]
 
 
 def test_shapes_and_missing_gradients_are_reported(rng):
@@ -105,7 +105,7 @@ def test_float32_and_infinite_outputs_are_refused(rng):
         gradcheck(layer.astype(np.float32), np.ones((5, 4)), rng=rng)
     with pytest.raises(ValueError, match="not finite"):
         gradcheck(layer, np.full((5, 4), np.nan), rng=rng, forward=lambda x: (x, x),
-                  backward=lambda dy, cache, grad: dy)
+                  backward=lambda dy, cache, grads: dy)
 
 
 def test_the_callers_arrays_are_left_alone(rng):
@@ -122,8 +122,8 @@ def test_protocol_sends_gradients_through_weights_too(rng):
     from numpy_attention.attention.additive import AdditiveAttention
 
     class Deaf(AdditiveAttention):
-        def step_backward(self, dcontext, dweights, cache, dmemory, grad):
-            return super().step_backward(dcontext, None, cache, dmemory, grad)
+        def step_backward(self, dcontext, dweights, cache, dmemory, grads):
+            return super().step_backward(dcontext, None, cache, dmemory, grads)
 
     attention = randomize(Deaf.create(rng, 3, 4, 5, dtype=np.float64), rng)
     forward, backward = protocol(attention, np.ones((2, 6), bool))

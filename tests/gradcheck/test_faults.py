@@ -101,10 +101,10 @@ def test_an_attention_that_does_not_look_at_the_query(rng):
             weights = memory.mask / memory.mask.sum(1, keepdims=True)
             return np.einsum("bs,bsd->bd", weights, memory.values), weights, weights
 
-        def step_backward(self, dcontext, dweights, weights, dmemory, grad):
+        def step_backward(self, dcontext, dweights, weights, dmemory, grads):
             dmemory.values[...] += weights[:, :, None] * dcontext[:, None]
 
-        def read_backward(self, memory, dmemory, grad):
+        def read_backward(self, memory, dmemory, grads):
             return dmemory.values
 
     attention = Mean.create(rng, 2, 3, 4, dtype=np.float64)
@@ -139,7 +139,7 @@ def test_gradients_that_are_not_one_for_each_input(rng, found, words):
     with pytest.raises(GradientError, match=rf"^backward returns {words}: gradients for .*, "
                        r"expected input\[0\], input\[1\]: return one for each") as error:
         gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
-                  backward=lambda dy, cache, grad: found)
+                  backward=lambda dy, cache, grads: found)
     one_line(error)
 
 
@@ -149,7 +149,7 @@ def test_gradients_that_are_not_one_for_each_input(rng, found, words):
 def test_the_gradient_of_one_input_is_an_array_alone(rng, found, words):
     with pytest.raises(GradientError, match=f"^backward returns {words}, whose gradient is an arr"):
         gradcheck(None, np.ones(2), rng=rng, forward=lambda x: (2 * x, None),
-                  backward=lambda dy, cache, grad: found)
+                  backward=lambda dy, cache, grads: found)
 
 
 def test_a_gradient_for_what_has_none(rng):
@@ -157,7 +157,7 @@ def test_a_gradient_for_what_has_none(rng):
     with pytest.raises(GradientError, match=words):
         gradcheck(None, np.ones(2), np.array([True, False]), rng=rng,
                   forward=lambda x, mask: (x * mask, None),
-                  backward=lambda dy, cache, grad: (dy, dy))
+                  backward=lambda dy, cache, grads: (dy, dy))
 
 
 def test_one_input_may_be_a_pair(rng):
@@ -200,7 +200,7 @@ def test_infinity_may_be_meant(rng):
     """Scores that a sum leaves at −∞, whose exponential is 0."""
     scores = np.array([0.5, -np.inf])
     report = gradcheck(None, scores, rng=rng, forward=lambda e: (np.exp(e), np.exp(e)),
-                       backward=lambda dy, cache, grad: dy * cache)
+                       backward=lambda dy, cache, grads: dy * cache)
     assert report.right
 
 
@@ -225,8 +225,8 @@ class Sharp(Module):
     def forward(self, x):
         return self.scale() * self.W * x, x
 
-    def backward(self, dy, x, grad):
-        grad.W += self.scale() * dy * x
+    def backward(self, dy, x, grads):
+        grads.W += self.scale() * dy * x
         return self.scale() * self.W * dy
 
 
@@ -237,8 +237,8 @@ class Around(Module):
     def forward(self, x):
         return self.inner.forward(x)
 
-    def backward(self, dy, cache, grad):
-        return self.inner.backward(dy, cache, grad.inner)
+    def backward(self, dy, cache, grads):
+        return self.inner.backward(dy, cache, grads.inner)
 
 
 @pytest.mark.parametrize("number, kind", [
@@ -268,15 +268,15 @@ def test_numbers_of_a_part(rng):
 def test_integers_and_arrays_are_not_warned_of(rng, number):
     layer = Sharp(rng.standard_normal(2), number)
     if isinstance(number, np.ndarray):
-        layer.backward = lambda dy, x, grad: wrapped(layer, dy, x, grad)
+        layer.backward = lambda dy, x, grads: wrapped(layer, dy, x, grads)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gradcheck(layer, rng.standard_normal(2), rng=rng)
 
 
-def wrapped(layer, dy, x, grad):
-    grad.number += (layer.scale() / layer.number) * (dy * layer.W * x).sum()
-    return Sharp.backward(layer, dy, x, grad)
+def wrapped(layer, dy, x, grads):
+    grads.number += (layer.scale() / layer.number) * (dy * layer.W * x).sum()
+    return Sharp.backward(layer, dy, x, grads)
 
 
 def test_thresholds_are_not_warned_of(rng):
@@ -310,4 +310,4 @@ def test_the_packages_own_settings_are_not_warned_of(rng):
         warnings.simplefilter("error")
         gradcheck(layer, rng.standard_normal(3), rng=rng,
                   forward=lambda x: (x * kept / (1 - layer.rate), None),
-                  backward=lambda dy, cache, grad: dy * kept / (1 - layer.rate))
+                  backward=lambda dy, cache, grads: dy * kept / (1 - layer.rate))

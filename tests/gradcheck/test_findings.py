@@ -206,7 +206,7 @@ def test_of_several_findings_as_much_is_told_as_goes_into_15_lines(name):
 def test_a_gradient_that_is_added_at_other_ids_has_a_line():
     mistake = FOURTH_NAMED["deep_output: gradient to the targets' words"]
     first = report_of(mistake).findings[0]
-    assert first.place.text == "np.add.at(grad.E, targets, dy)"
+    assert first.place.text == "np.add.at(grads.E, targets, dy)"
     assert first.place.line in mistake.lines()
 
 

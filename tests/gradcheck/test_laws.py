@@ -26,10 +26,10 @@ class Squash(Module):
         y = np.tanh(x @ self.W)
         return y, (x, y)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         x, y = cache
         da = dy * (1 - y**2)
-        grad.W += x.T @ da
+        grads.W += x.T @ da
         return da @ self.W.T
 
 
@@ -80,10 +80,10 @@ def test_a_right_layer_breaks_no_law(rng):
 def test_upstream_that_backward_changes(rng):
     layer, x = squash(rng)
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         _, y = cache
         dy *= 1 - y**2
-        grad.W += x.T @ dy
+        grads.W += x.T @ dy
         return dy @ layer.W.T
 
     law, message = one(rng, layer, x, backward=backward)
@@ -108,11 +108,11 @@ def test_parts_of_the_cache_that_backward_changes(rng):
         y = np.tanh(x @ layer.W)
         return y.copy(), {"x": [x.copy()], "steps": Steps(y), "more": (np.ones(2), np.zeros(2))}
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         y, (x,), more = cache["steps"].y, cache["x"], cache["more"]
         y **= 2
         da = dy * (1 - y)
-        grad.W += x.T @ da
+        grads.W += x.T @ da
         x *= 0
         for array in more: array += 1                           # noqa: E701
         return da @ layer.W.T
@@ -143,8 +143,8 @@ def test_what_is_differentiated_stays(rng, where, line, name):
             x += line == "x"
         return found
 
-    def backward(dy, cache, grad):
-        found = Squash.backward(layer, dy, cache, grad)
+    def backward(dy, cache, grads):
+        found = Squash.backward(layer, dy, cache, grads)
         if where == "backward":
             spoil()
             cache[0][...] += line == "x"
@@ -178,25 +178,25 @@ def test_a_forward_that_gives_something_else_every_time(rng):
 
 def test_assigned_for_added(rng):
     class Assigned(Squash):
-        def backward(self, dy, cache, grad):
+        def backward(self, dy, cache, grads):
             x, y = cache
             da = dy * (1 - y**2)
-            grad.W[...] = x.T @ da
+            grads.W[...] = x.T @ da
             return da @ self.W.T
 
     class ARow(Squash):
-        def backward(self, dy, cache, grad):
+        def backward(self, dy, cache, grads):
             x, y = cache
             da = dy * (1 - y**2)
-            grad.W[1:] = x.T[1:] @ da
-            grad.W[:1] += x.T[:1] @ da
+            grads.W[1:] = x.T[1:] @ da
+            grads.W[:1] += x.T[:1] @ da
             return da @ self.W.T
 
     law, _ = one(rng, *squash(rng, ARow))
-    assert law.place.text == "grad.W[1:] = x.T[1:] @ da"
+    assert law.place.text == "grads.W[1:] = x.T[1:] @ da"
     law, message = one(rng, *squash(rng, Assigned))
-    assert law.kind == "assigned" and law.place.text == "grad.W[...] = x.T @ da"
-    assert "called twice, backward does not double grad.W: = for +=" in message
+    assert law.kind == "assigned" and law.place.text == "grads.W[...] = x.T @ da"
+    assert "called twice, backward does not double grads.W: = for +=" in message
 
 
 def test_a_backward_that_counts(rng):
@@ -204,9 +204,9 @@ def test_a_backward_that_counts(rng):
     layer, x = squash(rng)
     layer.calls = 0
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         layer.calls += 1
-        dx = layer.backward(dy, cache, grad)
+        dx = layer.backward(dy, cache, grads)
         return dx if layer.calls % 2 else 1.5 * dx
 
     check = Check(layer, [x], layer.forward, backward, "Squash")
@@ -223,11 +223,11 @@ def test_a_cache_that_is_used_up(rng):
         y, cache = layer.forward(x)
         return y, [cache]
 
-    def backward(dy, caches, grad):
-        return layer.backward(dy, caches.pop(), grad)
+    def backward(dy, caches, grads):
+        return layer.backward(dy, caches.pop(), grads)
 
     law, message = one(rng, layer, x, forward=forward, backward=backward)
-    assert law.kind == "cache" and law.place.text.endswith("caches.pop(), grad)")
+    assert law.kind == "cache" and law.place.text.endswith("caches.pop(), grads)")
     assert "only once with a cache: then it stops with IndexError: pop from empty list" in message
 
 
@@ -237,8 +237,8 @@ def test_a_cache_in_self(rng):
             y, self.cache = super().forward(x)
             return y, None
 
-        def backward(self, dy, cache, grad):
-            return super().backward(dy, self.cache, grad)
+        def backward(self, dy, cache, grads):
+            return super().backward(dy, self.cache, grads)
 
     law, message = one(rng, *squash(rng, Remembers))
     assert law.kind == "cache"
@@ -246,7 +246,7 @@ def test_a_cache_in_self(rng):
 
 
 def test_arguments_of_functions_that_tell_nothing():
-    assert names_of(lambda dy, cache, grad: None) == ["dy", "cache", "grad"]
+    assert names_of(lambda dy, cache, grads: None) == ["dy", "cache", "grads"]
     assert names_of(lambda *given: None) == names_of(7) == names_of(max) == []
 
 
@@ -255,8 +255,8 @@ def test_arguments_of_functions_that_tell_nothing():
 
 def test_a_gradient_that_is_clipped(rng):
     class Clipped(Squash):
-        def backward(self, dy, cache, grad):
-            return super().backward(np.clip(dy, -20, 20), cache, grad)
+        def backward(self, dy, cache, grads):
+            return super().backward(np.clip(dy, -20, 20), cache, grads)
 
     law, message = one(rng, *squash(rng, Clipped))
     assert law.kind == "factor" and law.place is None
@@ -271,7 +271,7 @@ def test_an_upstream_that_is_not_looked_at(rng):
         y, cache = layer.forward(x)
         return y.sum(), cache
 
-    check = Check(layer, [x], forward, lambda dloss, cache, grad: layer.backward(1, cache, grad),
+    check = Check(layer, [x], forward, lambda dloss, cache, grads: layer.backward(1, cache, grads),
                   "Squash", upstream=[1.0])
     law, = broken_laws(check)
     assert law.kind == "output ignored"
@@ -281,11 +281,11 @@ def test_an_upstream_that_is_not_looked_at(rng):
 def test_floats_in_integers(rng):
     layer, x = squash(rng)
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         x, y = cache
         da = np.zeros(dy.shape, int)
         da[...] = dy * (1 - y**2)
-        return layer.backward(da / (1 - y**2), cache, grad)
+        return layer.backward(da / (1 - y**2), cache, grads)
 
     check = Check(layer, [x], layer.forward, backward, "Squash", upstream=[np.full((4, 2), 9.0)])
     law, = broken_laws(check)
@@ -306,11 +306,11 @@ def test_unwritten_gradients_are_told_with_the_line(rng, monkeypatch):
         kept[...] = y
         return kept, cache
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         x, y = cache
         dy = np.where(np.arange(4)[:, None] < 3, dy, 0)
         dx = np.empty(x.shape)
-        dx[:3] = layer.backward(dy, cache, grad)[:3]
+        dx[:3] = layer.backward(dy, cache, grads)[:3]
         return dx
 
     check = Check(layer, [x], forward, backward, "Squash")
@@ -326,9 +326,9 @@ def test_unwritten_gradients_are_told_with_the_line(rng, monkeypatch):
 def test_empty_is_restored_where_a_pass_stops(rng):
     layer, x = squash(rng)
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         assert (np.empty, np.empty_like) == EMPTY
-        return layer.backward(dy, cache, grad)
+        return layer.backward(dy, cache, grads)
 
     assert gradcheck(layer, x, rng=rng, backward=backward).right
     assert (np.empty, np.empty_like) == EMPTY
@@ -359,14 +359,14 @@ class Dot(Module):
     def flowing(self, de, mask):
         return de
 
-    def backward(self, dc, dalpha, cache, grad):
+    def backward(self, dc, dalpha, cache, grads):
         q, p, values, alpha, mask = cache
         dalpha = dalpha + np.einsum("bd,bsd->bs", dc, values)
         de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
         de = self.flowing(de, mask)
         dvalues = alpha[:, :, None] * dc[:, None] + de[:, :, None] * p[:, None]
         dp = np.einsum("bs,bsd->bd", de, values)
-        grad.W += q.T @ dp
+        grads.W += q.T @ dp
         return dp @ self.W.T, dvalues, None
 
 
@@ -420,8 +420,8 @@ class Counting(Dot):
         c, alpha, cache = super().forward(q, values, mask)
         return c / mask.shape[1], alpha, cache
 
-    def backward(self, dc, dalpha, cache, grad):
-        return super().backward(dc / cache[-1].shape[1], dalpha, cache, grad)
+    def backward(self, dc, dalpha, cache, grads):
+        return super().backward(dc / cache[-1].shape[1], dalpha, cache, grads)
 
 
 PADDED = np.array([[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]], bool)
@@ -518,7 +518,7 @@ def running_mean(leaks):
             hs[t + 1] = new if leaks else np.where(mask[t][:, None], new, hs[t])
         return hs[1:].copy(), mask
 
-    def backward(dhs, mask, grad):
+    def backward(dhs, mask, grads):
         dxs = np.zeros_like(dhs)
         dh = np.zeros(dhs.shape[1:])
         for t in reversed(range(len(dhs))):
@@ -552,7 +552,7 @@ def test_hidden_ids(rng):
     def forward(ids, mask, scale):
         return (table[ids].sum(1) * scale), (ids, scale)
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         ids, scale = cache
         return None, None, (table[ids].sum(1) * dy).sum(0)
 
@@ -568,7 +568,7 @@ def window(ahead):
     def forward(xs):
         return xs + 2 * np.roll(xs, -ahead, 1), np.array(1.0), None
 
-    def backward(dys, done, cache, grad):
+    def backward(dys, done, cache, grads):
         return dys + 2 * np.roll(dys, ahead, 1)
 
     return {"forward": forward, "backward": backward}
@@ -588,8 +588,8 @@ def test_the_future_of_ids(rng):
     ids = np.array([[1, 3], [0, 2], [2, 0]])
     later = lambda ids, scale: (scale * table[ids[::-1]], (ids, scale))
     forward = lambda ids, scale: (scale * table[ids], (ids, scale))
-    backward = lambda dy, cache, grad: (None, (dy * table[cache[0]]).sum((0, 1)))
-    late = lambda dy, cache, grad: (None, (dy * table[cache[0][::-1]]).sum((0, 1)))
+    backward = lambda dy, cache, grads: (None, (dy * table[cache[0]]).sum((0, 1)))
+    late = lambda dy, cache, grads: (None, (dy * table[cache[0][::-1]]).sum((0, 1)))
     scale = rng.standard_normal(2)
     assert gradcheck(None, ids, scale, rng=rng, causal=0, forward=forward, backward=backward).right
     law, _ = one(rng, None, ids, scale, causal=0, forward=later, backward=late)
@@ -616,10 +616,10 @@ def test_an_axis_of_time_that_no_output_has(rng):
 
 def test_broken_laws_stand_beside_wrong_gradients(rng):
     class Both(Squash):
-        def backward(self, dy, cache, grad):
+        def backward(self, dy, cache, grads):
             x, y = cache
             dy *= 1 - y**2
-            grad.W -= x.T @ dy
+            grads.W -= x.T @ dy
             return dy @ self.W.T
 
     with pytest.raises(GradientError) as caught:
@@ -634,7 +634,7 @@ def test_a_pass_that_stops_is_not_judged(rng):
     """By a law; the check itself tells its line."""
     layer, x = squash(rng)
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         raise KeyError("nothing")
 
     check = Check(layer, [x], layer.forward, backward, "Squash")

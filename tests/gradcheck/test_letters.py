@@ -14,7 +14,7 @@ def forward(h, W):
     return np.tanh(e), (h, W, e)
 
 
-def turned(dy, cache, grad):
+def turned(dy, cache, grads):
     h, W, e = cache
     de = dy * (1 - np.tanh(e)**2)
     return W @ de.T, h.T @ de

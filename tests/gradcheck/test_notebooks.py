@@ -25,10 +25,10 @@ class Tanh(Module):
         y = np.tanh(a)
         return y, (x, y)
 
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         x, y = cache
         da = dy * (1 - y * y)
-        grad.w += x.T @ da
+        grads.w += x.T @ da
         return da @ self.w.T
 '''
 WRONG = RIGHT.replace("1 - y * y", "1 - y")

@@ -28,7 +28,7 @@ def forward(x, W, U):
     return hs[1:], (x, W, U, hs)
 
 
-def backward(dhs, cache, grad):
+def backward(dhs, cache, grads):
     x, W, U, hs = cache
     T, I = x.shape
     H = len(U)
@@ -70,7 +70,7 @@ def forward(q, h):
     return a, (q, h, a)
 
 
-def backward(da, cache, grad):
+def backward(da, cache, grads):
     q, h, a = cache
     T, D = h.shape
     mean = 0.0
@@ -164,7 +164,7 @@ def forward(x, w):
     return np.array(y), (x, w, y)
 
 
-def backward(dy, cache, grad):
+def backward(dy, cache, grads):
     x, w, y = cache
     dx = [0.0] * len(x)
     dw = [0.0] * len(x)

@@ -21,11 +21,11 @@ def two(x):
     return np.tanh(x), x**2, x
 
 
-def first_alone(dy, dz, x, grad):
+def first_alone(dy, dz, x, grads):
     return dy * (1 - np.tanh(x)**2)
 
 
-def both(dy, dz, x, grad):
+def both(dy, dz, x, grads):
     return dy * (1 - np.tanh(x)**2) + 2 * x * dz
 
 
@@ -39,7 +39,7 @@ def test_the_output_that_is_not_used_is_told(rng):
 def test_an_output_that_is_none_is_not_counted(rng):
     x = rng.standard_normal((2, 3))
     forward = lambda x: (np.tanh(x), None, x)
-    backward = lambda dy, _, x, grad: dy * (1 - np.tanh(x))
+    backward = lambda dy, _, x, grads: dy * (1 - np.tanh(x))
     assert not any("output" in text for text in reruns(check_of(forward, backward, x), WRONG))
 
 
@@ -47,7 +47,7 @@ def of_mask(x, mask):
     return np.where(mask, np.tanh(x), 0), (x, mask)
 
 
-def mask_forgotten(dy, cache, grad):
+def mask_forgotten(dy, cache, grads):
     x, _ = cache
     return dy * (1 - np.tanh(x)**2), None
 
@@ -62,7 +62,7 @@ def test_a_forgotten_mask_is_told_and_the_mask_is_as_it_was(rng):
 def test_a_mask_that_is_closed_over(rng):
     mask = MASK.copy()
     check = check_of(lambda x: of_mask(x, mask),
-                     lambda dy, cache, grad: mask_forgotten(dy, cache, grad)[0],
+                     lambda dy, cache, grads: mask_forgotten(dy, cache, grads)[0],
                      rng.standard_normal((4, 3)))
     assert reruns(check, WRONG)[0].startswith("right with a full mask")
     assert np.array_equal(mask, MASK)
@@ -72,7 +72,7 @@ def product(x, W):
     return x @ W, (x, W)
 
 
-def of_one_row(dy, cache, grad):
+def of_one_row(dy, cache, grads):
     x, W = cache
     return dy @ W.T, np.outer(x[0], dy[0])
 
@@ -90,12 +90,12 @@ def test_a_gradient_that_is_0_with_less_says_nothing(rng):
         p = np.exp(e) / np.exp(e).sum(1, keepdims=True)
         return p, p
 
-    assert reruns(check_of(softmax, lambda dp, p, grad: p * (dp - (p * dp).sum(1)[:, None]) * 2,
+    assert reruns(check_of(softmax, lambda dp, p, grads: p * (dp - (p * dp).sum(1)[:, None]) * 2,
                            rng.standard_normal((3, 4))), WRONG) == []
 
 
 def test_nothing_is_said_where_it_is_wrong_with_less_too(rng):
-    wrong = lambda dy, cache, grad: tuple(2 * one for one in of_one_row(dy, cache, grad))
+    wrong = lambda dy, cache, grads: tuple(2 * one for one in of_one_row(dy, cache, grads))
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
     assert reruns(check_of(product, wrong, *inputs), WRONG) == []
 
@@ -128,7 +128,7 @@ def test_the_report_tells_it_where_no_line_is_proven(rng):
     """A backward in pieces that nothing of it can be read: made by exec, without a source."""
     made = {}
     exec("def forward(x):\n    return x * x, x\n"
-         "def backward(dy, x, grad):\n    return 2 * x[0] * dy\n", made)
+         "def backward(dy, x, grads):\n    return 2 * x[0] * dy\n", made)
     with pytest.raises(GradientError) as caught:
         gradcheck(None, rng.standard_normal((4, 3)), rng=rng, forward=made["forward"],
                   backward=made["backward"])

@@ -31,7 +31,7 @@ def attends(x, values):
     return alpha * values, (alpha, values)
 
 
-def attends_backward(dy, cache, grad):
+def attends_backward(dy, cache, grads):
     alpha, values = cache
     dalpha = dy * values
     de = alpha**1.5 * (dalpha - 3 * (dalpha * alpha).sum(1, keepdims=True))
@@ -44,7 +44,7 @@ def attends_and_returns(x, values):
     return alpha * values, e, (alpha, values)
 
 
-def attends_and_returns_backward(dy, dscores, cache, grad):
+def attends_and_returns_backward(dy, dscores, cache, grads):
     alpha, values = cache
     dalpha = dy * values
     de = alpha**1.5 * (dalpha - 3 * (dalpha * alpha).sum(1, keepdims=True)) + dscores

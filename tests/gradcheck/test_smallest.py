@@ -20,7 +20,7 @@ def check_of(backward, *inputs):
 
 def test_what_is_wrong_everywhere_is_wrong_with_one_row(rng):
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
-    check = check_of(lambda dy, cache, grad: (dy @ cache[1].T, 2 * cache[0].T @ dy), *inputs)
+    check = check_of(lambda dy, cache, grads: (dy @ cache[1].T, 2 * cache[0].T @ dy), *inputs)
     found = smallest(check, ["input[1]"])
     assert found.shapes == {"input[0]": (1, 1), "input[1]": (1, 1)}
     assert np.allclose(found.found, 2 * found.right, rtol=1e-6)
@@ -29,14 +29,14 @@ def test_what_is_wrong_everywhere_is_wrong_with_one_row(rng):
 
 def test_an_axis_stays_where_it_is_right_without(rng):
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
-    check = check_of(lambda dy, cache, grad: (dy @ cache[1].T, np.outer(cache[0][0], dy[0])),
+    check = check_of(lambda dy, cache, grads: (dy @ cache[1].T, np.outer(cache[0][0], dy[0])),
                      *inputs)
     assert smallest(check, ["input[1]"]).shapes == {"input[0]": (4, 1), "input[1]": (1, 1)}
 
 
 def test_what_cannot_be_cut_has_none(rng):
     inputs = rng.standard_normal((3, 3)), rng.standard_normal((3, 3))
-    check = check_of(lambda dy, cache, grad: (dy @ cache[1], cache[0].T @ dy), *inputs)
+    check = check_of(lambda dy, cache, grads: (dy @ cache[1], cache[0].T @ dy), *inputs)
     assert smallest(check, ["input[0]"]) is None
 
 
@@ -44,6 +44,6 @@ def test_the_full_report_shows_it_and_the_short_one_does_not(rng):
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
     with pytest.raises(GradientError) as caught:
         gradcheck(None, *inputs, rng=rng, forward=product,
-                  backward=lambda dy, cache, grad: (dy @ cache[1].T, 2 * cache[0].T @ dy))
+                  backward=lambda dy, cache, grads: (dy @ cache[1].T, 2 * cache[0].T @ dy))
     assert "the smallest input that still fails: input[0] (1, 1)" in caught.value.full
     assert "the smallest" not in str(caught.value)

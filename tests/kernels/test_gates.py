@@ -33,7 +33,7 @@ def elman(a, u):
     return h_next, h_next
 
 
-def elman_backward(dnext, h_next, grad):
+def elman_backward(dnext, h_next, grads):
     da, = like(h_next)
     kernels.elman_backward(0.3 * dnext, 0.7 * dnext, h_next, da)
     return da, da
@@ -45,7 +45,7 @@ def lstm(a, u, c):
     return h_next, c_next, (gates, c, c_next)
 
 
-def lstm_backward(dnext, dc_next, cache, grad):
+def lstm_backward(dnext, dc_next, cache, grads):
     gates, c, c_next = cache
     da, dc = like(gates, c)
     kernels.lstm_backward(0.3 * dnext, 0.7 * dnext, dc_next, gates, c, c_next, da, dc)
@@ -58,7 +58,7 @@ def gru(new):
         kernels.gru(a, u, b_n, h, new, gates, s, h_next)
         return h_next, (gates, s, h)
 
-    def backward(dnext, cache, grad):
+    def backward(dnext, cache, grads):
         gates, s, h = cache
         da, du, dh = like(gates, gates, h)
         kernels.gru_backward(0.3 * dnext, 0.7 * dnext, gates, s, h, new, da, du, dh)
@@ -75,7 +75,7 @@ def gru_before(new):
         kernels.gru_update(a, s @ U_n, h, new, gates, h_next)
         return h_next, (gates, s, U_n, h)
 
-    def backward(dnext, cache, grad):
+    def backward(dnext, cache, grads):
         gates, s, U_n, h = cache
         da, dh = like(gates, h)
         kernels.gru_update_backward(0.3 * dnext, 0.7 * dnext, gates, h, new, da, dh)

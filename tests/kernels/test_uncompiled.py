@@ -19,9 +19,9 @@ from numpy_attention.models.rnnsearch import RNNSearch
 def figures(dtype, **settings):
     model = RNNSearch.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2,
                              init="modern", dropout=0.2, dtype=dtype, **settings)
-    grad = model.zeros_like()
-    loss, _ = model.loss_and_grad(PAIRS, None, 0.5, grad, np.random.default_rng(2))
-    return [float(loss), grad.vector.astype(float).tolist()]
+    grads = model.zeros_like()
+    loss, _ = model.loss_and_grad(PAIRS, None, 0.5, grads, np.random.default_rng(2))
+    return [float(loss), grads.vector.astype(float).tolist()]
 
 modern = dict(readout="current", reset="after", update="old")
 paper = dict(readout="previous", reset="before", update="new")
@@ -45,7 +45,7 @@ def test_uncompiled_equals_compiled():
     (off, *compiled), (on, *plain) = run("0"), run("1")
     assert not off and on
     tolerances = 1e-5, 1e-5, 1e-12, 1e-12
-    for (loss, grad), (plain_loss, plain_grad), tolerance in zip(compiled, plain, tolerances):
+    for (loss, grads), (plain_loss, plain_grad), tolerance in zip(compiled, plain, tolerances):
         assert plain_loss == pytest.approx(loss, rel=tolerance)
-        scale = np.abs(grad).max()
-        assert scale > 0.01 and np.abs(np.subtract(grad, plain_grad)).max() < tolerance * scale
+        scale = np.abs(grads).max()
+        assert scale > 0.01 and np.abs(np.subtract(grads, plain_grad)).max() < tolerance * scale

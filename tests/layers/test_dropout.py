@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.layers.dropout import Dropout, position_ids
 
 
 def test_evaluation_and_rate_zero_change_nothing_and_draw_nothing(rng):
@@ -30,8 +30,8 @@ def test_the_mask_follows_the_row_not_the_batch(rng):
     rows = np.array([4, 9, 2])                                          # of some batch
 
     def kept(x, rows):
-        names = position_names(len(x), rows)
-        return Dropout(0.5).forward(x, np.random.default_rng(1), names)[0]
+        row_ids = position_ids(len(x), rows)
+        return Dropout(0.5).forward(x, np.random.default_rng(1), row_ids)[0]
 
     whole = kept(x, rows)
     assert (kept(x[:, 1:], rows[1:]) == whole[:, 1:]).all()             # a share
@@ -55,10 +55,10 @@ def test_what_is_not_as_large_as_x(rng):
 
 
 def test_names_of_any_integers(rng):
-    names = position_names(3, np.arange(2, dtype=np.uint8))
-    assert names.tolist() == [[0, 65536], [1, 65537], [2, 65538]]
-    for wrong in (names.astype(">i8"), names.astype(float), names.tolist()):
-        with pytest.raises(TypeError, match="names x.shape.* must be an integer array, given"):
+    row_ids = position_ids(3, np.arange(2, dtype=np.uint8))
+    assert row_ids.tolist() == [[0, 65536], [1, 65537], [2, 65538]]
+    for wrong in (row_ids.astype(">i8"), row_ids.astype(float), row_ids.tolist()):
+        with pytest.raises(TypeError, match="row_ids x.shape.* must be an integer array, given"):
             Dropout(0.5).forward(np.ones((3, 2, 4)), rng, wrong)
     with pytest.raises(TypeError, match="rows .* must be an integer array, given list"):
-        position_names(3, [0, 1])
+        position_ids(3, [0, 1])

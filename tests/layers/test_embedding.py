@@ -12,9 +12,9 @@ def test_rows_and_their_gradient(rng):
     y, cache = layer.forward(ids)
     assert y.shape == (2, 2, 3)
     assert (y[0, 1] == layer.E[0]).all() and (y[1, 1] == layer.E[2]).all()
-    grad = layer.zeros_like()
-    assert layer.backward(np.ones_like(y), cache, grad) is None
-    assert grad.E[:, 0].tolist() == [2, 0, 1, 0, 0, 1]                  # every occurrence counts
+    grads = layer.zeros_like()
+    assert layer.backward(np.ones_like(y), cache, grads) is None
+    assert grads.E[:, 0].tolist() == [2, 0, 1, 0, 0, 1]                  # every occurrence counts
 
 
 @pytest.mark.parametrize("ids, error", [

@@ -17,9 +17,9 @@ def layer_and_rows(rng, N=11, size=4, V=9, dtype=np.float64):
 
 
 def loss_and_grad(layer, x, targets, scale=0.7):
-    grad = layer.zeros_like()
-    loss, dx = layer.loss_and_grad(x, targets, scale, grad)
-    return np.array(loss), dx, grad.vector
+    grads = layer.zeros_like()
+    loss, dx = layer.loss_and_grad(x, targets, scale, grads)
+    return np.array(loss), dx, grads.vector
 
 
 @pytest.mark.parametrize("block", [1, 3, 5, 11, 100])
@@ -35,10 +35,10 @@ def test_blocks_of_rows_change_nothing(rng, monkeypatch, block):
 def test_blocks_of_words_make_the_whole_gradient_of_the_table(rng, monkeypatch, words):
     layer, x, targets = layer_and_rows(rng)
     monkeypatch.setattr(module, "WORDS", words)
-    grad = layer.zeros_like()
-    layer.loss_and_grad(x, targets, 0.7, grad)
+    grads = layer.zeros_like()
+    layer.loss_and_grad(x, targets, 0.7, grads)
     p = np.exp(layer.log_probabilities(x))
-    np.testing.assert_allclose(grad.words.E, 0.7 * (p - np.eye(9)[targets]).T @ x, atol=1e-13)
+    np.testing.assert_allclose(grads.words.E, 0.7 * (p - np.eye(9)[targets]).T @ x, atol=1e-13)
 
 
 @pytest.mark.parametrize("few", [0, 11])    # of 11 rows: all by x Eᵀ, and all by E xᵀ
@@ -78,8 +78,8 @@ def test_huge_logits_stay_finite_and_right(rng, dtype):
 
 def test_empty_rows(rng):
     layer, x, targets = layer_and_rows(rng)
-    loss, dx, grad = loss_and_grad(layer, x[:0], targets[:0])
-    assert loss == 0 and dx.shape == (0, 4) and not grad.any()
+    loss, dx, grads = loss_and_grad(layer, x[:0], targets[:0])
+    assert loss == 0 and dx.shape == (0, 4) and not grads.any()
 
 
 def test_tied_words_and_refusals(rng):
@@ -88,10 +88,10 @@ def test_tied_words_and_refusals(rng):
     with pytest.raises(ValueError, match="the tied table.*project to the embedding's size"):
         Output.create(rng, 5, 9, words=words)
     layer, x, targets = layer_and_rows(rng)
-    grad = layer.zeros_like()
+    grads = layer.zeros_like()
     for args, message in (((x[:, :3], targets), r"x \(N, K\) has shape"),
                           ((x, targets[:-1]), "targets"),
                           ((x, targets + 9), "holds the id")):
         with pytest.raises(ValueError, match=message):
-            layer.loss_and_grad(*args, 1.0, grad)
-    assert not grad.vector.any()
+            layer.loss_and_grad(*args, 1.0, grads)
+    assert not grads.vector.any()

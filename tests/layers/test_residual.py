@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.gradcheck import randomize
-from numpy_attention.layers.dropout import Dropout, position_names
+from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.residual import Residual
 
@@ -30,8 +30,8 @@ def test_by_the_equations(rng, pre_norm):
     layer = residual(rng, pre_norm)
     x = rng.standard_normal((3, 4, D))
     f = np.tanh
-    inside, _ = layer.enter(x)
-    y, _ = layer.leave(x, f(inside))
+    inside, _ = layer.pre(x)
+    y, _ = layer.post(x, f(inside))
     wanted = x + f(normed(layer, x)) if pre_norm else normed(layer, x + f(x))
     np.testing.assert_allclose(y, wanted, atol=1e-12)
 
@@ -41,10 +41,10 @@ def test_dropout_takes_its_share_of_what_f_gives_and_nothing_of_what_passes_by(r
     layer = residual(rng, pre_norm)
     x = rng.standard_normal((50, 40, D))
     fx = rng.standard_normal((50, 40, D))
-    names = position_names(50, 7 + np.arange(40))
-    y, _ = layer.leave(x, fx, np.random.default_rng(1), names)
+    row_ids = position_ids(50, 7 + np.arange(40))
+    y, _ = layer.post(x, fx, np.random.default_rng(1), row_ids)
     # the same mask, drawn by dropout itself
-    dropped, _ = Dropout(RATE).forward(fx, np.random.default_rng(1), names)
+    dropped, _ = Dropout(RATE).forward(fx, np.random.default_rng(1), row_ids)
     assert (dropped == 0).mean() == pytest.approx(RATE, abs=0.03)
     wanted = x + dropped if pre_norm else normed(layer, x + dropped)
     np.testing.assert_allclose(y, wanted, atol=1e-12)
@@ -54,8 +54,8 @@ def test_dropout_takes_its_share_of_what_f_gives_and_nothing_of_what_passes_by(r
 def test_the_way_back_past_f_is_whole_and_the_way_into_f_has_the_mask(rng, pre_norm):
     layer = residual(rng, pre_norm)
     x, fx, dy = rng.standard_normal((3, 50, 40, D))
-    _, cache = layer.leave(x, fx, np.random.default_rng(1))
-    past, into = layer.leave_backward(dy, cache, layer.zeros_like())
+    _, cache = layer.post(x, fx, np.random.default_rng(1))
+    past, into = layer.post_backward(dy, cache, layer.zeros_like())
     ones, _ = Dropout(RATE).forward(np.ones_like(x), np.random.default_rng(1))
     assert (past != 0).all()
     np.testing.assert_allclose(into, past * ones, atol=1e-12)

@@ -5,13 +5,13 @@ import pytest
 
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
-from numpy_attention.registry import READERS
+from numpy_attention.registry import HISTORY_READOUTS
 
 B, V = 3, 9
 
 
 @pytest.mark.parametrize("window", [None, 2])
-@pytest.mark.parametrize("attention", READERS)
+@pytest.mark.parametrize("attention", HISTORY_READOUTS)
 def test_word_by_word_is_the_whole_text(rng, attention, window):
     pastless = attention in ("ngram", "projection")
     settings = {} if pastless else {"window": window}

@@ -9,24 +9,24 @@ from numpy_attention.attention.local import LocalMonotonic
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.gradcheck.cases.models import MODERN, PAIRS, PAPER, translator, with_decoder
+from numpy_attention.gradcheck.cases.models import SMALL_MODEL_DEFAULTS, PAIRS, PAPER, translator, with_decoder
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import gradcheck
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.registry import SCORES
 
-DEEP = MODERN | {"layers": 2}
-FORMS = [(RNNSearch, PAPER), (RNNSearch, MODERN), (RNNSearch, DEEP), (EncoderDecoder, PAPER),
-         (EncoderDecoder, MODERN)]
+DEEP = SMALL_MODEL_DEFAULTS | {"layers": 2}
+FORMS = [(RNNSearch, PAPER), (RNNSearch, SMALL_MODEL_DEFAULTS), (RNNSearch, DEEP), (EncoderDecoder, PAPER),
+         (EncoderDecoder, SMALL_MODEL_DEFAULTS)]
 each = pytest.mark.parametrize("model, settings", FORMS)
 
 
 def results(model, batch, seed=4):
     t, weights, cache = model.forward(batch, np.random.default_rng(seed))
-    grad = model.zeros_like()
-    loss, _ = model.loss_and_grad(batch, None, 0.5, grad, np.random.default_rng(seed))
-    return {"t": t, "weights": weights, "loss": np.array(loss), "grad": grad.vector}
+    grads = model.zeros_like()
+    loss, _ = model.loss_and_grad(batch, None, 0.5, grads, np.random.default_rng(seed))
+    return {"t": t, "weights": weights, "loss": np.array(loss), "grads": grads.vector}
 
 
 @each
@@ -78,7 +78,7 @@ def test_the_decoder_may_be_of_cells_whose_state_is_a_pair(rng):
 
 @pytest.mark.parametrize("score", SCORES)
 def test_any_score_may_ask_by_name(rng, score):
-    settings = MODERN | {"dropout": 0.0, "attention": score}
+    settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0, "attention": score}
     one_way = translator(rng, np.float64, RNNSearch, bidirectional=False, **settings)
     walks_alike(one_way)
     if score == "dot":                      # a query of 4 numbers, annotations of 2 · 4
@@ -95,7 +95,7 @@ def test_any_score_may_ask_by_name(rng, score):
 
 def test_a_window_that_runs_along_is_told_where_it_is(rng):
     """local-m: word i looks at positions i − 1 to i + 1, in training and decoding."""
-    settings = MODERN | {"dropout": 0.0}
+    settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0}
     model = translator(rng, np.float64, RNNSearch, window="local-m", width=1, **settings)
     assert isinstance(model.attention, LocalMonotonic)
     weights = walks_alike(model)
@@ -110,7 +110,7 @@ def test_a_window_that_runs_along_is_told_where_it_is(rng):
 
 def test_an_attention_of_ones_own_may_ask(rng):
     attention = MultiHeadAttention.create(rng, 4, 8, outputs=8, heads=2, dtype=np.float64)
-    settings = MODERN | {"dropout": 0.0, "attention": attention}
+    settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0, "attention": attention}
     model = translator(rng, np.float64, RNNSearch, **settings)
     assert model.attention is attention
     walks_alike(model)
@@ -153,7 +153,7 @@ def test_long_sentences_in_float32_are_what_float64_gives(model, settings, lengt
         made = model.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2,
                             init="modern", dtype=dtype, **settings)
         figures.append(results(made, batch))
-    assert figures[1]["grad"].dtype == figures[1]["weights"].dtype == np.float32
+    assert figures[1]["grads"].dtype == figures[1]["weights"].dtype == np.float32
     laws.assert_close(figures[1], figures[0], 1e-4)
 
 

@@ -36,7 +36,7 @@ def test_padding_and_company_change_no_loss(name, pairs):
     assert model.loss(batch)[0] == pytest.approx(sum(alone), rel=1e-9)
     shares = [model.loss(batch.share(k, len(pairs)))[0] for k in range(len(pairs))]
     assert shares == pytest.approx(alone, rel=1e-9)
-    grad = model.zeros_like()
-    loss, _ = model.loss_and_grad(batch, None, 1.0, grad)
+    grads = model.zeros_like()
+    loss, _ = model.loss_and_grad(batch, None, 1.0, grads)
     if not model.smoothing:
         assert loss == pytest.approx(sum(alone), rel=1e-9)

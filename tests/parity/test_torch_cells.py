@@ -46,8 +46,8 @@ def test_cell(rng, kind, both, padded, dtype, tolerance):
     ys, last, cache = layer.forward(xs, tuple(state) if both else state[0], mask)
     dys, dlast = laws.upstream_of((ys * 1, last))
     dys *= mask[:, :, None]
-    grad = layer.zeros_like()
-    dxs, dfirst = layer.backward(dys, dlast, cache, grad)
+    grads = layer.zeros_like()
+    dxs, dfirst = layer.backward(dys, dlast, cache, grads)
 
     torch_xs = leaf(xs)
     torch_first = [leaf(np.stack(parts)) for parts in zip(*first)]      # h, c: (directions, B, H)
@@ -61,12 +61,12 @@ def test_cell(rng, kind, both, padded, dtype, tolerance):
     loss.backward()
 
     ours = {"ys": np.where(mask[:, :, None], ys, 0), "dxs": dxs, "last": layer_states(last, both),
-            "dfirst": layer_states(dfirst, both), "grad": dict(grad.named_parameters())}
+            "dfirst": layer_states(dfirst, both), "grads": dict(grads.named_parameters())}
     suffixes = {"forward_cell.": "l0", "backward_cell.": "l0_reverse"} if both else {"": "l0"}
     wanted = {"ys": torch_ys.detach().numpy(), "dxs": torch_xs.grad.numpy(),
               "last": [h.detach().numpy() for h in torch_last],
               "dfirst": [h.grad.numpy() for h in torch_first],
-              "grad": {prefix + name: array for prefix, suffix in suffixes.items()
+              "grads": {prefix + name: array for prefix, suffix in suffixes.items()
                        for name, array in cell_gradients(theirs, suffix).items()}}
     laws.assert_close(ours, wanted, tolerance)
 
@@ -85,9 +85,9 @@ def test_embedding_and_cross_entropy(rng, dtype, tolerance):
     output = randomize(Output.create(rng, I, 9, dtype=dtype, words=words), rng)         # tied
     ids, targets = rng.integers(0, 9, (2, 20))
     x, cache = words.forward(ids)
-    grad = output.zeros_like()
-    loss, dx = output.loss_and_grad(x, targets, dtype(0.3), grad)
-    words.backward(dx, cache, grad.words)
+    grads = output.zeros_like()
+    loss, dx = output.loss_and_grad(x, targets, dtype(0.3), grads)
+    words.backward(dx, cache, grads.words)
 
     E, b = leaf(words.E), leaf(output.b)
     torch_x = torch.nn.functional.embedding(torch.from_numpy(ids), E)
@@ -98,4 +98,4 @@ def test_embedding_and_cross_entropy(rng, dtype, tolerance):
     (0.3 * torch_loss).backward()
     assert loss == pytest.approx(torch_loss.item(), rel=tolerance)
     wanted = [torch_x.grad.numpy(), E.grad.numpy(), b.grad.numpy()]
-    laws.assert_close([dx, grad.words.E, grad.b], wanted, tolerance)
+    laws.assert_close([dx, grads.words.E, grads.b], wanted, tolerance)

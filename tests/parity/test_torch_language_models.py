@@ -49,16 +49,16 @@ def parity(model, theirs, tolerance):
     torch_state = None
     for batch in (TEXT, LATER):
         inputs, targets = map(torch.from_numpy, (batch.inputs, batch.targets))
-        grad = model.zeros_like()
+        grads = model.zeros_like()
         before = state
-        loss, state = model.loss_and_grad(batch, before, 0.3, grad)
+        loss, state = model.loss_and_grad(batch, before, 0.3, grads)
         theirs.zero_grad()
         torch_loss, after = theirs.loss(inputs, targets, torch_state)
         (0.3 * torch_loss).backward()
         assert loss == pytest.approx(torch_loss.item(), rel=tolerance)
         assert model.loss(batch, before)[0] == pytest.approx(loss, rel=tolerance)
         wanted = named(theirs, lambda parameter: parameter.grad.numpy())
-        laws.assert_close(dict(grad.named_parameters()), wanted, tolerance)
+        laws.assert_close(dict(grads.named_parameters()), wanted, tolerance)
         if theirs.reader is not None:
             weights, _ = model.weights(batch, before)
             wanted = theirs(inputs, torch_state)[1]

@@ -35,14 +35,14 @@ def test_loss_weights_and_gradients(rng, dtype, tolerance, form):
     source, target_in, target_out = map(torch.as_tensor, ids)
     loss = theirs.loss(source, target_in, target_out)
     loss.backward()
-    grad = ours.zeros_like()
-    found, _ = ours.loss_and_grad(BATCH, None, 1.0, grad)
+    grads = ours.zeros_like()
+    found, _ = ours.loss_and_grad(BATCH, None, 1.0, grads)
     assert found == pytest.approx(loss.item(), rel=tolerance)
     mask = BATCH.target_mask
     their_weights = theirs(source, target_in)[1].detach().numpy()
     laws.assert_close(ours.weights(BATCH)[mask], their_weights[mask], tolerance)
     wanted = gradients(ours, theirs, form["score"])
-    laws.assert_close(dict(grad.named_parameters()), wanted, tolerance)
+    laws.assert_close(dict(grads.named_parameters()), wanted, tolerance)
 
 
 def g(parameter):

@@ -78,11 +78,11 @@ def test_multi_head(rng, dtype, tolerance):
     y, weights = theirs(q, m, m, key_padding_mask=torch.from_numpy(~mask))
     ((y * torch.from_numpy(dy)).sum() + (weights * torch.from_numpy(dweights)).sum()).backward()
     found, looked, cache = ours.forward(queries, memory, np.repeat(mask[:, None], T, 1))
-    grad = ours.zeros_like()
-    dqueries, dmemory = ours.backward(dy, dweights, cache, grad)
+    grads = ours.zeros_like()
+    dqueries, dmemory = ours.backward(dy, dweights, cache, grads)
     laws.assert_close([found, looked, dqueries, dmemory],
                       [t.detach().numpy() for t in (y, weights, q.grad, m.grad)], tolerance)
-    laws.assert_close(dict(grad.named_parameters()), gradients(theirs), tolerance)
+    laws.assert_close(dict(grads.named_parameters()), gradients(theirs), tolerance)
 
 
 @PRECISIONS
@@ -96,9 +96,9 @@ def test_layer_norm(rng, dtype, tolerance):
     tensor, = tensors(x)
     theirs(tensor).backward(torch.from_numpy(dy))
     y, cache = ours.forward(x)
-    grad = ours.zeros_like()
-    dx = ours.backward(dy, cache, grad)
-    laws.assert_close([y, dx, grad.g, grad.b],
+    grads = ours.zeros_like()
+    dx = ours.backward(dy, cache, grads)
+    laws.assert_close([y, dx, grads.g, grads.b],
                       numbers(theirs(tensor), tensor.grad, theirs.weight.grad, theirs.bias.grad),
                       tolerance)
 
@@ -115,11 +115,11 @@ def fill_rest(theirs, ours, norms):
             getattr(theirs, f"norm{k}").bias.copy_(torch.from_numpy(around.norm.b))
 
 
-def check_rest(theirs, grad, norms, tolerance):
+def check_rest(theirs, grads, norms, tolerance):
     found = {}
     wanted = {}
-    for name, linear, layer in (("inner", theirs.linear1, grad.feed_forward.inner),
-                                ("outer", theirs.linear2, grad.feed_forward.outer)):
+    for name, linear, layer in (("inner", theirs.linear1, grads.feed_forward.inner),
+                                ("outer", theirs.linear2, grads.feed_forward.outer)):
         found |= {name: layer.W, f"{name} b": layer.b}
         wanted |= {name: linear.weight.grad.numpy().T, f"{name} b": linear.bias.grad.numpy()}
     for k, around in enumerate(norms, 1):
@@ -145,12 +145,12 @@ def test_encoder_layer(rng, dtype, tolerance, pre_norm):
     y = theirs(tensor, src_key_padding_mask=torch.from_numpy(~mask))
     y.backward(torch.from_numpy(dy))
     found, _, cache = ours.forward(x, np.repeat(mask[:, None], S, 1))
-    grad = ours.zeros_like()
-    dx = ours.backward(dy, cache, grad)
+    grads = ours.zeros_like()
+    dx = ours.backward(dy, cache, grads)
     laws.assert_close([found[mask], dx], [y.detach().numpy()[mask], tensor.grad.numpy()], tolerance)
-    parameters = dict(grad.attention.named_parameters())
+    parameters = dict(grads.attention.named_parameters())
     laws.assert_close(parameters, gradients(theirs.self_attn), tolerance)
-    check_rest(theirs, grad, (grad.around_attention, grad.around_feed_forward), tolerance)
+    check_rest(theirs, grads, (grads.around_attention, grads.around_feed_forward), tolerance)
 
 
 @pytest.mark.parametrize("pre_norm", [False, True])
@@ -173,15 +173,15 @@ def test_decoder_layer(rng, dtype, tolerance, pre_norm):
     out.backward(torch.from_numpy(dy))
     visible = np.broadcast_to(causal, (B, T, T))
     found, _, cache = ours.forward(y, visible, memory, np.repeat(mask[:, None], T, 1))
-    grad = ours.zeros_like()
-    dtarget, dmemory = ours.backward(dy, None, cache, grad)
+    grads = ours.zeros_like()
+    dtarget, dmemory = ours.backward(dy, None, cache, grads)
     laws.assert_close([found, dtarget, dmemory], numbers(out, tensor.grad, source.grad), tolerance)
-    parameters = dict(grad.attention.named_parameters())
+    parameters = dict(grads.attention.named_parameters())
     laws.assert_close(parameters, gradients(theirs.self_attn), tolerance)
-    parameters = dict(grad.source_attention.named_parameters())
+    parameters = dict(grads.source_attention.named_parameters())
     laws.assert_close(parameters, gradients(theirs.multihead_attn), tolerance)
-    residuals = grad.around_attention, grad.around_source, grad.around_feed_forward
-    check_rest(theirs, grad, residuals, tolerance)
+    residuals = grads.around_attention, grads.around_source, grads.around_feed_forward
+    check_rest(theirs, grads, residuals, tolerance)
 
 
 def parts(ours, theirs):
@@ -212,15 +212,15 @@ def test_whole_model(rng, dtype, tolerance):
     with torch.no_grad():
         for mine, tensor in parts(ours, theirs):
             tensor.copy_(torch.from_numpy(mine))
-    grad = ours.zeros_like()
-    loss, _ = ours.loss_and_grad(PAIRS, None, 0.5, grad)
+    grads = ours.zeros_like()
+    loss, _ = ours.loss_and_grad(PAIRS, None, 0.5, grads)
     ids = (PAIRS.source, PAIRS.target_in, PAIRS.target_out)
     wanted = theirs.loss(*map(torch.from_numpy, ids))
     (0.5 * wanted).backward()
     assert loss == pytest.approx(wanted.item(), rel=tolerance)
-    for mine, tensor in parts(grad, theirs):
+    for mine, tensor in parts(grads, theirs):
         laws.assert_close(mine, tensor.grad.numpy(), tolerance)
-    for layer, other in layers(grad, theirs):
+    for layer, other in layers(grads, theirs):
         parameters = dict(layer.attention.named_parameters())
         laws.assert_close(parameters, gradients(other.self_attn), tolerance)
         norms = [layer.around_attention, layer.around_feed_forward]

@@ -34,8 +34,8 @@ def test_weights_loss_and_all_gradients(rng, dtype, tolerance):
     model, theirs = pair(rng, dtype)
     batch = batch_of(rng)
     ids = [torch.from_numpy(array) for array in (batch.source, batch.target_in, batch.target_out)]
-    grad = model.zeros_like()
-    loss, _ = model.loss_and_grad(batch, None, 1 / batch.size, grad)
+    grads = model.zeros_like()
+    loss, _ = model.loss_and_grad(batch, None, 1 / batch.size, grads)
     torch_loss = theirs.loss(*ids)
     (torch_loss / batch.size).backward()
     assert loss == pytest.approx(torch_loss.item(), rel=tolerance)
@@ -45,7 +45,7 @@ def test_weights_loss_and_all_gradients(rng, dtype, tolerance):
     laws.assert_close(model.weights(batch)[real], their_weights[real], tolerance)
     wanted = translator_gradients(theirs)
     assert wanted.keys() == dict(model.named_parameters()).keys()
-    laws.assert_close(dict(grad.named_parameters()), wanted, tolerance)
+    laws.assert_close(dict(grads.named_parameters()), wanted, tolerance)
 
 
 def test_dropout_stands_in_the_same_places(rng):

@@ -13,11 +13,11 @@ def test_a_folder_that_is_not_a_site_stays(tmp_path, capsys):
     assert "is not a site that this command made" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     (tmp_path / "mine.txt").unlink()
-    build_site.expect_replaceable(tmp_path)                         # an empty one
+    build_site.check_replaceable(tmp_path)                         # an empty one
     (tmp_path / build_site.MARK).write_text("")
     (tmp_path / "index.html").write_text("old")
-    build_site.expect_replaceable(tmp_path)
-    build_site.expect_replaceable(tmp_path / "new")
+    build_site.check_replaceable(tmp_path)
+    build_site.check_replaceable(tmp_path / "new")
 
 
 def test_an_unknown_lesson_is_refused_before_anything_is_made(tmp_path, capsys):

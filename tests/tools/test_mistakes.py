@@ -93,11 +93,11 @@ def seen(module):
 
 def _seen(module):
     case = case_of(module)
-    outputs, upstream, cache, grad, dinputs = laws.run(case)
+    outputs, upstream, cache, grads, dinputs = laws.run(case)
     after = {"outputs": outputs, "upstream": upstream, "cache": cache, "inputs": case.inputs}
-    found = {"once": [grad.copy(), dinputs], "after": after}
+    found = {"once": [grads.copy(), dinputs], "after": after}
     found = {name: array.copy() for name, array in laws.leaves(found)}
-    return found | {"twice": [case.backward(*upstream, cache, grad), grad]}
+    return found | {"twice": [case.backward(*upstream, cache, grads), grads]}
 
 
 def same(one, other):
@@ -239,13 +239,13 @@ def test_a_planted_module_has_a_file_whose_lines_show(tmp_path):
     wrong = Mistake("gru: stops", "b_n += ds.sum(0)", "b_n += ds", ("batch sum",))
     module = plant(wrong, tmp_path)
     assert Path(module.__file__).parent == tmp_path
-    assert "grad.b_n += ds\n" in inspect.getsource(module.PlainGRU)
+    assert "grads.b_n += ds\n" in inspect.getsource(module.PlainGRU)
     case = case_of(module)
     with pytest.raises(ValueError) as caught:
         laws.run(case)
     last = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert (last.filename, {last.lineno}) == (module.__file__, wrong.lines())
-    assert last.line == "grad.b_n += ds"
+    assert last.line == "grads.b_n += ds"
 
 
 def test_without_a_folder_modules_stand_in_a_temporary_one_that_goes_with_the_process():

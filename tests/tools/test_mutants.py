@@ -14,14 +14,14 @@ def forward(x):
 
 
 class Layer:
-    def backward(self, dy, cache, grad):
+    def backward(self, dy, cache, grads):
         """A docstring."""
         expect("dy", dy)
         if cache is None:
             raise ValueError
         da = dy * cache
-        grad.W += da
-        grad.W -= da
+        grads.W += da
+        grads.W -= da
         db = np.zeros_like(da)
         dx, dh = da @ self.W, 0
         return dx, dh
@@ -63,10 +63,10 @@ def test_every_statement_in_turn(found):
         "negate: if cache is None: raise ValueError",
         "delete: da = dy * cache",
         "negate: da = dy * cache",
-        "delete: grad.W += da",
-        "negate: grad.W += da",
-        "delete: grad.W -= da",
-        "negate: grad.W -= da",
+        "delete: grads.W += da",
+        "negate: grads.W += da",
+        "delete: grads.W -= da",
+        "negate: grads.W -= da",
         "delete: db = np.zeros_like(da)",           # 0 has no sign
         "delete: dx, dh = (da @ self.W, 0)",
         "negate element 1 of: dx, dh = (da @ self.W, 0)",
@@ -77,8 +77,8 @@ def test_every_statement_in_turn(found):
 
 
 @pytest.mark.parametrize("what, line", [
-    ("negate: grad.W += da", "grad.W -= da"),
-    ("negate: grad.W -= da", "grad.W += da"),
+    ("negate: grads.W += da", "grads.W -= da"),
+    ("negate: grads.W -= da", "grads.W += da"),
     ("negate: da = dy * cache", "da = -(dy * cache)"),
     ("negate: if cache is None: raise ValueError", "if not cache is None:"),
     ("negate element 2 of: return (dx, dh)", "return (dx, -dh)"),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from exchange import PACKAGE
 
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.gradcheck.cases import CASES, CHECKS
 from numpy_attention.gradcheck import gradcheck, protocol, randomize
 
@@ -34,10 +34,10 @@ class Sharp(SoftmaxAttention):
     def score(self, query, memory):
         return dot_scores(self.g * query, memory), query
 
-    def score_backward(self, dscores, query, memory, dmemory, grad):
-        dmemory.later("values", dscores, self.g * query)
+    def score_backward(self, dscores, query, memory, dmemory, grads):
+        dmemory.defer("values", dscores, self.g * query)
         dscaled = sum_of_values(dscores, memory)
-        grad.g += (dscaled * query).sum()
+        grads.g += (dscaled * query).sum()
         return self.g * dscaled
 
 
@@ -54,9 +54,9 @@ def test_every_mutant_of_linear_is_caught(capsys):
     made, survivors = mutate.run([PACKAGE / "layers" / "linear.py"], LINEAR)
     assert len(made) >= 9 and not survivors
     descriptions = [mutant.what for mutant in made]
-    assert "delete: grad.b += drows.sum(0)" in descriptions
-    assert "negate: grad.b += drows.sum(0)" in descriptions
-    assert "delete: if self.b is not None: grad.b += drows.sum(0)" in descriptions
+    assert "delete: grads.b += drows.sum(0)" in descriptions
+    assert "negate: grads.b += drows.sum(0)" in descriptions
+    assert "delete: if self.b is not None: grads.b += drows.sum(0)" in descriptions
     for name in LINEAR:                             # everything is in its place again
         CHECKS[name](np.random.default_rng(0))
     assert np.empty.__module__ == "numpy"
@@ -67,10 +67,10 @@ def forgetful(rng):
     case = CASES["Linear"](rng, np.float64)
     layer = case.target
 
-    def backward(dy, cache, grad):
-        db = grad.b + dy.sum((0, 1))
-        dx = layer.backward(dy, cache, grad)
-        grad.b[...] = db
+    def backward(dy, cache, grads):
+        db = grads.b + dy.sum((0, 1))
+        dx = layer.backward(dy, cache, grads)
+        grads.b[...] = db
         return dx
     return gradcheck(layer, *case.inputs, rng=rng, forward=case.forward, backward=backward)
 
@@ -80,8 +80,8 @@ def test_a_survivor_is_reported(capsys):
     lines = capsys.readouterr().out.splitlines()
     alive = [line for line in lines if line.startswith("SURVIVED")]
     assert any("numpy_attention/layers/linear.py:" in line
-               and "Linear.backward: delete: grad.b += drows.sum(0)" in line for line in alive)
-    assert not any("grad.W" in line for line in alive)
+               and "Linear.backward: delete: grads.b += drows.sum(0)" in line for line in alive)
+    assert not any("grads.W" in line for line in alive)
 
 
 def test_what_changes_no_gradient_is_explained(monkeypatch, capsys):
@@ -94,7 +94,7 @@ def test_what_changes_no_gradient_is_explained(monkeypatch, capsys):
 
 
 def test_an_explanation_of_nothing_is_stale(monkeypatch, capsys):
-    key = "numpy_attention/layers/linear.py Linear.backward: delete: grad.c += 1"
+    key = "numpy_attention/layers/linear.py Linear.backward: delete: grads.c += 1"
     monkeypatch.setitem(mutate.EQUIVALENT, key, "it was there once")
     assert mutate.main(["--only", "layers/linear.py"], LINEAR) == 1
     assert f"STALE       {key}: there is no such mutant" in capsys.readouterr().out
@@ -154,14 +154,14 @@ def test_processes_share_the_mutants(capsys):
 @pytest.fixture
 def score(tmp_path, monkeypatch):
     """A score that a reader has written, outside of the package."""
-    monkeypatch.setattr(names, "SCORES", dict(names.SCORES))
+    monkeypatch.setattr(registry, "SCORES", dict(registry.SCORES))
     path = tmp_path / "sharp_score.py"
     path.write_text(SCORE)
     return path
 
 
 def sharp(rng):
-    layer = randomize(names.find("score", "sharp", names.SCORES).create(rng, 4, 4, np.float64), rng)
+    layer = randomize(registry.resolve("score", "sharp", registry.SCORES).create(rng, 4, 4, np.float64), rng)
     forward, backward = protocol(layer, np.array([[1, 1, 1], [1, 1, 0]], bool))
     inputs = (rng.standard_normal((2, 2, 4)), rng.standard_normal((2, 3, 4)))
     return gradcheck(layer, *inputs, rng=rng, forward=forward, backward=backward)
@@ -192,9 +192,9 @@ def test_a_mutant_that_hangs_is_caught(monkeypatch):
     paths = [PACKAGE / "layers" / "linear.py"]
     made, survivors = mutate.run(paths, {"slow": slow_where_it_is_wrong})
     alive = {mutant.what for mutant in survivors}
-    assert "delete: grad.b += drows.sum(0)" in alive        # there is none in this check
+    assert "delete: grads.b += drows.sum(0)" in alive        # there is none in this check
     assert len(made) > len(survivors)
-    assert not any("grad.W +=" in what for what in alive)
+    assert not any("grads.W +=" in what for what in alive)
 
 
 def test_an_unknown_file_is_an_error(capsys):

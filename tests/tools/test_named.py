@@ -42,24 +42,24 @@ def said_of(mutant, folder):
 
 
 def test_a_negated_statement_is_named(one_check, tmp_path):
-    mutant = mutant_of("negate: grad.b += drows.sum(0)")
+    mutant = mutant_of("negate: grads.b += drows.sum(0)")
     verdict, kind, place = said_of(mutant, tmp_path)
     assert (verdict, kind) == ("right", "sign")
-    assert place.startswith("linear_0.py:") and place.endswith(" grad.b -= drows.sum(0)")
+    assert place.startswith("linear_0.py:") and place.endswith(" grads.b -= drows.sum(0)")
     number = int(place.split(":")[1].split()[0])
     lines = (tmp_path / "linear_0.py").read_text().splitlines()
-    assert lines[number - 1].strip() == "grad.b -= drows.sum(0)"
+    assert lines[number - 1].strip() == "grads.b -= drows.sum(0)"
     CHECKS["Linear"](np.random.default_rng(0))          # everything is in its place again
 
 
 def test_of_a_deleted_statement_the_line_of_the_forward_is_named(one_check, tmp_path):
-    verdict, kind, place = said_of(mutant_of("delete: grad.W += flat(x).T @ drows"), tmp_path)
+    verdict, kind, place = said_of(mutant_of("delete: grads.W += flat(x).T @ drows"), tmp_path)
     assert verdict in ("right", "forward") and kind and place
 
 
 def test_a_mutant_that_no_check_reaches_passes(monkeypatch, tmp_path):
     monkeypatch.setattr(named, "CHECKS", {"Embedding": CHECKS["Embedding"]})
-    assert said_of(mutant_of("negate: grad.b += drows.sum(0)"), tmp_path) == ["passes", "", ""]
+    assert said_of(mutant_of("negate: grads.b += drows.sum(0)"), tmp_path) == ["passes", "", ""]
 
 
 # ---- what is a right answer ----------------------------------------------------------------------

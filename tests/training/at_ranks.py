@@ -14,7 +14,7 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs import rank_consistency
 from numpy_attention.experiments.runs.libraries import digest
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training import row_sums
 from numpy_attention.training.ranks import world
 from numpy_attention.training.threads import crowded
@@ -44,9 +44,9 @@ def text():
 
 
 def writer(state, **settings):
-    how = WriterTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01, state=state)
+    how = LanguageModelTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01, state=state)
     name = "attentive-language-model" if "attention" in settings else "language-model"
-    return Writer.create(text(), name, dict(hidden=8, embedding=8, dropout=0.3) | settings, how)
+    return LanguageModelRun.create(text(), name, dict(hidden=8, embedding=8, dropout=0.3) | settings, how)
 
 
 def told(name, made, *figures):
@@ -88,8 +88,8 @@ def alone(threads, name, value):
 
 def agreed(threads):
     """What ranks come to together, and what one alone is told of the others' failure."""
-    print(RANKS.rank, RANKS.count, RANKS.is_first, RANKS.everyones(RANKS.rank ** 2),
-          RANKS.of_first(RANKS.rank + 5), flush=True)
+    print(RANKS.rank, RANKS.count, RANKS.is_first, RANKS.allgather(RANKS.rank ** 2),
+          RANKS.broadcast(RANKS.rank + 5), flush=True)
     try:
         RANKS.first(lambda: {}[f"of {RANKS.rank}"])
     except KeyError as error:

@@ -38,10 +38,10 @@ def bad(W=1.0, x=1.0, gradient=0.0):
     """One weight, one row of two, one number of a gradient; all others are fine."""
     model = Twice(np.ones((2, 2), np.float32), None)
     model.W[0, 1] = W
-    grad = model.zeros_like()
-    grad.W[1, 0] = gradient
+    grads = model.zeros_like()
+    grads.W[1, 0] = gradient
     with np.errstate(all="ignore"):
-        return first_bad(model, np.array([[1, 1], [x, x]], np.float32), grad)
+        return first_bad(model, np.array([[1, 1], [x, x]], np.float32), grads)
 
 
 def test_in_order():

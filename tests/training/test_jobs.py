@@ -12,12 +12,12 @@ from ranks_in_threads import together
 from numpy_attention.training import jobs
 from numpy_attention.training.interrupt import Stopped
 from numpy_attention.training.jobs import Worker, handed_out
-from numpy_attention.training.ranks import ALONE
+from numpy_attention.training.ranks import SINGLE_PROCESS
 
 
 def test_one_rank_does_one_after_the_other():
     said = []
-    assert handed_out(ALONE, [3, 1, 2], lambda job: job * 2, lambda *done: said.append(done)) == [
+    assert handed_out(SINGLE_PROCESS, [3, 1, 2], lambda job: job * 2, lambda *done: said.append(done)) == [
         6, 2, 4]
     assert said == []
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from ranks_in_threads import Comm, same, together
 
-from numpy_attention.experiments.runs.rank_consistency import expect_agreement
+from numpy_attention.experiments.runs.rank_consistency import check_agreement
 from numpy_attention.experiments.runs.libraries import digest
 from numpy_attention.experiments.runs.trained import how_shared
 from numpy_attention.training import ranks
 from numpy_attention.training import threads as pools
-from numpy_attention.training.ranks import ALONE, Ranks, adds_as_one, outcome_of, tree, world
+from numpy_attention.training.ranks import SINGLE_PROCESS, Ranks, adds_as_one, outcome_of, tree, world
 from numpy_attention.training.shares import cut, shares_here, whole
 
 # ---- sums ---------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def test_a_sum_is_the_same_bits_everywhere(count, size):
 
 def test_what_ranks_tell_each_other():
     def tell(ranks):
-        return ranks.everyones(ranks.rank ** 2), ranks.of_first(ranks.rank + 5), ranks.count
+        return ranks.allgather(ranks.rank ** 2), ranks.broadcast(ranks.rank + 5), ranks.count
 
     assert same(together(3, tell)) == ([0, 1, 4], 5, 3)
     assert together(3, lambda ranks: ranks.is_first) == [True, False, False]
@@ -174,7 +174,7 @@ def test_a_run_goes_on_within_an_epoch_on_other_ranks(name, tmp_path):
         trainer.fit(1)
 
     with pytest.raises(KeyboardInterrupt, match="after 3 steps, saved"):
-        stop(ALONE)
+        stop(SINGLE_PROCESS)
     told = together(2, lambda ranks: told_on_resume(name, tmp_path, ranks))
     assert told == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
     assert trained(name, 2, 1, tmp_path) == whole_run
@@ -242,7 +242,7 @@ def test_ranks_that_disagree(what, change):
     def agree(ranks, mine=lambda made: None, train=at_ranks.pairs(9), count=1):
         made = at_ranks.translator()
         mine(made)
-        expect_agreement(ranks, made, train, at_ranks.pairs(3), count)
+        check_agreement(ranks, made, train, at_ranks.pairs(3), count)
 
     together(3, agree)
     with pytest.raises(ValueError, match=r"rank 2 on \S+ does not agree with rank 0 on \S+: "
@@ -269,12 +269,12 @@ def test_which_host_this_is():
     ([{0, 1}, {0, 1, 2}], "ab", [2, 3], None),
 ])
 def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, crowd):
-    class Placed(ranks.Alone):
+    class Placed(ranks.SingleProcess):
         def __init__(self, rank):
             self.rank = rank
             self.count = 2
 
-        def everyones(self, value):
+        def allgather(self, value):
             return list(zip(hosts, cores))
 
     found = []
@@ -299,10 +299,10 @@ def test_alone(monkeypatch):
     for count, _ in ranks.STARTERS:
         monkeypatch.delenv(count, raising=False)
     world.cache_clear()
-    assert world() is ALONE and ALONE.is_first and ALONE.everyones("x") == ["x"]
-    assert ALONE.of_first(3) == 3 and ALONE.first(lambda: 4) == 4 and ALONE.ended_alike()
+    assert world() is SINGLE_PROCESS and SINGLE_PROCESS.is_first and SINGLE_PROCESS.allgather("x") == ["x"]
+    assert SINGLE_PROCESS.broadcast(3) == 3 and SINGLE_PROCESS.first(lambda: 4) == 4 and SINGLE_PROCESS.ended_alike()
     vector = np.arange(3.0)
-    ALONE.add(vector)
+    SINGLE_PROCESS.add(vector)
     assert vector.tolist() == [0, 1, 2]
 
 
@@ -312,7 +312,7 @@ def test_an_outcome_is_a_value_or_an_error():
     assert value is None and isinstance(error, IndexError)
 
 
-class Middle(ranks.Alone):
+class Middle(ranks.SingleProcess):
     """Rank 1 of 3, without the others."""
 
     rank = 1
@@ -329,6 +329,6 @@ def test_a_state_is_cut_where_its_rows_go_and_put_together_again():
     state = np.arange(7), (np.arange(14.0).reshape(7, 2), None)
     here = cut(Middle(), 2, state)
     assert [names.tolist() for names, _ in here] == [[2], [3]]          # of 1, 1, 1, 1, 1, 2 rows
-    again = whole(ALONE, cut(ALONE, 3, state))
+    again = whole(SINGLE_PROCESS, cut(SINGLE_PROCESS, 3, state))
     assert again[0].tolist() == list(range(7)) and again[1][0].tolist() == state[1][0].tolist()
-    assert whole(ALONE, None) is None and cut(ALONE, 2, None) is None
+    assert whole(SINGLE_PROCESS, None) is None and cut(SINGLE_PROCESS, 2, None) is None

@@ -7,7 +7,7 @@ from ranks_in_threads import same, together
 
 from numpy_attention.experiments.runs.libraries import digest
 from numpy_attention.training import row_sums
-from numpy_attention.training.ranks import ALONE, Ranks
+from numpy_attention.training.ranks import SINGLE_PROCESS, Ranks
 
 
 def trained(count, threads):
@@ -55,7 +55,7 @@ def test_only_touched_rows_are_sent(monkeypatch):
         first[3 + ranks.rank] = [0, ranks.rank + 1]         # two rows of 20, one on each rank
         bias[...] = ranks.rank
         last[:16 - ranks.rank] = 1                          # more than half of 30
-        wanted = sum(ranks.everyones(twin.vector.copy()))
+        wanted = sum(ranks.allgather(twin.vector.copy()))
         row_sums.add(counting, twin)
         assert (twin.vector == wanted).all()
         return counting.added
@@ -110,5 +110,5 @@ def test_a_large_table_is_one_of_4096_rows():
 def test_one_process_has_nothing_to_look_for(monkeypatch):
     monkeypatch.setattr(row_sums, "tables", None)
     twin = Twin(np.ones(104))
-    row_sums.add(ALONE, twin)
+    row_sums.add(SINGLE_PROCESS, twin)
     assert (twin.vector == 1).all()

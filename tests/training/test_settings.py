@@ -7,12 +7,12 @@ from dataclasses import fields
 
 import pytest
 
-from numpy_attention import registry as names
+from numpy_attention import registry
 from numpy_attention.training.settings import (
-    DIVISOR, FLAG, NORM, POSITIVE, SEEDS, Training, TranslatorTraining, WriterTraining, choice,
+    DIVISOR, FLAG, NORM, POSITIVE, SEEDS, Training, TranslatorTraining, LanguageModelTraining, choice,
     whole)
 
-KINDS = Training, TranslatorTraining, WriterTraining
+KINDS = Training, TranslatorTraining, LanguageModelTraining
 
 
 @pytest.mark.parametrize("values, inside, outside", [
@@ -90,8 +90,8 @@ def test_a_setting_that_may_not_be_is_refused(kind, name, value, message):
 
 @pytest.mark.parametrize("kind, name, value", [
     (TranslatorTraining, "subwords", 4), (TranslatorTraining, "reverse_source", 1),
-    (WriterTraining, "steps", 0), (WriterTraining, "state", "chapter"),
-    (WriterTraining, "max_vocabulary", 4), (WriterTraining, "frequencies", None),
+    (LanguageModelTraining, "steps", 0), (LanguageModelTraining, "state", "chapter"),
+    (LanguageModelTraining, "max_vocabulary", 4), (LanguageModelTraining, "frequencies", None),
 ])
 def test_settings_of_one_kind_are_refused_too(kind, name, value):
     with pytest.raises(ValueError, match=f"^{name} {value!r}: expected"):
@@ -100,7 +100,7 @@ def test_settings_of_one_kind_are_refused_too(kind, name, value):
 
 def test_a_refusal_names_choices_in_their_order():
     with pytest.raises(ValueError, match="^unit 'lines': expected one of words, characters$"):
-        WriterTraining(unit="lines")
+        LanguageModelTraining(unit="lines")
 
 
 LEAST = {"epochs": 1, "batch_size": 1, "full_epochs": 0, "divisor": 1.0, "warmup": 1, "patience": 1,
@@ -110,7 +110,7 @@ LEAST = {"epochs": 1, "batch_size": 1, "full_epochs": 0, "divisor": 1.0, "warmup
 @pytest.mark.parametrize("kind, settings", [
     (Training, LEAST),
     (TranslatorTraining, LEAST | {"subwords": 5}),
-    (WriterTraining, LEAST | {"steps": 1, "cut": 1, "max_vocabulary": 5}),
+    (LanguageModelTraining, LEAST | {"steps": 1, "cut": 1, "max_vocabulary": 5}),
 ])
 def test_the_least_that_may_be_set(kind, settings):
     assert settings.items() <= vars(kind(**settings)).items()
@@ -127,7 +127,7 @@ DEFAULTS = {
 @pytest.mark.parametrize("kind, defaults", [
     (Training, DEFAULTS),
     (TranslatorTraining, DEFAULTS | {"reverse_source": False, "subwords": None}),
-    (WriterTraining, DEFAULTS | {"batch_size": 20, "steps": 35, "cut": None, "state": "carried",
+    (LanguageModelTraining, DEFAULTS | {"batch_size": 20, "steps": 35, "cut": None, "state": "carried",
                                  "max_vocabulary": None, "unit": "words", "frequencies": False}),
 ])
 def test_defaults_stay_what_they_are(kind, defaults):
@@ -154,9 +154,9 @@ def test_nothing_need_be_given(kind):
 
 
 def test_choices_stand_in_names():
-    values = {one.name: one.metadata["values"] for one in fields(WriterTraining)}
-    for name, table in (("optimizer", names.OPTIMIZERS), ("schedule", names.SCHEDULES),
-                        ("state", names.STATES), ("keep", names.KEPT), ("average", names.AVERAGES)):
+    values = {one.name: one.metadata["values"] for one in fields(LanguageModelTraining)}
+    for name, table in (("optimizer", registry.OPTIMIZERS), ("schedule", registry.SCHEDULES),
+                        ("state", registry.STATES), ("keep", registry.KEPT), ("average", registry.AVERAGES)):
         assert values[name].choices == tuple(table)
 
 

@@ -10,7 +10,7 @@ from small import pairs, translator_model
 from numpy_attention.data.batching import PairBatches
 from numpy_attention.training import shares
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.ranks import ALONE
+from numpy_attention.training.ranks import SINGLE_PROCESS
 from numpy_attention.training.shares import add_up, cut, shared, update, whole
 from numpy_attention.training.threads import Threads
 
@@ -28,8 +28,8 @@ def test_every_row_is_one_threads_and_states_stay_beside_their_rows(count, rows)
         return float(part.tokens), (before[0] + 100, before[1] + 100)
 
     with Threads(count) as pool:
-        losses, after = shared(pool, batch, cut(ALONE, count, state), work)
-        names, states = whole(ALONE, after)
+        losses, after = shared(pool, batch, cut(SINGLE_PROCESS, count, state), work)
+        names, states = whole(SINGLE_PROCESS, after)
     assert sorted(threads) == list(range(min(count, rows)))         # the others have no work
     assert len(losses) == len(threads) and sum(losses) == batch.tokens
     assert names.tolist() == [100 + row for row in range(rows)]

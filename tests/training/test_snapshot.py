@@ -8,7 +8,7 @@ from small import language_trainer, trainer, translator_model
 
 from numpy_attention.training import checkpoint, snapshot
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.ranks import Alone
+from numpy_attention.training.ranks import SingleProcess
 from numpy_attention.trees import leaves
 
 
@@ -148,7 +148,7 @@ def test_on_how_many_ranks_a_run_was_is_kept(tmp_path):
         run.resume()
 
 
-class Three(Alone):
+class Three(SingleProcess):
     """Three ranks, of which this is the first, without the others."""
 
     count = 3

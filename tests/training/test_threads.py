@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.training import threads
-from numpy_attention.training.ranks import Alone
+from numpy_attention.training.ranks import SingleProcess
 from numpy_attention.training.threads import (
     Threads, available, keep_freed_memory, threads_that_pay)
 
@@ -207,10 +207,10 @@ def test_systems_without_mallopt_are_left_alone(monkeypatch):
 
 
 def test_what_makes_a_step_large_enough_for_threads(monkeypatch):
-    class Two(Alone):
+    class Two(SingleProcess):
         count = 2
 
-        def everyones(self, value):
+        def allgather(self, value):
             return [value, value + 1]
 
     monkeypatch.setattr(threads, "available", lambda ranks: 3)

@@ -15,7 +15,7 @@ from numpy_attention.training.diagnosis import NonFiniteError
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.interrupt import Stopped
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.ranks import Alone
+from numpy_attention.training.ranks import SingleProcess
 from numpy_attention.training.schedules import Decay
 from numpy_attention.training.threads import available
 from numpy_attention.training.trainer import Trainer
@@ -136,13 +136,13 @@ def test_schedule_reaches_the_optimizer():
 def test_normaliser(average):
     run = trainer(optimizer=SGD(1.0), clip=math.inf, average=average)
     batch = run.train.batch(np.arange(8))
-    grad = run.model.zeros_like()
-    run.model.loss_and_grad(batch, None, 1.0, grad, np.random.default_rng([run.seed, 0]))
+    grads = run.model.zeros_like()
+    run.model.loss_and_grad(batch, None, 1.0, grads, np.random.default_rng([run.seed, 0]))
     before = run.model.vector.copy()
     run.train.order = lambda rng=None: [np.arange(8)]
     run.fit(1)
     by = batch.size if average == "sentence" else batch.tokens
-    np.testing.assert_allclose(before - run.model.vector, grad.vector / by, atol=1e-6)
+    np.testing.assert_allclose(before - run.model.vector, grads.vector / by, atol=1e-6)
 
 
 def test_infinite_weight_is_named_and_the_checkpoint_kept(tmp_path):
@@ -210,10 +210,10 @@ def test_interrupt_while_it_validates(tmp_path, epochs):
     assert len(rest.fit(epochs)) == epochs
 
 
-class WithAnother(Alone):
+class WithAnother(SingleProcess):
     """Beside another rank, which no signal reaches."""
 
-    def everyones(self, value):
+    def allgather(self, value):
         quiet = {tuple: [(0, False)], int: [0]}.get(type(value), [])
         return [*quiet, value]
 
@@ -396,7 +396,7 @@ def test_alone_ends_with_its_block(tmp_path):
 
 
 def test_threads_that_ranks_cannot_share_are_told_at_once():
-    class Two(Alone):
+    class Two(SingleProcess):
         count = 2
 
     with pytest.raises(ValueError, match="3 threads and 2 ranks: expected as many threads on each"):

@@ -175,9 +175,9 @@ def test_each_text_is_begun_without_a_state_and_read_on_with_it():
     begun = []
     step = run.model.loss_and_grad
 
-    def noted(part, before, scale, grad, rng):
+    def noted(part, before, scale, grads, rng):
         begun.append(before is None)
-        return step(part, before, scale, grad, rng)
+        return step(part, before, scale, grads, rng)
     run.model.loss_and_grad = noted
     run.fit(2)
     places = run.train.order()
@@ -191,9 +191,9 @@ def test_dropout_is_drawn_anew_each_step():
     states = []
     step = run.model.loss_and_grad
 
-    def noted(part, before, scale, grad, rng):
+    def noted(part, before, scale, grads, rng):
         states.append(rng.bit_generator.state)
-        return step(part, before, scale, grad, rng)
+        return step(part, before, scale, grads, rng)
     run.model.loss_and_grad = noted
     run.fit(1)
     assert states == [np.random.default_rng([run.seed, k]).bit_generator.state for k in range(8)]
@@ -203,8 +203,8 @@ def test_dropout_is_drawn_anew_each_step():
 
 def with_gradient(run, number):
     """Give a trainer's model a gradient of this number in one place, whatever the batch."""
-    def loss_and_grad(part, before, scale, grad, rng):
-        grad.vector[0] += number
+    def loss_and_grad(part, before, scale, grads, rng):
+        grads.vector[0] += number
         return 1.0, None
     run.model.loss_and_grad = loss_and_grad
     return run
@@ -281,10 +281,10 @@ def test_what_is_not_finite_is_told_by_its_step(loss, number, words):
     run = trainer(optimizer=Still())
     fine = run.model.loss_and_grad
 
-    def loss_and_grad(part, before, scale, grad, rng):
+    def loss_and_grad(part, before, scale, grads, rng):
         if run.step < 9:
-            return fine(part, before, scale, grad, rng)
-        grad.vector[0] += number
+            return fine(part, before, scale, grads, rng)
+        grads.vector[0] += number
         return loss, None
     run.model.loss_and_grad = loss_and_grad
     with pytest.raises(NonFiniteError, match=f"^step 10 of epoch 2: {words}"):

@@ -17,9 +17,9 @@ def recorded(run, epochs=2):
     model, batches = type(run.model), type(run.train)
     loss_and_grad, batch = model.loss_and_grad, batches.batch
 
-    def with_state(self, part, before, scale, grad, rng):
+    def with_state(self, part, before, scale, grads, rng):
         states.append((run.step, rng.bit_generator.state["state"]["state"]))
-        return loss_and_grad(self, part, before, scale, grad, rng)
+        return loss_and_grad(self, part, before, scale, grads, rng)
 
     def with_place(self, place):
         if self is run.train:

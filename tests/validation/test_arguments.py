@@ -11,47 +11,47 @@ RNG = np.random.default_rng(0)
 
 
 REFUSED = {
-    "None of a kind": (lambda: a.expect_kind("text", None, str, "a text"),
+    "None of a kind": (lambda: a.check_kind("text", None, str, "a text"),
                        TypeError, "^text is None: expected a text$"),
-    "a class with the methods": (lambda: a.expect_methods("model", Path, "a model", "exists"),
+    "a class with the methods": (lambda: a.check_methods("model", Path, "a model", "exists"),
                                  TypeError, "model is <class .*: expected a model, with exists$"),
-    "no function": (lambda: a.expect_function("keep", 7, "a function"),
+    "no function": (lambda: a.check_function("keep", 7, "a function"),
                     TypeError, "^keep is 7, of type int: expected a function$"),
-    "a seed": (lambda: a.expect_generator(7), TypeError, "^rng is int: pass numpy.random.default"),
-    "NumPy's older kind": (lambda: a.expect_generator(np.random.RandomState(0)),
+    "a seed": (lambda: a.check_generator(7), TypeError, "^rng is int: pass numpy.random.default"),
+    "NumPy's older kind": (lambda: a.check_generator(np.random.RandomState(0)),
                            TypeError, "RandomState"),
-    "a word for a flag": (lambda: a.expect_flags(tied="no"),
+    "a word for a flag": (lambda: a.check_flags(tied="no"),
                           TypeError, "^tied is 'no', of type str: expected True or False$"),
-    "one for a flag": (lambda: a.expect_flags(tied=1), TypeError, "tied is 1"),
-    "NaN": (lambda: a.expect_number("p", np.nan, 0, 1, "a share"),
+    "one for a flag": (lambda: a.check_flags(tied=1), TypeError, "tied is 1"),
+    "NaN": (lambda: a.check_number("p", np.nan, 0, 1, "a share"),
             ValueError, "^p = nan: expected a share$"),
-    "infinity": (lambda: a.expect_number("p", np.inf), ValueError, "p = inf: expected a number"),
-    "a whole number that is no float": (lambda: a.expect_number("p", 10**400), ValueError,
+    "infinity": (lambda: a.check_number("p", np.inf), ValueError, "p = inf: expected a number"),
+    "a whole number that is no float": (lambda: a.check_number("p", 10**400), ValueError,
                                         "p = 1000"),
-    "True for a number": (lambda: a.expect_number("p", True), ValueError, "p = True"),
-    "text for a number": (lambda: a.expect_number("p", "3"), ValueError, "p = '3'"),
-    "too small": (lambda: a.expect_number("p", -0.1, 0), ValueError, "p = -0.1"),
-    "a list for a name": (lambda: a.expect_name("cell", ["gru"], ("gru", "rnn")),
+    "True for a number": (lambda: a.check_number("p", True), ValueError, "p = True"),
+    "text for a number": (lambda: a.check_number("p", "3"), ValueError, "p = '3'"),
+    "too small": (lambda: a.check_number("p", -0.1, 0), ValueError, "p = -0.1"),
+    "a list for a name": (lambda: a.check_name("cell", ["gru"], ("gru", "rnn")),
                           ValueError, r"^cell = \['gru'\]: expected one of gru, rnn$"),
-    "one of many names": (lambda: a.expect_name("name", "x", [f"name{i}" for i in range(90)]),
+    "one of many names": (lambda: a.check_name("name", "x", [f"name{i}" for i in range(90)]),
                           ValueError, r"name0, name1, .*, … \(90 in all\)$"),
-    "half of a character": (lambda: a.expect_text("title", "\ud800"), ValueError, "surrogate"),
-    "a string for a list": (lambda: a.expect_list("ids", "ab", "ids"), TypeError, "list of ids$"),
-    "a set for a list": (lambda: a.listed("tokens", {"a"}, "tokens"), TypeError, "list of tokens"),
-    "a dict for a list": (lambda: a.listed("tokens", {"a": 1}, "tokens"), TypeError, "list of"),
-    "a number for a list": (lambda: a.listed("tokens", np.array(3), "tokens"), TypeError, "list"),
+    "half of a character": (lambda: a.check_text("title", "\ud800"), ValueError, "surrogate"),
+    "a string for a list": (lambda: a.check_list("ids", "ab", "ids"), TypeError, "list of ids$"),
+    "a set for a list": (lambda: a.as_list("tokens", {"a"}, "tokens"), TypeError, "list of tokens"),
+    "a dict for a list": (lambda: a.as_list("tokens", {"a": 1}, "tokens"), TypeError, "list of"),
+    "a number for a list": (lambda: a.as_list("tokens", np.array(3), "tokens"), TypeError, "list"),
     "floats for ids": (lambda: a.as_integers("ids", [4, 5.5]), TypeError, "ids holds float64"),
     "lists for ids": (lambda: a.as_integers("ids", [[4], [5, 6]]), TypeError, "ids holds object"),
     "huge ids": (lambda: a.as_integers("ids", [10**20]), TypeError, "ids holds object"),
     "complex numbers": (lambda: a.as_numbers("weights", [1j]), TypeError, "an array of numbers"),
     "numbers in words": (lambda: a.as_numbers("weights", ["1"]), TypeError, "an array of numbers"),
-    "one string": (lambda: a.expect_tokens("prompt", "a b"),
+    "one string": (lambda: a.check_tokens("prompt", "a b"),
                    TypeError, r"^prompt is the string 'a b', .* cut it with .split\(\)"),
-    "bytes among tokens": (lambda: a.expect_tokens("prompt", ["a", b"b"]),
+    "bytes among tokens": (lambda: a.check_tokens("prompt", ["a", b"b"]),
                            TypeError, "^prompt holds b'b', of type bytes: expected tokens"),
-    "tokens in rows": (lambda: a.expect_tokens("prompt", np.array([["a"]])),
+    "tokens in rows": (lambda: a.check_tokens("prompt", np.array([["a"]])),
                        TypeError, "an array of 2 dimensions"),
-    "another thing": (lambda: a.expect_all("pairs", ["a", 7], str, "a Pair"),
+    "another thing": (lambda: a.check_all("pairs", ["a", 7], str, "a Pair"),
                       TypeError, "^pairs, number 1, is 7, of type int: expected a Pair$"),
 }
 
@@ -65,19 +65,19 @@ def test_refused(name):
 
 
 def test_what_is_right_passes():
-    a.expect_kind("text", "x", str, "a text")
-    a.expect_methods("model", Path("x"), "a model", "exists")
-    a.expect_function("keep", len, "a function")
-    a.expect_generator(RNG)
-    a.expect_flags(tied=True, bias=np.False_)
-    a.expect_number("p", np.float32(0.5), 0, 1)
-    a.expect_number("clip", np.inf, 0, finite=False)
-    a.expect_name("cell", np.str_("gru"), {"gru": 1})
-    a.expect_text("title", "né\0")
-    a.expect_list("ids", range(3), "ids")
-    a.expect_tokens("prompt", np.array(["a", "b"]))
-    a.expect_all("pairs", ["a"], str, "a word")
-    assert a.listed("tokens", (c for c in "ab"), "tokens") == ["a", "b"]
+    a.check_kind("text", "x", str, "a text")
+    a.check_methods("model", Path("x"), "a model", "exists")
+    a.check_function("keep", len, "a function")
+    a.check_generator(RNG)
+    a.check_flags(tied=True, bias=np.False_)
+    a.check_number("p", np.float32(0.5), 0, 1)
+    a.check_number("clip", np.inf, 0, finite=False)
+    a.check_name("cell", np.str_("gru"), {"gru": 1})
+    a.check_text("title", "né\0")
+    a.check_list("ids", range(3), "ids")
+    a.check_tokens("prompt", np.array(["a", "b"]))
+    a.check_all("pairs", ["a"], str, "a word")
+    assert a.as_list("tokens", (c for c in "ab"), "tokens") == ["a", "b"]
     assert a.as_integers("ids", []).shape == (0,)
     np.testing.assert_array_equal(a.as_integers("ids", (4, 5)), [4, 5])
     np.testing.assert_array_equal(a.as_numbers("weights", [[True, 2]]), [[1.0, 2.0]])

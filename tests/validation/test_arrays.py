@@ -3,75 +3,75 @@
 import numpy as np
 import pytest
 
-from numpy_attention.validation.arrays import (at_least, expect, expect_dtype, expect_ids, expect_mask,
-                                    expect_real, expect_sizes, expect_writable, flat, transposed)
+from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_ids, check_mask,
+                                    check_real, check_sizes, check_writable, as_rows, contiguous_transpose)
 
 
 def test_flat_is_a_view_with_one_leading_axis():
     x = np.arange(24.0).reshape(2, 3, 4)
-    assert flat(x).shape == (6, 4) and np.shares_memory(flat(x), x)
-    assert (flat(x)[4] == x[1, 1]).all()
+    assert as_rows(x).shape == (6, 4) and np.shares_memory(as_rows(x), x)
+    assert (as_rows(x)[4] == x[1, 1]).all()
 
 
 def test_a_transposed_copy_has_its_rows_side_by_side(rng):
     W = rng.standard_normal((3, 5))
-    copy = transposed(W)
+    copy = contiguous_transpose(W)
     assert np.array_equal(copy, W.T) and copy.flags.c_contiguous
     copy[0, 0] = 7
     assert W[0, 0] != 7
 
 
 def test_flat_of_nothing():
-    assert flat(np.zeros((2, 3, 0))).shape == (6, 0)
-    assert flat(np.zeros((2, 0, 4))).shape == (0, 4)
-    assert flat(np.zeros((0, 0))).shape == (0, 0)
-    assert flat(np.zeros(4)).shape == (1, 4)
+    assert as_rows(np.zeros((2, 3, 0))).shape == (6, 0)
+    assert as_rows(np.zeros((2, 0, 4))).shape == (0, 4)
+    assert as_rows(np.zeros((0, 0))).shape == (0, 0)
+    assert as_rows(np.zeros(4)).shape == (1, 4)
 
 
 def test_expect():
-    expect("xs", np.zeros((3, 4)), (None, 4), "(T, I)")
+    check_shape("xs", np.zeros((3, 4)), (None, 4), "(T, I)")
     for wrong in (np.zeros((3, 5)), np.zeros(4), np.zeros((3, 4, 1))):
         with pytest.raises(ValueError) as caught:
-            expect("xs", wrong, (None, 4), "(T, I)", "turn it round")
+            check_shape("xs", wrong, (None, 4), "(T, I)", "turn it round")
         message = f"xs (T, I) has shape {wrong.shape}, expected (any, 4): turn it round"
         assert str(caught.value) == message
 
 
 def test_expect_any_axes_in_front():
     for fitting in (np.zeros(4), np.zeros((3, 4)), np.zeros((2, 0, 4))):
-        expect("x", fitting, (..., 4), "(…, I)")
+        check_shape("x", fitting, (..., 4), "(…, I)")
     with pytest.raises(ValueError, match=r"has shape \(2, 3\), expected \(2, 4\)"):
-        expect("x", np.zeros((2, 3)), (..., 4), "(…, I)")
+        check_shape("x", np.zeros((2, 3)), (..., 4), "(…, I)")
     with pytest.raises(ValueError, match=r"has shape \(4,\), expected \(…, any, 4\)"):
-        expect("x", np.zeros(4), (..., None, 4), "(…, N, I)")
+        check_shape("x", np.zeros(4), (..., None, 4), "(…, N, I)")
 
 
 def test_expect_takes_plain_arrays(tmp_path):
-    expect("x", np.memmap(tmp_path / "x", np.float32, "w+", shape=(2, 3)), (2, 3), "(N, I)")
+    check_shape("x", np.memmap(tmp_path / "x", np.float32, "w+", shape=(2, 3)), (2, 3), "(N, I)")
     for wrong in ([1.0], None, 1.0, np.float32(1), np.ma.ones((2, 3))):
         with pytest.raises(TypeError, match=r"x \(N, I\) is .*, expected a NumPy array"):
-            expect("x", wrong, (2, 3), "(N, I)")
+            check_shape("x", wrong, (2, 3), "(N, I)")
 
 
 def test_expect_real_and_writable():
-    expect_real("x", np.zeros(2, np.float32))
+    check_real("x", np.zeros(2, np.float32))
     for wrong, message in ((np.zeros(2, int), "x is int64, expected float32 or float64"),
                            (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "without axes"),
                            ([1.0], "x is a list, expected a NumPy array")):
         with pytest.raises(TypeError, match=message):
-            expect_real("x", wrong)
+            check_real("x", wrong)
     fixed = np.zeros(2)
-    expect_writable("x", fixed)
+    check_writable("x", fixed)
     fixed.flags.writeable = False
     with pytest.raises(ValueError, match="x is read-only"):
-        expect_writable("x", fixed)
+        check_writable("x", fixed)
 
 
 def test_expect_dtype():
-    expect_dtype("xs", np.zeros(3), np.zeros((2, 2)))
+    check_dtype("xs", np.zeros(3), np.zeros((2, 2)))
     message = "^xs is float64, the weights are float32: convert one with astype$"
     with pytest.raises(TypeError, match=message):
-        expect_dtype("xs", np.zeros(3), np.zeros(3, np.float32))
+        check_dtype("xs", np.zeros(3), np.zeros(3, np.float32))
 
 
 def test_at_least():
@@ -84,27 +84,27 @@ def test_at_least():
 
 
 def test_expect_sizes():
-    expect_sizes(hidden=1, inputs=np.int32(2**20))
+    check_sizes(hidden=1, inputs=np.int32(2**20))
     for size in (None, 0, True, 2.0):
         with pytest.raises(ValueError, match=f"^hidden = {size}: expected a whole number of at l"):
-            expect_sizes(hidden=size)
+            check_sizes(hidden=size)
     with pytest.raises(ValueError, match="expected at most 268,435,456, for no memory holds more"):
         at_least(1, hidden=10**12)
 
 
 def test_expect_mask():
-    expect_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
+    check_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
     with pytest.raises(TypeError, match=r"boolean.*given int64: write mask.astype\(bool\)"):
-        expect_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
+        check_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
     with pytest.raises(TypeError, match="given list"):
-        expect_mask([[True]], (1, 1), "(T, B)")
+        check_mask([[True]], (1, 1), "(T, B)")
     with pytest.raises(ValueError, match=r"mask \(T, B\) has shape \(3, 2\), expected \(2, 3\)"):
-        expect_mask(np.ones((3, 2), bool), (2, 3), "(T, B)")
+        check_mask(np.ones((3, 2), bool), (2, 3), "(T, B)")
 
 
 def test_expect_ids():
-    expect_ids("ids", np.array([[0, 4]]), 5)
-    expect_ids("ids", np.zeros(0, np.int32), 5)
+    check_ids("ids", np.array([[0, 4]]), 5)
+    check_ids("ids", np.zeros(0, np.int32), 5)
     for ids, error, message in (
         ([1], TypeError, "given list"),
         (np.array([1.0]), TypeError, "given float64"),
@@ -112,4 +112,4 @@ def test_expect_ids():
         (np.array([-1, 9]), ValueError, "holds the id -1"),
     ):
         with pytest.raises(error, match=message):
-            expect_ids("ids", ids, 5)
+            check_ids("ids", ids, 5)

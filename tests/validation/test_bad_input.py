@@ -12,12 +12,12 @@ from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.history import causal
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.attention.single import Single
 from numpy_attention.cells.bidirectional import Bidirectional
@@ -102,8 +102,8 @@ def look_back(attention, dcontext, query=np.zeros((2, 4), F), dweights=None):
     def call():
         read = attention.read(values, np.ones((2, 6), bool))
         _, _, cache = attention.step(query, read, 0)
-        grad = attention.zeros_like()
-        attention.step_backward(dcontext, dweights, cache, read.gradient(), grad)
+        grads = attention.zeros_like()
+        attention.step_backward(dcontext, dweights, cache, read.gradient(), grads)
     return call
 
 
@@ -355,7 +355,7 @@ BAD = {
     "history: keys of integers": (
         over_history(keys=history_read.astype(int)), TypeError, "keys is int64, the weights"),
     "reader: keeps less than nothing": (
-        lambda: KeyValueReader.create(rng, 4, 3).forward(history, mask, keep=-1),
+        lambda: KeyValueReadout.create(rng, 4, 3).forward(history, mask, keep=-1),
         ValueError, "keep = -1: expected a whole number of at least 0"),
     "output: bias shorter than the table": (
         lambda: Output(embedding, np.zeros(5, F)).loss(np.zeros((2, 3), F), np.array([1, 2])),
@@ -374,7 +374,7 @@ BAD = {
         lambda: AttentiveLanguageModel.create(rng, 9, "ngram", hidden=6, carried=-1),
         ValueError, "carried = -1"),
     "N-gram: memory of another length": (
-        lambda: NGramReader.create(rng, 6, 3).forward(
+        lambda: NGramReadout.create(rng, 6, 3).forward(
             np.zeros((5, 2, 6), F), mask, (np.zeros((2, 1, 6), F), np.ones((2, 1), bool))),
         ValueError, "memory"),
     "model: cell": (lambda: LanguageModel.create(rng, 9, cell="mamba"), ValueError, "cell 'mamba'"),
@@ -428,14 +428,14 @@ MIXED = {
     "combined":
         lambda: Combined.create(rng, 4, 4, 3).forward(
             single_states, double, double, causal(read_mask, 5)),
-    "reader": lambda: KeyValueReader.create(rng, 4, 3).forward(states, steps_mask),
+    "reader": lambda: KeyValueReadout.create(rng, 4, 3).forward(states, steps_mask),
     "reader's memory":
-        lambda: KeyValueReader.create(rng, 4, 3).forward(
+        lambda: KeyValueReadout.create(rng, 4, 3).forward(
             single_states, steps_mask, (double, read_mask)),
     "N-gram's memory":
-        lambda: NGramReader.create(rng, 4, 3, order=3).forward(
+        lambda: NGramReadout.create(rng, 4, 3, order=3).forward(
             single_states, steps_mask, (double[:, :1], read_mask[:, :1])),
-    "N-gram": lambda: NGramReader.create(rng, 4, 3, order=3).forward(states, steps_mask),
+    "N-gram": lambda: NGramReadout.create(rng, 4, 3, order=3).forward(states, steps_mask),
 }
 
 

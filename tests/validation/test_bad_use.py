@@ -39,7 +39,7 @@ from numpy_attention.models.transformer import Transformer
 from numpy_attention.experiments.recipes import find_recipe, results
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import Warmup
@@ -61,7 +61,7 @@ luong = LuongTranslator.create(RNG, 8, 8, embedding=3, hidden=4, layers=1)
 plain = LanguageModel.create(RNG, 8, hidden=4, layers=1)
 attentive = AttentiveLanguageModel.create(RNG, 8, hidden=4, layers=1)
 translator = Translator.create(PAIRS, "rnnsearch", {"embedding": 3, "hidden": 4})
-writer = Writer.create(TEXT, "attentive-language-model", {"hidden": 4, "layers": 1})
+writer = LanguageModelRun.create(TEXT, "attentive-language-model", {"hidden": 4, "layers": 1})
 reading_of_two = read(plain, [2, 4])
 array = np.array([[4, 5], [2, 0]])
 
@@ -195,7 +195,7 @@ BAD = {
         ValueError, "scale = nan"),
     "loss: another model's twin": (
         lambda: rnnsearch.loss_and_grad(BATCH, None, 1.0, luong.zeros_like()),
-        TypeError, "grad is"),
+        TypeError, "grads is"),
     "loss: a seed": (
         lambda: rnnsearch.loss_and_grad(BATCH, None, 1.0, rnnsearch.zeros_like(), 7),
         TypeError, "rng is int"),
@@ -297,7 +297,7 @@ BAD = {
         lambda: translator.translate([["a", 7]]), TypeError, "sentence 1 holds 7"),
     "translator: threads": (
         lambda: translator.translate([["a"]], threads=0), ValueError, "threads = 0"),
-    "writer: a list for a Text": (lambda: Writer.create([["a"]]), TypeError, "text is"),
+    "writer: a list for a Text": (lambda: LanguageModelRun.create([["a"]]), TypeError, "text is"),
     "writer: a prompt of numbers": (
         lambda: writer.generate(RNG, [1, 2]), TypeError, "prompt holds 1"),
     "run: a file for a folder": (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.validation.messages import LONGEST, counted, cut, given, shown
+from numpy_attention.validation.messages import LONGEST, plural, cut, typed_repr, short_repr
 
 
 @pytest.mark.parametrize("value, text", [
@@ -11,22 +11,22 @@ from numpy_attention.validation.messages import LONGEST, counted, cut, given, sh
     ("x" * 100, "'" + "x" * 58 + "…"), ("\ud800", r"'\ud800'"),
 ])
 def test_a_value_is_shown_on_one_short_line(value, text):
-    assert shown(value) == text and len(text) <= LONGEST
+    assert short_repr(value) == text and len(text) <= LONGEST
 
 
 def test_a_number_of_thousands_of_digits_is_shown_by_its_kind():
-    assert shown(10**5000) == "a int"
+    assert short_repr(10**5000) == "a int"
 
 
 def test_a_value_is_given_with_its_kind():
-    assert given(7) == "7, of type int" and given(None) == "None"
+    assert typed_repr(7) == "7, of type int" and typed_repr(None) == "None"
 
 
 @pytest.mark.parametrize("number, text", [
     (0, "0 epochs"), (1, "1 epoch"), (2, "2 epochs"), (1000, "1,000 epochs"),
 ])
 def test_one_thing_and_several(number, text):
-    assert counted(number, "epoch") == text
+    assert plural(number, "epoch") == text
 
 
 def test_a_text_is_cut():

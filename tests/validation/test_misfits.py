@@ -12,7 +12,7 @@ from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.history import causal
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
 from numpy_attention.attention.multi_head import MultiHeadAttention
@@ -33,7 +33,7 @@ from numpy_attention.layers.maxout import Maxout
 from numpy_attention.layers.output import Output
 from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.layers.residual import Residual
-from numpy_attention.registry import CELLS, HISTORY_SCORES, SCORES, find
+from numpy_attention.registry import CELLS, HISTORY_SCORES, SCORES, resolve
 
 F = np.float32
 T, B, S, H = 5, 2, 6, 4
@@ -57,7 +57,7 @@ ATTENTIONS = {
     "local-p": LocalPredictive.create(rng, GeneralAttention.create(rng, H, H), H),
 }
 combined = Combined.create(rng, H, H, 5)
-reader = KeyValueReader.create(rng, H, 3)
+reader = KeyValueReadout.create(rng, H, 3)
 
 
 # ---- what is no array ----------------------------------------------------------------------------
@@ -153,9 +153,9 @@ def test_the_twin_of_another(name):
     layer, given, other = BACK[name]
     dys, cache = upstream(layer, given)
     layer.backward(*dys, cache, layer.zeros_like())
-    for grad in (other.zeros_like(), layer, None, {}, layer.astype(np.float64).zeros_like()):
-        with pytest.raises((TypeError, ValueError), match=r"^grad[ .].*\.zeros_like\(\)$"):
-            layer.backward(*dys, cache, grad)
+    for grads in (other.zeros_like(), layer, None, {}, layer.astype(np.float64).zeros_like()):
+        with pytest.raises((TypeError, ValueError), match=r"^grads[ .].*\.zeros_like\(\)$"):
+            layer.backward(*dys, cache, grads)
 
 
 @pytest.mark.parametrize("name", BACK)
@@ -210,19 +210,19 @@ def asked(attention):
 def test_the_gradient_of_another_memory(name):
     attention = ATTENTIONS[name]
     memory, cache, dcontext, dweights = asked(attention)
-    grad = attention.zeros_like()
+    grads = attention.zeros_like()
     other = attention.read(values.copy(), mask).gradient()
     message = "dmemory is the gradient of another memory: take gradient"
     with pytest.raises(ValueError, match=message):
-        attention.step_backward(dcontext, dweights, cache, other, grad)
+        attention.step_backward(dcontext, dweights, cache, other, grads)
     with pytest.raises(ValueError, match=message):
-        attention.read_backward(memory, other, grad)
+        attention.read_backward(memory, other, grads)
     for wrong in (None, memory, {}):
         with pytest.raises(TypeError, match="dmemory is .*, expected what `memory.gradient` gave"):
-            attention.step_backward(dcontext, dweights, cache, wrong, grad)
+            attention.step_backward(dcontext, dweights, cache, wrong, grads)
     with pytest.raises(TypeError, match="memory is None, expected what `read` gave"):
         attention.step(query, None, 0)
-    assert not any(array.any() for _, array in grad.named_parameters())
+    assert not any(array.any() for _, array in grads.named_parameters())
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
@@ -232,10 +232,10 @@ def test_what_another_attention_gave(name):
     for other in ATTENTIONS.values():
         if other is attention:
             continue
-        with pytest.raises((TypeError, ValueError), match="cache is|grad is"):
+        with pytest.raises((TypeError, ValueError), match="cache is|grads is"):
             attention.step_backward(dcontext, dweights, asked(other)[1], memory.gradient(),
                                     attention.zeros_like())
-        with pytest.raises(TypeError, match="^grad is a "):
+        with pytest.raises(TypeError, match="^grads is a "):
             attention.step_backward(dcontext, dweights, cache, memory.gradient(),
                                     other.zeros_like())
 
@@ -264,7 +264,7 @@ def test_over_a_history_and_of_a_reader():
     other = Combined.create(rng, H, H, 7)
     with pytest.raises(ValueError, match="the cache is of another Combined"):
         other.backward(contexts, weights, cache, other.zeros_like())
-    with pytest.raises(ValueError, match="grad.W_s is float32"):
+    with pytest.raises(ValueError, match="grads.W_s is float32"):
         combined.backward(contexts, weights, cache, other.zeros_like())
     y, _, weights, cache = reader.forward(h, mask.T[:T])
     for memory in ([values, mask], values, (values,)):
@@ -279,9 +279,9 @@ def test_over_a_history_and_of_a_reader():
 # ---- what is made --------------------------------------------------------------------------------
 
 CREATE = {
-    **{name: lambda kind=find("cell", name, CELLS), **given: kind.create(
+    **{name: lambda kind=resolve("cell", name, CELLS), **given: kind.create(
         **{"rng": rng, "inputs": 3, "hidden": 4} | given) for name in CELLS},
-    **{name: lambda kind=find("score", name, HISTORY_SCORES), **given: kind.create(
+    **{name: lambda kind=resolve("score", name, HISTORY_SCORES), **given: kind.create(
         **{"rng": rng, "query_size": 3, "key_size": 4, "size": 5} | given)
        for name in HISTORY_SCORES},
     "linear": lambda **given: Linear.create(**{"rng": rng, "inputs": 3, "outputs": 2} | given),
@@ -292,13 +292,13 @@ CREATE = {
         **{"rng": rng, "hidden": 3, "embedding": 2, "context": 3, "size": 2} | given),
     "feed forward": lambda **given: FeedForward.create(
         **{"rng": rng, "size": 3, "inner": 2} | given),
-    "general": lambda **given: find("score", "general", SCORES).create(
+    "general": lambda **given: resolve("score", "general", SCORES).create(
         **{"rng": rng, "query_size": 3, "value_size": 2} | given),
     "additive": lambda **given: AdditiveAttention.create(
         **{"rng": rng, "query_size": 3, "value_size": 2, "size": 4} | given),
     "multi-head": lambda **given: MultiHeadAttention.create(
         **{"rng": rng, "query_size": 4, "value_size": 2} | given),
-    "reader": lambda **given: KeyValueReader.create(
+    "reader": lambda **given: KeyValueReadout.create(
         **{"rng": rng, "hidden": 4, "outputs": 2} | given),
 }
 

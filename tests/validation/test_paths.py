@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.validation.paths import (LONGEST, as_path, brief, existing_file, exists, is_folder,
-                                   make_folder, told)
+from numpy_attention.validation.paths import (LONGEST, as_path, short_path, existing_file, exists, is_folder,
+                                   make_folder, path_errors)
 
 
 @pytest.fixture
@@ -71,18 +71,18 @@ def test_what_is_in_a_folder_that_may_not_be_entered(ask, locked):
 
 def test_errors_of_the_system_keep_their_kind_and_name_the_path():
     with pytest.raises(PermissionError, match="^x cannot be written: .*; ask for the right to it"):
-        with told("x", "written"):
+        with path_errors("x", "written"):
             raise PermissionError(errno.EACCES, "no")
     with pytest.raises(OSError, match="^x cannot be written: .*; make room"):
-        with told("x", "written"):
+        with path_errors("x", "written"):
             raise OSError(errno.ENOSPC, "no")
     with pytest.raises(OSError, match="^ours$"):            # which says all
-        with told("x", "written"):
+        with path_errors("x", "written"):
             raise OSError("ours")
 
 
 def test_long_paths_are_told_by_their_end():
-    assert brief("a/b") == "a/b" and re.fullmatch(f"…a{{{LONGEST - 2}}}/b", brief("a" * 999 + "/b"))
+    assert short_path("a/b") == "a/b" and re.fullmatch(f"…a{{{LONGEST - 2}}}/b", short_path("a" * 999 + "/b"))
 
 
 def test_names_of_bytes_that_are_no_letters_are_names():

@@ -9,11 +9,11 @@ from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.general import GeneralAttention
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.local import LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.attention.single import Single
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
@@ -51,8 +51,8 @@ SIZES = {
     MultiHeadAttention: dict(query_size=4, value_size=3, size=6, outputs=5, heads=2),
     Combined: dict(query_size=4, key_size=3, size=5),
     Single: dict(key_size=3, size=5),
-    KeyValueReader: dict(hidden=4, outputs=3, window=2),
-    NGramReader: dict(hidden=6, outputs=3, order=4),
+    KeyValueReadout: dict(hidden=4, outputs=3, window=2),
+    NGramReadout: dict(hidden=6, outputs=3, order=4),
     LanguageModel: dict(vocabulary=9, hidden=4, layers=2, embedding=3),
     AttentiveLanguageModel: dict(vocabulary=9, hidden=4, layers=2, embedding=3, window=2),
     RNNSearch: dict(embedding=3, hidden=4, alignment=5, maxout=2),

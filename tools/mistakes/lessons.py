@@ -16,9 +16,9 @@ def both(source, target, model):
         L, cache = forward(source, target, model)
         return np.array(L), cache
 
-    def back(dL, cache, grad):
+    def back(dL, cache, grads):
         backward(cache, model, one := model.zeros_like())
-        grad.vector[...] += dL * one.vector
+        grads.vector[...] += dL * one.vector
         return ()
     return model, (), loss, back
 '''
@@ -135,7 +135,7 @@ def cases(rng):
     visible[:, :, 0] = True
     q, k, v = (rng.standard_normal(shape) for shape in ((2, 4, 6), (2, 5, 6), (2, 5, 7)))
     yield (None, (q, k, v, visible), attention,
-           lambda dY, dA, cache, grad: attention_backward(dY, dA, cache))
+           lambda dY, dA, cache, grads: attention_backward(dY, dA, cache))
     shapes = (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
     weights = [rng.standard_normal(shape) for shape in shapes]
     X, M = rng.standard_normal((4, 3)), rng.standard_normal((5, 7))
@@ -145,7 +145,7 @@ def cases(rng):
            layer.backward)
 '''),
     Lesson("09_transformer", (
-        "PlainNorm", "PlainHead", "softmax", "look", "look_backward", "PlainHeads", "matrix",
+        "PlainNorm", "PlainHead", "softmax", "look", "attend_backward", "PlainHeads", "matrix",
         "new_heads", "PlainFeedForward", "PlainEncoderLayer", "PreNormLayer", "new_layer",
         "PlainDecoderLayer", "decode", "decode_backward"), '''
 def cases(rng):
@@ -159,7 +159,7 @@ def cases(rng):
     more = new_heads(rng, 6, 3), PlainNorm(np.ones(6), np.zeros(6))
     layer = randomize(new_layer(PlainDecoderLayer, rng, 6, 8, 2, *more), rng)
     yield (layer, (x, m), lambda x, m: decode(layer, x, m),
-           lambda dout, cache, grad: decode_backward(dout, layer, cache, grad))
+           lambda dout, cache, grads: decode_backward(dout, layer, cache, grads))
 '''),
     Lesson("13_your_own_mechanism", ("Nearness",), '''
 def cases(rng):

@@ -104,7 +104,7 @@ def in_their_words(said: str, names: Set[str]) -> str:
 
 
 def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
-    """The names and attributes in what the reader wrote: {"dh", "grad.W", …}."""
+    """The names and attributes in what the reader wrote: {"dh", "grads.W", …}."""
     wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
     return {ast.unparse(node) for function in ast.walk(tree)
             if isinstance(function, ast.FunctionDef) and function.name in wanted

@@ -29,9 +29,9 @@ from numpy_attention.gradcheck.passes import told_of
 from numpy_attention.gradcheck.report import line_of
 from numpy_attention.gradcheck.rewriting import line_that_stops
 from numpy_attention.gradcheck.watching import Watch, arrays_within
-from numpy_attention.validation.messages import cut, given
+from numpy_attention.validation.messages import cut, typed_repr
 from numpy_attention.custom.code import Code, place_in_code, read
-from numpy_attention.validation.paths import brief
+from numpy_attention.validation.paths import short_path
 
 # what would take the task away
 FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
@@ -86,10 +86,10 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
     try:
         for seed in SEEDS:
             for mine, right in exercise.pairs(its, seed):
-                expect_outputs(exercise, mine, right)
+                check_outputs(exercise, mine, right)
         for seed in SEEDS:
             for mine, _ in exercise.pairs(its, seed):
-                expect_gradients(mine, seed, exercise.planted is not None)
+                check_gradients(mine, seed, exercise.planted is not None)
     except Failed as failure:
         found = Verdict(failure.stage, failure.message, proven=failure.proven)
         if not exercise.planted:
@@ -129,7 +129,7 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
     for name in imported(tree):
         if name in FRAMEWORKS:
             raise Failed("runs", f"it imports {name}: an exercise is written in NumPy")
-    expect_names(exercise, tree, text)
+    check_names(exercise, tree, text)
     return tree
 
 
@@ -138,7 +138,7 @@ def module_of(code: Code) -> Any:
     try:
         return code.module
     except ValueError as error:
-        raise Failed("runs", str(error).removeprefix(f"{brief(code.path)} cannot be run: ")
+        raise Failed("runs", str(error).removeprefix(f"{short_path(code.path)} cannot be run: ")
                      ) from None
 
 
@@ -151,7 +151,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def expect_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
+def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
     """Failed: a function that is to be written is gone, or still blank."""
     if not text.strip():
         raise Failed("runs", f"the file is empty: numpy-attention exercise reset {exercise.name} "
@@ -178,7 +178,7 @@ def stopped(error: Exception) -> str:
 # ---- returns, shapes, protocol, values ----------------------------------------------------------
 
 
-def expect_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
+def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     """Failed: the forward stops, or gives something else than the solution's."""
     inputs = [copied(one) for one in mine.inputs]
     watch = Watch(dict(arrays_within(inputs, "input")))
@@ -191,14 +191,14 @@ def expect_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     wanted = right.forward(*right.inputs)
     if mine.backward is not None:
         found, wanted = without_cache(found, wanted)
-    expect_like(found, wanted)
+    check_like(found, wanted)
     changed = watch.changed()
     if changed:
         raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: what a function "
                                             "is given belongs to who calls it, work on a copy",
                                             mine))
     if mine.differ is None:
-        expect_values(found, wanted, labels_of(exercise, right.forward))
+        check_values(found, wanted, labels_of(exercise, right.forward))
     elif not np.allclose(found, wanted):
         raise Failed("values", mine.differ(found, wanted))
 
@@ -218,21 +218,21 @@ def shape_of(value: Any) -> str:
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
-    return given(value)
+    return typed_repr(value)
 
 
-def expect_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
+def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
     """Failed: another kind of thing, or of another shape."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
         for number, (one, other) in enumerate(zip(found, wanted)):
             part = "output" if name == "what it gives" else name
-            expect_like(one, other, f"{part}[{number}]")
+            check_like(one, other, f"{part}[{number}]")
         return
     if wanted is None or isinstance(wanted, str):
         if type(found) is not type(wanted):
-            raise Failed("returns", f"{name} is {shape_of(found)}: expected {given(wanted)}")
+            raise Failed("returns", f"{name} is {shape_of(found)}: expected {typed_repr(wanted)}")
         return
     if found is None or isinstance(found, (str, dict, tuple, list)):
         raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
@@ -242,12 +242,12 @@ def expect_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
     except Exception:
         kind = "O"
     if kind not in "fiub":
-        raise Failed("returns", f"{name} is {given(found)}: expected numbers")
+        raise Failed("returns", f"{name} is {typed_repr(found)}: expected numbers")
     if array.shape != np.shape(wanted):
         raise Failed("shapes", f"{name} has shape {array.shape}: expected {np.shape(wanted)}")
 
 
-def expect_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
+def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
     """Failed: an output has other values; says where they differ most, and which are right."""
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
@@ -265,13 +265,13 @@ def expect_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 # ---- gradients and laws -------------------------------------------------------------------------
 
 
-def expect_gradients(case: Case, seed: int, hidden: bool) -> None:
+def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
     where the line is to be found, with what is right and what is wrong alone.
     """
     if case.backward is None:
         return
-    expect_no_stop(case, seed)
+    check_no_stop(case, seed)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), fewer_trials(TRIED):
             warnings.simplefilter("ignore")
@@ -297,7 +297,7 @@ def is_proven(report: Any) -> bool:
     return any(one.is_proven and one.follows == report.wrong for one in report.findings)
 
 
-def expect_no_stop(case: Case, seed: int) -> None:
+def check_no_stop(case: Case, seed: int) -> None:
     """Failed: the backward pass stops in a line of the reader's; with what, and the shapes in it.
     """
     try:

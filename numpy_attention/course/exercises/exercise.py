@@ -17,7 +17,7 @@ SEEDS = (11, 12)
 class Case(NamedTuple):
     """What is checked: as `gradcheck` takes it; without a backward the values alone.
 
-    backward(doutput, …, cache, grad). causal: the axis of time in what reads its own past. differ:
+    backward(doutput, …, cache, grads). causal: the axis of time in what reads its own past. differ:
     (found, right) → how an output differs, in words, where its numbers would say little.
     """
 

@@ -12,7 +12,7 @@ from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import Verdict, check
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.custom.processes import ended, where
-from numpy_attention.validation.paths import existing_file, told
+from numpy_attention.validation.paths import existing_file, path_errors
 
 try:
     import resource
@@ -39,7 +39,7 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
         result, place, printed = (Path(folder) / name for name in ("result", "place", "printed"))
         command = [sys.executable, "-c", START, exercise.name, str(file.resolve()), str(seconds),
                    str(result), str(place), os.pathsep.join(sys.path)]
-        with told(folder, "written"):
+        with path_errors(folder, "written"):
             result.write_bytes(b" " * ROOM)
         with open(printed, "wb") as out:
             status = ended(command, seconds + LATER, stdout=out, stderr=out)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from numpy_attention.course.exercises.exercise import Exercise
-from numpy_attention.validation.paths import as_path, brief, existing_file, exists, told, written_whole
+from numpy_attention.validation.paths import as_path, short_path, existing_file, exists, path_errors, atomic_write
 from numpy_attention.training.lock import held
 
 FILE = "progress.json"
@@ -48,13 +48,13 @@ class Folder:
         """{name of an exercise: its Record}. ValueError: the file is none of this kind."""
         if not exists(self.file):
             return {}
-        with told(existing_file(self.file), "read"), open(self.file, "rb") as opened:
+        with path_errors(existing_file(self.file), "read"), open(self.file, "rb") as opened:
             text = opened.read(MOST + 1)
         try:
             return understood(json.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error).split(":")[0]
-            raise ValueError(f"{brief(self.file)} is not what this command has written ({reason}): "
+            raise ValueError(f"{short_path(self.file)} is not what this command has written ({reason}): "
                              "move it away, progress begins anew and your exercises stay") from None
 
     @contextmanager
@@ -69,7 +69,7 @@ class Folder:
             yield record
             found = {"format": FORMAT,
                      "exercises": {name: asdict(one) for name, one in records.items()}}
-            with written_whole(self.file) as file:
+            with atomic_write(self.file) as file:
                 file.write(json.dumps(found, indent=1).encode() + b"\n")
 
 

@@ -45,13 +45,13 @@ def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     yield from named(tuple(outputs), "output")
     rng = np.random.default_rng(seed)
     upstream = [random_like(one, rng) for one in outputs]
-    grad = case.target.zeros_like() if isinstance(case.target, Module) else None
-    for _, array in () if grad is None else grad.named_parameters():
+    grads = case.target.zeros_like() if isinstance(case.target, Module) else None
+    for _, array in () if grads is None else grads.named_parameters():
         array[...] = rng.standard_normal(array.shape)       # to be added to
     with np.errstate(all="ignore"):
-        given = case.backward(*upstream, cache, grad)
-    if grad is not None:
-        yield from grad.named_parameters()
+        given = case.backward(*upstream, cache, grads)
+    if grads is not None:
+        yield from grads.named_parameters()
     yield from named(given if isinstance(given, tuple) else (given,), "input")
 
 

@@ -12,7 +12,7 @@ from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import Verdict
 from numpy_attention.course.exercises.exercise import STAGES, Exercise
 from numpy_attention.course.exercises.process import SECONDS, checked
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.messages import typed_repr
 
 
 def check(name: str, *mine: Callable, seconds: float = SECONDS) -> Verdict:
@@ -45,7 +45,7 @@ def source_of(one: Callable) -> str:
     except (OSError, TypeError):
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
-        raise TypeError(f"{given(one)} has no source that could be read: expected a function or a "
+        raise TypeError(f"{typed_repr(one)} has no source that could be read: expected a function or a "
                         "class that stands in a cell or a file")
     return textwrap.dedent(text)
 

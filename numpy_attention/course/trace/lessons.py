@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from numpy_attention.course import lessons as course
 from numpy_attention.gradcheck.rewriting import profiled
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.validation.paths import as_path
 
 MARKER = re.compile(r"^# %%(?: (\[markdown\]))?(?: tags=\[\"(\w+)\"\])?.*$", re.MULTILINE)
@@ -88,7 +88,7 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
             one for one in files if wanted and wanted in one.stem]
     if len(found) != 1:
         known = ", ".join(one.stem for one in found or files)
-        raise ValueError(f"lesson {shown(name)}: {'several have' if found else 'none has'} this "
+        raise ValueError(f"lesson {short_repr(name)}: {'several have' if found else 'none has'} this "
                          f"name or number: choose one of {known}")
     text = found[0].read_text(encoding="utf-8")
     return Lesson(found[0], list(cells_of(text)))

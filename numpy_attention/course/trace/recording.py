@@ -131,7 +131,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 def is_of_interest(code):
     """Whether a function computes: what refuses arguments does not, nor Python's own, nor this."""
     return Path(code.co_filename).parent != HERE and not (
-        code.co_name.startswith(("expect", "_expect")) or "<frozen" in code.co_filename)
+        code.co_name.startswith(("check_", "_check_")) or "<frozen" in code.co_filename)
 
 
 def owners_of(model):

@@ -5,16 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, expect_function, expect_text, expect_tokens
+from numpy_attention.validation.arguments import as_integers, check_function, check_text, check_tokens
 from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.gradcheck.arrays import outputs_of
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.messages import typed_repr
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.teacher_forced import TeacherForced
 from numpy_attention.module import Module
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 
 class Subject(NamedTuple):
@@ -36,26 +36,26 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)
     if isinstance(model, Translator):
-        return of_translator(model, *expect_count(inputs, 1, 2, "a source sentence, and perhaps "
+        return of_translator(model, *check_count(inputs, 1, 2, "a source sentence, and perhaps "
                                                   "its translation"))
-    if isinstance(model, Writer):
-        return of_writer(model, *expect_count(inputs, 1, 1, "one sentence"))
+    if isinstance(model, LanguageModelRun):
+        return of_writer(model, *check_count(inputs, 1, 1, "one sentence"))
     if isinstance(model, TeacherForced):
         if len(inputs) == 1 and isinstance(inputs[0], PairBatch):
             return of_batch(model, inputs[0], "one batch")
-        source, target = expect_count(inputs, 2, 2, "the ids of a source and of a target "
+        source, target = check_count(inputs, 2, 2, "the ids of a source and of a target "
                                       "sentence, or a PairBatch")
         return of_batch(model, pair_batch([source], [target]),
                         f"{len(source)} → {len(target)} ids")
     if isinstance(model, LanguageModel):
-        one, = expect_count(inputs, 1, 1, "the ids of a sentence, or a TextBatch")
+        one, = check_count(inputs, 1, 1, "the ids of a sentence, or a TextBatch")
         if isinstance(one, TextBatch):
             return of_batch(model, one, "one batch")
         return of_batch(model, text_of(one), f"{len(one)} ids")
     return passes(model, inputs, forward, backward)
 
 
-def expect_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
+def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
     """The inputs. TypeError: there are too few of them, or too many."""
     if not low <= len(inputs) <= high:
         raise TypeError(f"{len(inputs)} inputs: expected {expected}")
@@ -66,9 +66,9 @@ def tokens_of(name: str, sentence: Any) -> list[str]:
     """The tokens of a sentence, a string among them cut at its spaces. TypeError, ValueError."""
     tokens = sentence
     if isinstance(sentence, str):
-        expect_text(name, sentence)
+        check_text(name, sentence)
         tokens = sentence.split()
-    expect_tokens(name, tokens)
+    check_tokens(name, tokens)
     if not len(tokens):
         raise ValueError(f"{name} is empty: expected at least one token")
     return list(tokens)
@@ -114,14 +114,14 @@ def of_translator(translator: Translator, source: Any, target: Any = None) -> Su
                     f"{' '.join(source)} → {' '.join(target)}")
 
 
-def tokens_read(writer: Writer, sentence: Any) -> list[str]:
+def tokens_read(writer: LanguageModelRun, sentence: Any) -> list[str]:
     """The tokens of a sentence, letters for a model of letters. TypeError, ValueError."""
     if writer.training.unit == "characters" and isinstance(sentence, str):
         sentence = list(sentence)
     return tokens_of("the sentence", sentence)
 
 
-def of_writer(writer: Writer, sentence: Any) -> Subject:
+def of_writer(writer: LanguageModelRun, sentence: Any) -> Subject:
     tokens = tokens_read(writer, sentence)
     batch = text_of(writer.vocabulary.encode(tokens))
     between = "" if writer.training.unit == "characters" else " "
@@ -149,10 +149,10 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
-        raise TypeError(f"model is {given(model)}: expected a translator, a language model, or "
+        raise TypeError(f"model is {typed_repr(model)}: expected a translator, a language model, or "
                         "what has a forward and a backward; or give both")
-    expect_function("forward", forward, "a function that gives (output, …, cache)")
-    expect_function("backward", backward, "a function of (doutput, …, cache, grad)")
+    check_function("forward", forward, "a function that gives (output, …, cache)")
+    check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 
     def work() -> float:
         *outputs, cache = outputs_of(forward, inputs)
@@ -161,8 +161,8 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
             upstream, loss = [np.ones(())], float(outputs[0])
         else:
             upstream, loss = [upstream_of(one) for one in outputs], sum(map(half_square, outputs))
-        grad = model.zeros_like() if isinstance(model, Module) else None
-        backward(*upstream, cache, grad)
+        grads = model.zeros_like() if isinstance(model, Module) else None
+        backward(*upstream, cache, grads)
         return loss
 
     name = getattr(forward, "__qualname__", "function") if model is None else type(model).__name__

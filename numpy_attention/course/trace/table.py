@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_text, listed
+from numpy_attention.validation.arguments import check_text, as_list
 from numpy_attention.gradcheck.notebooks import file_told
 from numpy_attention.gradcheck.rewriting import PACKAGE
-from numpy_attention.validation.messages import counted, shown
+from numpy_attention.validation.messages import plural, short_repr
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.course.trace.recording import Call, Recording, Step, Told, written
 
@@ -129,7 +129,7 @@ class Trace:
         return list(self.tree.rows())
 
     def __repr__(self) -> str:
-        return f"Trace of {self.title}: {counted(len(self.rows), 'line')} that make arrays"
+        return f"Trace of {self.title}: {plural(len(self.rows), 'line')} that make arrays"
 
     def told(self, step: int | None = None, layer: str | None = None,
              names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
@@ -142,16 +142,16 @@ class Trace:
         """
         at_least(0, step=step, depth=depth)
         if layer is not None:
-            expect_text("layer", layer)
+            check_text("layer", layer)
         patterns = [names] if isinstance(names, str) else names_in(names)
         tree = self.tree
         if layer is not None:
             tree = self._chosen(tree, lambda row: row if is_of(row, layer) else None,
-                                f"layer {shown(layer)}", self._layers(), layer)
+                                f"layer {short_repr(layer)}", self._layers(), layer)
         for pattern in patterns:
             if not any(is_named(row, pattern) for row in tree.rows()):
                 every = list(dict.fromkeys(row.name for row in tree.rows()))
-                raise ValueError(f"name {shown(pattern)}: nothing has it"
+                raise ValueError(f"name {short_repr(pattern)}: nothing has it"
                                  f"{nearest(pattern, every)}")
         if patterns:
             tree = tree.chosen(lambda row: row if any(is_named(row, one) for one in patterns)
@@ -180,11 +180,11 @@ class Trace:
 def names_in(names: Any) -> list[str]:
     """Names, or patterns, as a list; None are none. TypeError: no list of texts; ValueError: none.
     """
-    found = [] if names is None else listed("names", names, "names of arrays")
+    found = [] if names is None else as_list("names", names, "names of arrays")
     if names is not None and not found:
         raise ValueError("names is empty: expected names of arrays, or None for all")
     for one in found:
-        expect_text("names", one)
+        check_text("names", one)
     return found
 
 
@@ -205,7 +205,7 @@ def is_of(row: Row, layer: str) -> bool:
 
 
 def is_named(row: Row, pattern: str) -> bool:
-    """Whether the name fits a pattern; W fits grad.W, and weights weights[i]."""
+    """Whether the name fits a pattern; W fits grads.W, and weights weights[i]."""
     whole = row.name.partition("[")[0]
     return any(fnmatchcase(one, pattern) for one in (row.name, whole, whole.rpartition(".")[2]))
 
@@ -289,7 +289,7 @@ def lines_of(block: Block, step: int | None, depth: int | None, margin: str = ""
                          f"{told_norms(part.norms):<19} {part.equation}")
             continue
         if part.call is not None:
-            within = counted(len(list(part.rows())), "line")
+            within = plural(len(list(part.rows())), "line")
             folded = f"   … {within}" if depth == 0 else ""
             lines.append(f"      {margin}{part.head}{folded}")
             if depth != 0:

@@ -13,7 +13,7 @@ from numpy_attention.data.batching import TextBatch
 from numpy_attention.module import Array
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.experiments.runs.words import turned
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace.recording import Told, recorded
 from numpy_attention.course.trace.subjects import batch_of, pair_of, subject_of, text_of, tokens_read
 from numpy_attention.course.trace.table import GIVEN
@@ -38,7 +38,7 @@ class Looked(NamedTuple):
     targets: list[str]
 
 
-def weight_gradients(run: Translator | Writer, *sentence: Any) -> Looked:
+def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Looked:
     """α and ∂L/∂α of a sentence, L = Σ −log p of its words; arguments as those of `trace`.
 
     Where weights are the mean over heads, the derivative is that of moving all heads' alike. A
@@ -48,7 +48,7 @@ def weight_gradients(run: Translator | Writer, *sentence: Any) -> Looked:
     TypeError: no run; ValueError: a model without attention weights, or one whose backward pass
     does not have their gradient by its name.
     """
-    if isinstance(run, Writer):
+    if isinstance(run, LanguageModelRun):
         return of_writer(run, *sentence)
     if isinstance(run, Translator):
         return of_translator(run, *sentence)
@@ -70,7 +70,7 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> Looked:
     return Looked(weights, gradients, np.ones(weights.shape, bool), columns, rows)
 
 
-def of_writer(run: Writer, sentence: Any) -> Looked:
+def of_writer(run: LanguageModelRun, sentence: Any) -> Looked:
     tokens = tokens_read(run, sentence)
     shown = run.attend(tokens)
     batch: TextBatch = text_of(run.vocabulary.encode(tokens))

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_list
-from numpy_attention.data.batching.grouping import (expect_ids_in, expect_lists, grouped,
+from numpy_attention.validation.arguments import check_list
+from numpy_attention.data.batching.grouping import (check_ids_in, check_lists, grouped,
                                                     padded)
 from numpy_attention.data.batching.text_batches import TextBatch
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, expect_whole
+from numpy_attention.validation.arrays import at_least, check_whole
 
 Place = tuple[Array, int]  # indices of the documents, start of the window
 
@@ -29,13 +29,13 @@ class DocumentBatches:
         steps: int | None = None,
         block: int = 20,
     ) -> None:
-        expect_whole("batch_size", batch_size, 1)
-        expect_whole("block", block, 1)
+        check_whole("batch_size", batch_size, 1)
+        check_whole("block", block, 1)
         at_least(1, steps=steps)
-        expect_list("documents", documents, "lists of ids")
+        check_list("documents", documents, "lists of ids")
         if len(documents):
-            expect_lists("documents", documents)
-            expect_ids_in("documents", documents)
+            check_lists("documents", documents)
+            check_ids_in("documents", documents)
         shortest = min(map(len, documents), default=0)
         if shortest < 2:
             raise ValueError(

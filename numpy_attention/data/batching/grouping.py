@@ -5,10 +5,10 @@ from itertools import chain
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, expect_generator, expect_list
+from numpy_attention.validation.arguments import as_integers, check_generator, check_list
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, expect_whole
+from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Array:
@@ -18,7 +18,7 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
     sentence, one that is longer, or negative ids.
     """
     at_least(1, length=length)
-    expect_lists("sentences", sentences)
+    check_lists("sentences", sentences)
     longest = max(map(len, sentences))
     if length is not None and longest > length:
         raise ValueError(f"length = {length}: the longest sentence has {longest} ids, expected at "
@@ -31,16 +31,16 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
     return ids
 
 
-def expect_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
+def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
     """Refuse what is no list of lists of ids (TypeError), or has none (ValueError)."""
-    expect_list(name, sentences, "lists of ids")
+    check_list(name, sentences, "lists of ids")
     for n, sentence in enumerate(sentences):
-        expect_list(f"number {n} of the {name}", sentence, "ids")
+        check_list(f"number {n} of the {name}", sentence, "ids")
     if not len(sentences):
         raise ValueError(f"no {name}: expected at least one")
 
 
-def expect_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
+def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
     """Refuse lists with something else than whole numbers in them. TypeError."""
     # kinds alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
@@ -51,7 +51,7 @@ def expect_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
         raise ValueError(f"{name} hold negative numbers: expected ids, as a Vocabulary gives")
 
 
-def expect_places(name: str, places: Sequence[int] | Array, count: int) -> None:
+def check_places(name: str, places: Sequence[int] | Array, count: int) -> None:
     """Refuse what are no whole numbers (TypeError) from 0 to count − 1 (ValueError)."""
     array = as_integers(name, places)
     if array.size and not 0 <= array.min() <= array.max() < count:
@@ -70,11 +70,11 @@ def grouped(
     lengths = as_integers("lengths", lengths)
     if not len(lengths):
         raise ValueError("no lengths: expected one for each sequence")
-    expect_whole("batch_size", batch_size, 1)
-    expect_whole("block", block, 1)
+    check_whole("batch_size", batch_size, 1)
+    check_whole("block", block, 1)
     if rng is None:
         return _cut(np.argsort(lengths, kind="stable"), batch_size)
-    expect_generator(rng)
+    check_generator(rng)
     blocks = _cut(rng.permutation(len(lengths)), block * batch_size)
     sorted_blocks = [some[np.argsort(lengths[some], kind="stable")] for some in blocks]
     batches = _cut(np.concatenate(sorted_blocks), batch_size)
@@ -83,8 +83,8 @@ def grouped(
 
 def share_of(size: int, k: int, n: int) -> slice:
     """The k-th of n nearly equal slices of so many rows, or numbers. ValueError: no such."""
-    expect_whole("n", n, 1)
-    expect_whole("k", k, 0, n - 1)
+    check_whole("n", n, 1)
+    check_whole("k", k, 0, n - 1)
     return slice(size * k // n, size * (k + 1) // n)
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_list, expect_methods
-from numpy_attention.data.batching.grouping import (expect_ids_in, expect_lists, expect_places,
+from numpy_attention.validation.arguments import check_flags, check_list, check_methods
+from numpy_attention.data.batching.grouping import (check_ids_in, check_lists, check_places,
                                                     grouped, padded, share_of)
-from numpy_attention.data.pairs import Pair, expect_pairs
+from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_integers, expect_whole
+from numpy_attention.validation.arrays import check_integers, check_whole
 
 
 @dataclass
@@ -29,11 +29,11 @@ class PairBatch:
     rows: Array         # (B,)   names of the sentences: their places in the whole batch
 
     def __post_init__(self) -> None:
-        expect_integers("rows", self.rows, (None,), "(B,)")
+        check_integers("rows", self.rows, (None,), "(B,)")
         B = len(self.rows)
-        expect_integers("source", self.source, (None, B), "(S, B)")
-        expect_integers("target_in", self.target_in, (None, B), "(T, B)")
-        expect_integers("target_out", self.target_out, self.target_in.shape, "(T, B)")
+        check_integers("source", self.source, (None, B), "(S, B)")
+        check_integers("target_in", self.target_in, (None, B), "(T, B)")
+        check_integers("target_out", self.target_out, self.target_in.shape, "(T, B)")
 
     @property
     def source_mask(self) -> Array:
@@ -73,9 +73,9 @@ class PairBatch:
 def _as_many(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> bool:
     """Whether there are as many of both, and some. TypeError: these are no lists of ids."""
     for name, sentences in (("sources", sources), ("targets", targets)):
-        expect_list(name, sentences, "lists of ids")
+        check_list(name, sentences, "lists of ids")
         if len(sentences):
-            expect_lists(name, sentences)
+            check_lists(name, sentences)
     return 0 < len(sources) == len(targets)
 
 
@@ -89,7 +89,7 @@ def pair_batch(
     reverse_source: x_n … x_1 </s>, as Sutskever et al. 2014 read it. TypeError: no lists of ids;
     ValueError: an empty batch or sentence.
     """
-    expect_flags(reverse_source=reverse_source)
+    check_flags(reverse_source=reverse_source)
     if not _as_many(sources, targets):
         raise ValueError(
             f"a batch of {len(sources)} sources and {len(targets)} targets: expected as many, at "
@@ -125,17 +125,17 @@ class PairBatches:
     reverse_source: bool = False
 
     def __post_init__(self) -> None:
-        expect_flags(reverse_source=self.reverse_source)
+        check_flags(reverse_source=self.reverse_source)
         if not _as_many(self.sources, self.targets):
             raise ValueError(
                 f"{len(self.sources)} sources and {len(self.targets)} targets: expected as many of "
                 "both, and at least one pair; is the corpus empty, or did a length limit drop "
                 "every pair?"
             )
-        expect_ids_in("sources", self.sources)
-        expect_ids_in("targets", self.targets)
-        expect_whole("batch_size", self.batch_size, 1)
-        expect_whole("block", self.block, 1)
+        check_ids_in("sources", self.sources)
+        check_ids_in("targets", self.targets)
+        check_whole("batch_size", self.batch_size, 1)
+        check_whole("block", self.block, 1)
 
     @classmethod
     def encode(
@@ -146,9 +146,9 @@ class PairBatches:
         **settings: Any,
     ) -> "PairBatches":
         """Encode Pairs of tokens with their vocabularies. TypeError: these are none."""
-        expect_pairs(pairs)
-        expect_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
-        expect_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")
+        check_pairs(pairs)
+        check_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
+        check_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")
         sources = [source_vocabulary.encode(pair.source) for pair in pairs]
         targets = [target_vocabulary.encode(pair.target) for pair in pairs]
         return cls(sources, targets, **settings)
@@ -164,7 +164,7 @@ class PairBatches:
 
     def batch(self, indices: Sequence[int] | Array) -> PairBatch:
         """The PairBatch of these pairs. ValueError: places where there is none."""
-        expect_places("indices", indices, len(self.sources))
+        check_places("indices", indices, len(self.sources))
         sources = [self.sources[i] for i in indices]
         targets = [self.targets[i] for i in indices]
         return pair_batch(sources, targets, self.reverse_source)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, expect_generator
+from numpy_attention.validation.arguments import as_integers, check_generator
 from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_integers, expect_whole
+from numpy_attention.validation.arrays import check_integers, check_whole
 
 
 @dataclass
@@ -21,9 +21,9 @@ class TextBatch:
     rows: Array         # (B,)   names of the streams
 
     def __post_init__(self) -> None:
-        expect_integers("rows", self.rows, (None,), "(B,)")
-        expect_integers("inputs", self.inputs, (None, len(self.rows)), "(T, B)")
-        expect_integers("targets", self.targets, self.inputs.shape, "(T, B)")
+        check_integers("rows", self.rows, (None,), "(B,)")
+        check_integers("inputs", self.inputs, (None, len(self.rows)), "(T, B)")
+        check_integers("targets", self.targets, self.inputs.shape, "(T, B)")
 
     @property
     def size(self) -> int:
@@ -59,8 +59,8 @@ class TextBatches:
 
     def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
         ids = as_integers("ids", ids).astype(np.int64)
-        expect_whole("batch_size", batch_size, 1)
-        expect_whole("steps", steps, 1)
+        check_whole("batch_size", batch_size, 1)
+        check_whole("steps", steps, 1)
         if len(ids) and ids.min() < 0:
             raise ValueError(f"the id {ids.min()}: expected ids of at least 0, as a Vocabulary "
                              "gives")
@@ -86,12 +86,12 @@ class TextBatches:
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
         """Starts of the windows, in the order of the text: streams are not shuffled."""
         if rng is not None:
-            expect_generator(rng)
+            check_generator(rng)
         return list(range(0, len(self.inputs), self.steps))
 
     def batch(self, start: int) -> TextBatch:
         """The TextBatch that begins at this step of every stream. ValueError: after the end."""
-        expect_whole("start", start, 0, len(self.inputs) - 1)
+        check_whole("start", start, 0, len(self.inputs) - 1)
         window = slice(start, start + self.steps)
         return TextBatch(
             np.ascontiguousarray(self.inputs[window]),

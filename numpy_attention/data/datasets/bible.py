@@ -22,7 +22,7 @@ import lzma
 import re
 from importlib import resources
 
-from numpy_attention.validation.arguments import expect_name
+from numpy_attention.validation.arguments import check_name
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.splits import SPLITS
 from numpy_attention.validation.arrays import at_least
@@ -79,7 +79,7 @@ def load_bible_en_es(
     punctuation included, that both sides may have. Raises ValueError for an unknown part or split,
     impossible lengths, and for a damaged file (name and line).
     """
-    expect_name("part", part, LENGTHS)
+    check_name("part", part, LENGTHS)
     at_least(1, min_length=min_length, max_length=max_length)
     low, high = LENGTHS[part]
     if min_length is not None:
@@ -119,7 +119,7 @@ def load_bible_en(split: str = "train") -> list[list[list[str]]]:
 
 def file_name(corpus: str, split: str) -> str:
     """Name of the shipped file that holds a split of a corpus."""
-    expect_name("split", split, SPLITS)
+    check_name("split", split, SPLITS)
     return f"{corpus}.{split}.txt.xz"
 
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_name
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.arguments import check_name
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.data.datasets import bible, generators, public
 from numpy_attention.data.datasets.corpus import Corpus, GeneratedCorpus, ParallelCorpus, TextCorpus
 from numpy_attention.data.datasets.dates import dates
@@ -160,7 +160,7 @@ def find_corpus(name: str, kind: str | None = None) -> Corpus:
     """
     corpus = CORPORA.get(name) if isinstance(name, str) else None
     if kind is not None:
-        expect_name("kind", kind, USED_BY)
+        check_name("kind", kind, USED_BY)
     if corpus is None:
         wrong = "is unknown"
     elif kind not in (None, corpus.kind):
@@ -168,7 +168,7 @@ def find_corpus(name: str, kind: str | None = None) -> Corpus:
     else:
         return corpus
     known = ", ".join(one.name for one in CORPORA.values() if kind in (None, one.kind))
-    raise ValueError(f"corpus {shown(name)} {wrong}; choose one of {known}")
+    raise ValueError(f"corpus {short_repr(name)} {wrong}; choose one of {known}")
 
 
 def describe(name: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.arguments import check_generator
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.splits import check_split, split_of
 from numpy_attention.data.text_form import TextForm
@@ -53,7 +53,7 @@ class Corpus:
             return self
         if not isinstance(name, str) or name not in self.parts:
             known = ", ".join(map(str, (None, *self.parts)))
-            raise ValueError(f"part = {shown(name)}; {self.name} has {known}")
+            raise ValueError(f"part = {short_repr(name)}; {self.name} has {known}")
         return replace(self, **self.parts[name])
 
 
@@ -102,7 +102,7 @@ class ParallelCorpus(Corpus):
             split = self.split_names.get(split, split)
         check_split(split)
         if rng is not None:
-            expect_generator(rng)
+            check_generator(rng)
         if options:
             raise ValueError(
                 f"{self.name} does not know the option(s) {', '.join(options)}; they belong to "

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_flags, expect_kind, expect_name
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name
 from numpy_attention.data.datasets.generators import distinct
 from numpy_attention.data.pairs import Pair
-from numpy_attention.validation.arrays import expect_whole
+from numpy_attention.validation.arrays import check_whole
 
 MONTHS = (
     "January February March April May June "
@@ -68,9 +68,9 @@ def dates(
     Raises ValueError for years outside 1000 … 9999 or in the wrong order, or when there are fewer
     than `count` sources.
     """
-    expect_flags(sure_months=sure_months)
-    expect_whole("first_year", first_year, 1000, 9999)
-    expect_whole("last_year", last_year, 1000, 9999)
+    check_flags(sure_months=sure_months)
+    check_whole("first_year", first_year, 1000, 9999)
+    check_whole("last_year", last_year, 1000, 9999)
     if first_year > last_year:
         raise ValueError(
             f"years {first_year} to {last_year}; expected 1000 ≤ first_year ≤ last_year ≤ 9999"
@@ -91,8 +91,8 @@ def dates(
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
     """The pair of a `datetime.date` written in one of `FORMATS`; links as `dates` says."""
-    expect_kind("date", date, datetime.date, "a datetime.date")
-    expect_name("layout", layout, FORMATS)
+    check_kind("date", date, datetime.date, "a datetime.date")
+    check_name("layout", layout, FORMATS)
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_function, expect_generator, expect_kind
+from numpy_attention.validation.arguments import check_function, check_generator, check_kind
 from numpy_attention.data.pairs import Pair
-from numpy_attention.validation.arrays import expect_whole
+from numpy_attention.validation.arrays import check_whole
 
 LONGEST = 1_000     # tokens of a made-up sequence
 LARGEST = 2**31 - 1     # tokens to choose from
@@ -34,18 +34,18 @@ def distinct(
     Raises ValueError after `max_misses` draws in a row that bring nothing new: there are not so
     many sources. TypeError: rng is no Generator, or a draw no Pair.
     """
-    expect_generator(rng)
-    expect_whole("count", count, 1, MOST)
-    expect_whole("max_misses", max_misses, 1)
-    expect_function("draw", draw, "a function that draws a Pair by a Generator")
+    check_generator(rng)
+    check_whole("count", count, 1, MOST)
+    check_whole("max_misses", max_misses, 1)
+    check_function("draw", draw, "a function that draws a Pair by a Generator")
     if keep is not None:
-        expect_function("keep", keep, "a function that takes or leaves a Pair")
+        check_function("keep", keep, "a function that takes or leaves a Pair")
     pairs: list[Pair] = []
     seen = set()
     misses = 0
     while len(pairs) < count:
         pair = draw(rng)
-        expect_kind("what `draw` gives", pair, Pair, "a Pair")
+        check_kind("what `draw` gives", pair, Pair, "a Pair")
         if pair.source not in seen and (keep is None or keep(pair)):
             seen.add(pair.source)
             pairs.append(pair)
@@ -108,10 +108,10 @@ def _sequences(
     keep: Callable[[Pair], bool] | None,
     pair_of: Callable[[tuple[str, ...]], Pair],
 ) -> list[Pair]:
-    expect_whole("count", count, 1, MOST)
-    expect_whole("vocabulary_size", vocabulary_size, 1, LARGEST)
-    expect_whole("min_length", min_length, 1)
-    expect_whole("max_length", max_length, 1)
+    check_whole("count", count, 1, MOST)
+    check_whole("vocabulary_size", vocabulary_size, 1, LARGEST)
+    check_whole("min_length", min_length, 1)
+    check_whole("max_length", max_length, 1)
     if not min_length <= max_length <= LONGEST:
         raise ValueError(
             f"lengths {min_length} to {max_length}; expected 1 ≤ min_length ≤ max_length ≤ "

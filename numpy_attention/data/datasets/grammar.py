@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_kind
+from numpy_attention.validation.arguments import check_kind
 from numpy_attention.data.datasets.generators import distinct
 from numpy_attention.data.datasets.lexicon import (
     ADJECTIVES,
@@ -88,7 +88,7 @@ def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
     before it; "object pronoun": him, her, them and the verb that French puts after them; "elision":
     links to l', d', n' and j'. Lists may be empty.
     """
-    expect_kind("pair", pair, Pair, "a Pair")
+    check_kind("pair", pair, Pair, "a Pair")
     names = ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")
     found: dict[str, set[tuple[int, int]]] = {name: set() for name in names}
     source = pair.source

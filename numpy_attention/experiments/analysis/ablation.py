@@ -8,7 +8,7 @@ import numpy as np
 
 from numpy_attention.experiments.analysis.losses import groups_of, losses_of, sums
 from numpy_attention.bootstrap import Interval, mean_interval
-from numpy_attention.validation.arguments import expect_generator, expect_methods, expect_name
+from numpy_attention.validation.arguments import check_generator, check_methods, check_name
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.attention.softmax import masked_softmax
 from numpy_attention.models.transformer_layers import DecoderLayer
@@ -39,12 +39,12 @@ def largest(scores: Array, visible: Array) -> Array:
 
 def sampled(rng: np.random.Generator) -> Weigh:
     """All of it on one that is drawn with the weights' own probabilities."""
-    def weigh(scores: Array, visible: Array) -> Array:
+    def attention_weights(scores: Array, visible: Array) -> Array:
         totals = masked_softmax(scores, visible).cumsum(-1)
         drawn = rng.random(totals.shape[:-1] + (1,)) * totals[..., -1:]
         chosen = (totals > drawn).argmax(-1)            # the first whose sum lies above the draw
         return _all_on(chosen, scores, visible)
-    return weigh
+    return attention_weights
 
 
 def _all_on(chosen: Array, scores: Array, visible: Array) -> Array:
@@ -72,20 +72,20 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
     stays. With "another's memory" a batch of one row keeps its own. The copy is for measuring: it
     has no right gradients. ValueError: an unknown change, or a model without attention.
     """
-    expect_name("change", change, CHANGES)
-    expect_generator(rng)
+    check_name("change", change, CHANGES)
+    check_generator(rng)
     copy = model.copy()
     attentions = attentions_of(copy)
     if change == "another's memory":
         for attention in attentions:
             _exchange_rows(attention)
         return copy
-    weigh = {"no context": none, "equal weights": equal, "largest alone": largest,
+    attention_weights = {"no context": none, "equal weights": equal, "largest alone": largest,
              "sampled": sampled(rng)}[change]
     for attention in attentions:
         for _, part in attention.modules():
-            if hasattr(part, "weigh"):
-                vars(part)["weigh"] = weigh
+            if hasattr(part, "attention_weights"):
+                vars(part)["attention_weights"] = attention_weights
     return copy
 
 
@@ -99,7 +99,7 @@ def attentions_of(model: Any) -> list[Any]:
     for holder in (model, getattr(model, "reader", None)):
         found += filter(None, [getattr(holder, "attention", None)])
     found = [one for one in found
-             if any(hasattr(part, "weigh") for _, part in one.modules())]
+             if any(hasattr(part, "attention_weights") for _, part in one.modules())]
     if not found:
         raise ValueError(f"{type(model).__name__} has no attention to change: expected a model "
                          "that looks at its source, or at its own past, with weights")
@@ -119,11 +119,11 @@ def _exchange_rows(attention: Any) -> None:
                            np.ascontiguousarray(np.roll(visible, -1, axis=1)))
         vars(attention)["forward"] = over_next
         return
-    if hasattr(attention, "look"):          # several heads, which share keys and values
+    if hasattr(attention, "attend"):          # several heads, which share keys and values
         project = attention.keys_and_values
-        look = attention.look
+        look = attention.attend
         attention.keys_and_values = lambda values: project(next_row(values))
-        attention.look = lambda queries, both, visible: look(queries, both, next_row(visible))
+        attention.attend = lambda queries, both, visible: look(queries, both, next_row(visible))
         return
     read = attention.read
     attention.read = lambda values, mask: read(next_row(values), next_row(mask))
@@ -180,11 +180,11 @@ def ablate(model: Any, batches: Any, rng: np.random.Generator,
     intervals are mean_interval's. A language model's words are told apart by how many tokens ago
     they last occurred in their row, too. ValueError, TypeError as `changed` has them.
     """
-    expect_methods("model", model, "a model", "losses", "copy")
-    expect_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
+    check_methods("model", model, "a model", "losses", "copy")
+    check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
     for change in changes:
-        expect_name("change", change, CHANGES)
-    expect_generator(rng)
+        check_name("change", change, CHANGES)
+    check_generator(rng)
     attentions_of(model)
     own = losses_of(model, batches)
     groups = groups_of(batches)

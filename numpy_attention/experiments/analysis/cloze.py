@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_methods, expect_name
+from numpy_attention.validation.arguments import check_generator, check_kind, check_methods, check_name
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.batching import TextBatch, padded
-from numpy_attention.data.cloze import Question, expect_questions
+from numpy_attention.data.cloze import Question, check_questions
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import PAD, SPECIAL_TOKENS, Vocabulary
 from numpy_attention.module import Array
@@ -73,11 +73,11 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
     TypeError: another kind of model, vocabulary, question or generator; ValueError: no questions,
     another state or steps; ArithmeticError: a log p that is not finite.
     """
-    expect_methods("model", model, "a language model", "losses")
-    expect_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
-    expect_questions(questions)
-    expect_generator(rng)
-    expect_name("state", state, STATES)
+    check_methods("model", model, "a language model", "losses")
+    check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
+    check_questions(questions)
+    check_generator(rng)
+    check_name("state", state, STATES)
     at_least(1, steps=steps)
     window = LARGEST if steps is None or state == "sentence" else steps
 

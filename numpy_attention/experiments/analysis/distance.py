@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import expect_texts, groups_of, losses_of, sums
-from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_methods
+from numpy_attention.experiments.analysis.losses import check_texts, groups_of, losses_of, sums
+from numpy_attention.validation.arguments import check_generator, check_kind, check_methods
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.module import Array
 
@@ -30,7 +30,7 @@ class Distances:
         TypeError: first is none of these; ValueError: it was measured on another text, or on one
         that is cut otherwise.
         """
-        expect_kind("first", first, Distances, "what loss_by_distance gave")
+        check_kind("first", first, Distances, "what loss_by_distance gave")
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
             raise ValueError("the two were measured on other texts, or on one that is cut "
@@ -46,9 +46,9 @@ def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Dist
     `losses.groups_of`; one without words is left out. Intervals are mean_interval's, over the rows
     of the batches. TypeError: no language model, or batches of something else.
     """
-    expect_methods("model", model, "a language model", "losses")
-    expect_texts(batches)
-    expect_generator(rng)
+    check_methods("model", model, "a language model", "losses")
+    check_texts(batches)
+    check_generator(rng)
     own = losses_of(model, batches)
     totals = {}
     counts = {}

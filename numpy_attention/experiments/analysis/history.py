@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import expect_texts, name_of
-from numpy_attention.validation.arguments import expect_kind, expect_methods
-from numpy_attention.validation.messages import shown
+from numpy_attention.experiments.analysis.losses import check_texts, name_of
+from numpy_attention.validation.arguments import check_kind, check_methods
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.vocabulary import PAD
@@ -27,7 +27,7 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
     if not hasattr(reader, "attention"):
         raise ValueError(f"{name_of(model)} has no attention weights: "
                          "expected a model with attention over its history")
-    expect_texts(batches)
+    check_texts(batches)
     at_least(1, longest=longest)
     places = batches.order()
     if longest is None:
@@ -66,23 +66,23 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
 
     ValueError: a sequence that is padded, another `of`, or "c" of a cell that has none.
     """
-    expect_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
-    expect_kind("batch", batch, TextBatch, "a TextBatch")
+    check_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
+    check_kind("batch", batch, TextBatch, "a TextBatch")
     cell = model.cells.cells[-1]
     known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
     if not isinstance(of, str) or of not in known:
-        raise ValueError(f"of={shown(of)} of the cell {type(cell).__name__}: "
+        raise ValueError(f"of={short_repr(of)} of the cell {type(cell).__name__}: "
                          "expected 'h', or 'c' of an LSTM")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
         raise ValueError("a sequence of the batch is padded: "
                          "expected sequences of equal length, with a last target")
     y, _, cache = model.forward(batch, state)
-    grad = model.zeros_like()
+    grads = model.zeros_like()
     dy = np.zeros_like(y)
-    _, dy[-1] = model.output.loss_and_grad(y[-1], batch.targets[-1], 1.0, grad.output)
+    _, dy[-1] = model.output.loss_and_grad(y[-1], batch.targets[-1], 1.0, grads.output)
     dh = model.dropout.backward(dy, cache.dropped)
     if hasattr(model, "reader"):
-        dh = model.reader.backward(dh, None, cache.reader, grad.reader)         # (T, B, H)
+        dh = model.reader.backward(dh, None, cache.reader, grads.reader)         # (T, B, H)
     # the top cell's own way back, step by step
     top = cache.read.cells.cells[-1].steps
     dstate = cell.zero_state(batch.size)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_kind, expect_methods
+from numpy_attention.validation.arguments import check_kind, check_methods
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
@@ -14,12 +14,12 @@ from numpy_attention.module import Array
 RECENT = (5, 15, 35)
 
 
-def expect_texts(batches: Any) -> None:
+def check_texts(batches: Any) -> None:
     """Refuse what are no batches of a language model. TypeError."""
-    expect_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
+    check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
                    "carried")
     for place in batches.order()[:1]:
-        expect_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
+        check_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
                     "model's batches give")
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.experiments.analysis.losses import losses_of
-from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_methods
+from numpy_attention.validation.arguments import check_generator, check_kind, check_methods
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.vocabulary import PAD, SPECIAL_TOKENS
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import expect_sizes, expect_whole
+from numpy_attention.validation.arrays import check_sizes, check_whole
 
 ROWS = 50       # passages read side by side
 
@@ -56,17 +56,17 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
 
     TypeError: other batches; ValueError: no passage is so long, no words, numbers that cannot be.
     """
-    expect_kind("batches", batches, (TextBatches, DocumentBatches),
+    check_kind("batches", batches, (TextBatches, DocumentBatches),
                 "TextBatches or DocumentBatches")
-    expect_generator(rng)
-    expect_sizes(following=following, number=number, past=past, words=words)
+    check_generator(rng)
+    check_sizes(following=following, number=number, past=past, words=words)
     documents = documents_of(batches)
     at_once = isinstance(batches, DocumentBatches) and batches.steps is None
     if at_once:
         shortest = words + 2
         passages = [one for one in documents if len(one) >= shortest]
     else:
-        expect_whole("words", words, 1, past - 1)
+        check_whole("words", words, 1, past - 1)
         shortest = past + following
         passages = [one[k:k + shortest] for one in documents
                     for k in range(0, len(one) - shortest + 1, shortest)]
@@ -119,7 +119,7 @@ class Recovery:
 
         TypeError: first is no Recovery; ValueError: it is one from other passages.
         """
-        expect_kind("first", first, Recovery, "what recover gave")
+        check_kind("first", first, Recovery, "what recover gave")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
             raise ValueError(f"{len(self.rows):,} and {len(first.rows):,} passages, which are not "
                              "the same: measure both on what `disturbed` gave once")
@@ -132,9 +132,9 @@ def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recover
     The targets are the same, and so are the words read after the disturbance. Intervals are
     mean_interval's, over the passages. TypeError: no language model, no Passages.
     """
-    expect_methods("model", model, "a language model", "losses")
-    expect_kind("passages", passages, Passages, "what disturbed gave")
-    expect_generator(rng)
+    check_methods("model", model, "a language model", "losses")
+    check_kind("passages", passages, Passages, "what disturbed gave")
+    check_generator(rng)
     own = _after(passages, losses_of(model, passages.own))
     rows = _after(passages, losses_of(model, passages.disturbed)) - own
     return Recovery(float(np.nanmean(own)), int(np.isfinite(own).sum()),

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import expect_texts, name_of, sums
-from numpy_attention.validation.arguments import expect_generator, expect_methods
+from numpy_attention.experiments.analysis.losses import check_texts, name_of, sums
+from numpy_attention.validation.arguments import check_generator, check_methods
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
@@ -47,13 +47,13 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
     TypeError: no language model, or batches of something else; ValueError: a model without such
     attention.
     """
-    expect_methods("model", model, "a language model", "forward", "predict_and_grad")
+    check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "roles_backward"):
         raise ValueError(f"{name_of(model)} has no states with roles: expected a model "
                          "with attention over its history")
-    expect_texts(batches)
-    expect_generator(rng)
+    check_texts(batches)
+    check_generator(rng)
     squares: dict[str, list[Array]] = {role: [] for role in ROLES}
     shared = [pair for pair in PAIRS if reader.read_by[pair[0]] == reader.read_by[pair[1]]]
     cosines: dict[tuple[str, str], list[Array]] = {pair: [] for pair in shared}
@@ -80,16 +80,16 @@ def dots(a: Array, b: Array) -> Array:
 def _terms(model: Any, batches: Any) -> Any:
     """Yield of each batch {role: ∂L/∂h (T, B, n)} of those that there are, and where there are
     words (T, B)."""
-    grad = model.zeros_like()
+    grads = model.zeros_like()
     state = None
     for place in batches.order():
         if not batches.carried(place):
             state = None
         batch = batches.batch(place)
         y, state, cache = model.forward(batch, state)
-        _, dy = model.predict_and_grad(y, batch.targets, 1.0, grad)
+        _, dy = model.predict_and_grad(y, batch.targets, 1.0, grads)
         dy = model.dropout.backward(dy, cache.dropped)
-        terms = model.reader.roles_backward(dy, None, cache.reader, grad.reader)
+        terms = model.reader.roles_backward(dy, None, cache.reader, grads.reader)
         yield ({role: term for role, term in terms._asdict().items() if term is not None},
                batch.inputs != PAD)
 

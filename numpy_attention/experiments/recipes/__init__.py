@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from numpy_attention.validation.messages import shown
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.experiments.recipes import (appendix, asks_previous, bible_text, by_length, daniluk,
                                      dates, directions, equal, grammar, layer_above, mechanisms,
                                      multi30k, reverse, rnnsearch_bible, salton, wikitext, zaremba)
@@ -33,6 +33,6 @@ def find_recipe(name: str) -> Recipe:
     """The Recipe of this name. ValueError: an unknown one."""
     if not isinstance(name, str) or name not in RECIPES:
         like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
-        raise ValueError(f"unknown recipe {shown(name)}: expected one of the {len(RECIPES)} in "
+        raise ValueError(f"unknown recipe {short_repr(name)}: expected one of the {len(RECIPES)} in "
                          f"numpy_attention.experiments.recipes.RECIPES, such as {', '.join(like)}")
     return RECIPES[name]

@@ -19,7 +19,7 @@ from numpy_attention import metrics
 from numpy_attention.experiments.recipes.mechanisms import GRU
 from numpy_attention.experiments.recipes.recipe import Figure, Recipe
 from numpy_attention.experiments.runs.translator import TranslatorTraining
-from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)      # of the buckets, as `metrics.bleu_by_length` has them
 TRAIN = TranslatorTraining(
@@ -38,7 +38,7 @@ BY_LENGTH: tuple[Figure, ...] = tuple(("test", metric_of(*ends)) for ends in pai
 class ByLength(Recipe):
     """A translation measured by length, too."""
 
-    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
         if wanted == {"perplexity"}:
             return super().measure(trained, data, wanted, ranks, rng)

@@ -16,7 +16,7 @@ RECIPE = Recipe(
     training=TranslatorTraining(
         epochs=4, batch_size=64, optimizer="adam", learning_rate=2e-3, clip=1.0),
     metrics=(("test", "exact"), ("test", "near"), ("test", "pointing")),
-    yardsticks={
+    baselines={
         ("test", "exact"): (0.99, "expected"),
         ("test", "near"): (0.99, "expected"),
     },

@@ -3,12 +3,12 @@
 from typing import Any
 
 from numpy_attention.experiments.recipes.recipe import LanguageRecipe
-from numpy_attention.experiments.runs.writer import WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelTraining
 
 # parameters; `within_budget` finds the sizes of the recipes, and a test holds them to it
 BUDGET = 2_000_000
 SHARED = dict(layers=1, tied=True, dropout=0.3, init=0.1, forget_bias=1.0)
-TRAIN = WriterTraining(
+TRAIN = LanguageModelTraining(
     epochs=4, batch_size=20, steps=35, optimizer="adam", learning_rate=2e-3, schedule="linear",
     clip=5.0, frequencies=True)
 READOUT = "LSTM with one tanh layer more and no past"

@@ -12,7 +12,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.recipes.recipe import Recipe
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import TranslatorTraining
-from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 
 PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_negation"}
 
@@ -21,7 +21,7 @@ PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_ne
 class GrammarRecipe(Recipe):
     """Measures pointing by phenomenon too: of adjectives that change places, of "ne" and "pas"."""
 
-    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
         found = super().measure(trained, data, wanted, ranks, rng)
         weights = trained.attend(data)

@@ -26,5 +26,5 @@ RECIPE = Recipe(
         ("test_2016_flickr", "bleu_greedy"),
         ("test_2016_flickr", "chrf"),
     ),
-    yardsticks={("test_2016_flickr", "bleu"): (28.3, TUTORIAL)},
+    baselines={("test_2016_flickr", "bleu"): (28.3, TUTORIAL)},
 )

@@ -12,9 +12,9 @@ import numpy as np
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import Training
 
 Figure = tuple[str, str]        # (split, metric)
@@ -26,7 +26,7 @@ class Recipe:
 
     corpus: the dict of a selection (`data.selection`). model, settings: as `Translator.create`
     takes them. training: its seed is replaced by the run's. metrics: the figures to record,
-    metrics as `Translator.measure` names them. yardsticks: {figure: (value, "whose figure it
+    metrics as `Translator.measure` names them. baselines: {figure: (value, "whose figure it
     is")}, published or measured elsewhere. ValueError: a yardstick for a figure that is not
     recorded.
     """
@@ -40,13 +40,13 @@ class Recipe:
     settings: dict[str, Any]
     training: Training
     metrics: tuple[Figure, ...]
-    yardsticks: Mapping[Figure, tuple[float, str]] = field(default_factory=dict)
+    baselines: Mapping[Figure, tuple[float, str]] = field(default_factory=dict)
     beam: int = 5
 
     def __post_init__(self) -> None:
-        strange = [" ".join(figure) for figure in self.yardsticks if figure not in self.metrics]
+        strange = [" ".join(figure) for figure in self.baselines if figure not in self.metrics]
         if strange:
-            raise ValueError(f"recipe {self.name} has yardsticks for {', '.join(strange)}, which "
+            raise ValueError(f"recipe {self.name} has baselines for {', '.join(strange)}, which "
                              "it does not record")
 
     def digest(self) -> str:
@@ -68,7 +68,7 @@ class Recipe:
         training = replace(self.training, seed=seed)
         return self.TRAINS.create(train, self.model, self.settings, training, self.corpus)
 
-    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
         """At least the metrics wanted, by name; with rng also `…_low` and `…_high` of each."""
         if wanted == {"perplexity"}:
@@ -85,11 +85,11 @@ class Recipe:
 class LanguageRecipe(Recipe):
     """A language model's; model, settings: as `Writer.create` takes them."""
 
-    TRAINS = Writer
+    TRAINS = LanguageModelRun
 
     metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
 
-    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: Alone = ALONE,
+    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
         return trained.measure(data, trained.threads, ranks, rng)
 
@@ -100,7 +100,7 @@ def run(
     threads: int | None = None,
     folder: str | Path | None = None,
     progress: bool = True,
-    ranks: Alone = ALONE,
+    ranks: SingleProcess = SINGLE_PROCESS,
 ) -> list[dict[str, Any]]:
     """Train, or resume, in `folder` and measure; → the figures, lines of `recipes.results`.
 

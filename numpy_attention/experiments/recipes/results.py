@@ -17,9 +17,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Protocol
 
-from numpy_attention.validation.arguments import expect_kind, listed
-from numpy_attention.validation.messages import given, shown
-from numpy_attention.validation.paths import as_path, exists, make_folder, told
+from numpy_attention.validation.arguments import check_kind, as_list
+from numpy_attention.validation.messages import typed_repr, short_repr
+from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
 from numpy_attention.data.reading import read_lines
 
 FIELDS = {
@@ -49,7 +49,7 @@ class Recorded(Protocol):
     """As much of a Recipe as the tables show."""
 
     @property
-    def yardsticks(self) -> Mapping[Figure, tuple[float, str]]: ...
+    def baselines(self) -> Mapping[Figure, tuple[float, str]]: ...
 
 
 def check(line: Any) -> Line:
@@ -58,7 +58,7 @@ def check(line: Any) -> Line:
     low and high may be left out together.
     """
     if not isinstance(line, dict) or line.keys() not in (FIELDS.keys(), OLDER):
-        fields = shown(", ".join(map(str, line)) if isinstance(line, dict) else line)
+        fields = short_repr(", ".join(map(str, line)) if isinstance(line, dict) else line)
         raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
     kind: Any
     for name, kind in FIELDS.items():
@@ -67,9 +67,9 @@ def check(line: Any) -> Line:
         value: Any = line[name]
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ValueError(f"the result's {name} is {given(value)}; expected {kind.__name__}")
+            raise ValueError(f"the result's {name} is {typed_repr(value)}; expected {kind.__name__}")
         if kind is not str and not abs(value) < LARGEST:
-            raise ValueError(f"the result's {name} is {shown(value)}; expected a finite number")
+            raise ValueError(f"the result's {name} is {short_repr(value)}; expected a finite number")
     if "low" in line and not line["low"] <= line["high"]:
         raise ValueError(f"the result's low is {line['low']} and its high {line['high']}; expected "
                          "low ≤ high")
@@ -105,8 +105,8 @@ def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         there = settings.setdefault(recipe, now)
         if there != now:
             raise ValueError(
-                f"{path}: figures of {shown(recipe)} with other settings ({shown(there)}, then "
-                f"{shown(now)}) do not belong in one table: remove the file and measure every seed "
+                f"{path}: figures of {short_repr(recipe)} with other settings ({short_repr(there)}, then "
+                f"{short_repr(now)}) do not belong in one table: remove the file and measure every seed "
                 "again, or give the changed recipe another name")
     return known
 
@@ -118,7 +118,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     the disk is full.
     """
     path = as_path(path)
-    lines = [check(line) for line in listed("lines", lines, "results")]
+    lines = [check(line) for line in as_list("lines", lines, "results")]
     known = beside(path, lines)
     make_folder(path.parent)
     new = [line for line in lines if line not in known]
@@ -129,7 +129,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     if known and not path.read_bytes().endswith(b"\n"):
         raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
                          "look at it, end it")
-    with told(path, "written"):
+    with path_errors(path, "written"):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
             size = os.fstat(file).st_size
@@ -147,9 +147,9 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None)
     """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
     standard deviation; in brackets the interval over the text, its ends means over seeds too.
 
-    recipes: by name; they order the rows, and their yardsticks are listed beneath.
+    recipes: by name; they order the rows, and their baselines are listed beneath.
     """
-    lines = [check(line) for line in listed("lines", lines, "results")]
+    lines = [check(line) for line in as_list("lines", lines, "results")]
     if not lines:
         return "No figures are recorded yet; `numpy-attention reproduce NAME` records them."
     recipes = recipes or {}
@@ -186,7 +186,7 @@ def _table(
             _all_of(line["threads"] for line in runs),
         ]))
         if name in recipes:
-            beside += [f"- {name}: {text}" for text in _beside(recipes[name].yardsticks)]
+            beside += [f"- {name}: {text}" for text in _beside(recipes[name].baselines)]
     if beside:
         rows += ["", "Yardsticks:", "", *beside]
     return "\n".join(rows)
@@ -196,9 +196,9 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _beside(yardsticks: Mapping[Figure, tuple[float, str]]) -> list[str]:
+def _beside(baselines: Mapping[Figure, tuple[float, str]]) -> list[str]:
     sources: dict[str, list[str]] = {}
-    for (split, metric), (value, source) in yardsticks.items():
+    for (split, metric), (value, source) in baselines.items():
         figure = f"{metric.replace('_', ' ')}, {split}, {value:g}"
         sources.setdefault(source, []).append(figure)
     return [f"{'; '.join(figures)} ({source})" for source, figures in sources.items()]
@@ -223,8 +223,8 @@ def _all_of(values: Iterable[int]) -> str:
 
 def put_tables(text: str, tables: str) -> str:
     """A document with the tables between its markers. ValueError: not each once, in order."""
-    expect_kind("text", text, str, "a text")
-    expect_kind("tables", tables, str, "a text")
+    check_kind("text", text, str, "a text")
+    check_kind("tables", tables, str, "a text")
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
         raise ValueError(

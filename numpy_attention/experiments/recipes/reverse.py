@@ -15,7 +15,7 @@ RECIPE = Recipe(
     training=TranslatorTraining(
         epochs=12, batch_size=64, optimizer="adam", learning_rate=3e-3, clip=1.0),
     metrics=(("test", "exact"), ("test", "near"), ("test", "pointing")),
-    yardsticks={
+    baselines={
         ("test", "exact"): (0.99, "expected"),
         ("test", "near"): (0.99, "expected"),
     },

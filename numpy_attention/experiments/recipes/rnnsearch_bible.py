@@ -27,7 +27,7 @@ RECIPE = Recipe(
         ("test", "pointing"),
         ("test", "aer"),
     ),
-    yardsticks={
+    baselines={
         ("valid", "perplexity"): (6.82, TWIN),
         ("test", "bleu_greedy"): (27.43, TWIN),
         ("test", "pointing"): (0.55, PYTORCH),

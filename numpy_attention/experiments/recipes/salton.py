@@ -5,7 +5,7 @@ states of the current 35 steps alone, in evaluation too. All others follow the p
 memory are empty at every sentence, sentences are cut to 35 tokens in training, and read whole where
 they are measured.
 
-Two figures of such a model: `perplexity` predicts every word; `perplexity_flattered` counts each
+Two figures of such a model: `perplexity` predicts every word; `perplexity_skip_first` counts each
 sentence's first word and does not predict it, as the published figures do.
 
 `sentences-*` are small, and differ in the layer above the state. `sentences-linear` is what the
@@ -18,15 +18,15 @@ from typing import Any
 
 from numpy_attention.experiments.recipes.equal import equal
 from numpy_attention.experiments.recipes.recipe import LanguageRecipe
-from numpy_attention.experiments.runs.writer import WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelTraining
 
 # tokens, of which so many are the first of a sentence
 COUNTS = {"valid": (73_760, 3_370), "test": (82_430, 3_761)}
 SENTENCES: dict[str, Any] = dict(
     batch_size=32, state="sentence", cut=35, optimizer="sgd", learning_rate=1.0, schedule="decay",
     divisor=2.0, clip=5.0)
-TRAIN = WriterTraining(epochs=39, full_epochs=12, **SENTENCES)
-SMALL = WriterTraining(epochs=13, full_epochs=4, **SENTENCES)
+TRAIN = LanguageModelTraining(epochs=39, full_epochs=12, **SENTENCES)
+SMALL = LanguageModelTraining(epochs=13, full_epochs=4, **SENTENCES)
 
 
 def predicted(split: str, flattered: float) -> float:
@@ -36,7 +36,7 @@ def predicted(split: str, flattered: float) -> float:
 
 
 def published(score: str, valid: float, test: float) -> LanguageRecipe:
-    metrics = tuple((split, "perplexity_flattered") for split in COUNTS)
+    metrics = tuple((split, "perplexity_skip_first") for split in COUNTS)
     reported = {split: (figure, "Salton et al. 2017, reported, not verified; "
                         f"{predicted(split, figure):.1f} where only what is predicted counts")
                 for split, figure in (("valid", valid), ("test", test))}
@@ -48,7 +48,7 @@ def published(score: str, valid: float, test: float) -> LanguageRecipe:
         settings=dict(attention=score, hidden=650, layers=2, dropout=0.5, init=0.05),
         training=TRAIN,
         metrics=(*((split, "perplexity") for split in COUNTS), *metrics),
-        yardsticks={(split, "perplexity_flattered"): one for split, one in reported.items()})
+        baselines={(split, "perplexity_skip_first"): one for split, one in reported.items()})
 
 
 def sentences(name: str, what: str, **reading: Any) -> LanguageRecipe:
@@ -61,7 +61,7 @@ def sentences(name: str, what: str, **reading: Any) -> LanguageRecipe:
         settings=dict(hidden=200, embedding=200, layers=2, tied=True, dropout=0.0, init=0.05,
                       forget_bias=1.0) | reading,
         training=SMALL,
-        metrics=(("valid", "perplexity"), ("test", "perplexity"), ("test", "perplexity_flattered")))
+        metrics=(("valid", "perplexity"), ("test", "perplexity"), ("test", "perplexity_skip_first")))
 
 
 RECIPES = (

@@ -16,13 +16,13 @@ from dataclasses import replace
 from typing import Any
 
 from numpy_attention.experiments.recipes.recipe import LanguageRecipe
-from numpy_attention.experiments.runs.writer import WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelTraining
 
 # parameters; `within_budget` finds the sizes below, and a test holds them to it
 BUDGET = 7_000_000
 WINDOW = 5
 SHARED: dict[str, Any] = dict(layers=1, tied=False, dropout=0.0, init=0.1, forget_bias=1.0)
-TRAIN = WriterTraining(
+TRAIN = LanguageModelTraining(
     epochs=3, batch_size=64, steps=20, state="article", optimizer="adam", learning_rate=1e-3,
     clip=5.0)
 

@@ -3,17 +3,17 @@
 from typing import Any
 
 from numpy_attention.experiments.recipes.recipe import LanguageRecipe
-from numpy_attention.experiments.runs.writer import WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelTraining
 
 PAPER = "Zaremba et al. 2014, table 1"
 PRESS = "Press & Wolf 2017, table 3"
 SMALL = dict(hidden=200, layers=2, init=0.1)
 TIED = SMALL | {"tied": True}
 MEDIUM = dict(hidden=650, layers=2, init=0.05, dropout=0.5)
-TRAIN_SMALL = WriterTraining(
+TRAIN_SMALL = LanguageModelTraining(
     epochs=13, batch_size=20, steps=20, optimizer="sgd", learning_rate=1.0, schedule="decay",
     full_epochs=4, divisor=2.0, clip=5.0, keep="last")
-TRAIN_MEDIUM = WriterTraining(
+TRAIN_MEDIUM = LanguageModelTraining(
     epochs=39, batch_size=20, steps=35, optimizer="sgd", learning_rate=1.0, schedule="decay",
     full_epochs=6, divisor=1.2, clip=5.0, keep="last")
 
@@ -22,7 +22,7 @@ def zaremba(
     name: str,
     what: str,
     settings: dict[str, Any],
-    training: WriterTraining,
+    training: LanguageModelTraining,
     valid: float,
     test: float,
     source: str = PAPER,
@@ -34,7 +34,7 @@ def zaremba(
         model="language-model",
         settings=settings,
         training=training,
-        yardsticks={
+        baselines={
             ("valid", "perplexity"): (valid, source),
             ("test", "perplexity"): (test, source),
         })

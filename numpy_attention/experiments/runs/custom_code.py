@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.validation.arguments import listed
+from numpy_attention.validation.arguments import as_list
 from numpy_attention.custom.code import NAME, SHOWN, Code, Own, own_of, parted, read
 from numpy_attention.custom.kinds import class_in
-from numpy_attention.validation.paths import told
+from numpy_attention.validation.paths import path_errors
 from numpy_attention.training.schema import Kind
 
 MOST = 8            # classes of one run
@@ -67,7 +67,7 @@ def digests(own: Mapping[str, Own]) -> dict[str, str]:
     return {name: one.code.digest for name, one in own.items()}
 
 
-def expect_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
+def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
     """ValueError: a name that no setting has."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
@@ -83,7 +83,7 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     """
     if not known:
         return {}
-    given = [] if code is None else listed("code", code, "files, or classes, of your own")
+    given = [] if code is None else as_list("code", code, "files, or classes, of your own")
     candidates = [own_of(one) if isinstance(one, type) else read(one) for one in given]
     return {name: found(name, known, candidates, folder) for name in known}
 
@@ -126,7 +126,7 @@ def keep(own: Mapping[str, Own], folder: Path) -> None:
         if path.exists() and path.resolve() == code.path.resolve():
             continue
         partial = folder / f"{code.name}.{os.getpid()}.partial"
-        with told(path, "written"):
+        with path_errors(path, "written"):
             try:
                 partial.write_bytes(code.text)
                 os.replace(partial, path)

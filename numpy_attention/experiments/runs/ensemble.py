@@ -5,7 +5,7 @@ from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
-from numpy_attention.validation.arguments import expect_list
+from numpy_attention.validation.arguments import check_list
 from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.experiments.runs.trained import Trained
 
@@ -39,7 +39,7 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
     ValueError: no folder, runs with other vocabularies or that read a text otherwise, or what
     `kind.load` refuses.
     """
-    expect_list("folders", folders, "folders of runs")
+    check_list("folders", folders, "folders of runs")
     if not len(folders):
         raise ValueError("no folders: expected those of one or more runs")
     first, *others = [kind.load(folder, code) for folder in folders]

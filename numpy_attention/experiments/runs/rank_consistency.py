@@ -9,11 +9,11 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.experiments.runs.libraries import blas, digest, digest_of, processor
-from numpy_attention.training.ranks import Alone, host
+from numpy_attention.training.ranks import SingleProcess, host
 
 
-def expect_agreement(
-    ranks: Alone, trained: Any, train: Any, valid: Any, threads: int | None
+def check_agreement(
+    ranks: SingleProcess, trained: Any, train: Any, valid: Any, threads: int | None
 ) -> None:
     """trained: a Translator or Writer.
 
@@ -35,7 +35,7 @@ def expect_agreement(
         "initial values": digest(trained.model.vector.tobytes()),
         "threads": threads,
     }
-    (place, first), *others = ranks.everyones((host(), mine))
+    (place, first), *others = ranks.allgather((host(), mine))
     for rank, (where, theirs) in enumerate(others, 1):
         found = [f"{name} {theirs[name]} there, {first[name]} here" for name in first
                  if theirs[name] != first[name]]

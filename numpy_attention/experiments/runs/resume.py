@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from numpy_attention.validation.arguments import expect_methods
+from numpy_attention.validation.arguments import check_methods
 from numpy_attention.validation.paths import as_path, exists, is_folder
 from numpy_attention.models.registry import settings_of
 from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS
@@ -40,7 +40,7 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
     ValueError: it is a run of another kind, has other settings, and says which, or is of a version
     that this one does not understand.
     """
-    expect_methods("trained", trained, "a Translator or a Writer", "configuration")
+    check_methods("trained", trained, "a Translator or a Writer", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
         raise NotADirectoryError(f"{folder} is no folder, expected that of a run: choose another")

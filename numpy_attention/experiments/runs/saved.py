@@ -8,7 +8,7 @@ import numpy as np
 
 from numpy_attention.models.registry import model_of, settings_of
 from numpy_attention.module import Array
-from numpy_attention.experiments.runs.custom_code import OWN, expect_used
+from numpy_attention.experiments.runs.custom_code import OWN, check_used
 from numpy_attention.training.schema import (
     NUMBER, PLAIN, SCALAR, TEXT, Fields, Kind, Maybe, Schema, check)
 from numpy_attention.training.settings import FLAG, SEEDS, Training, whole
@@ -70,7 +70,7 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
     known = about.get("about", {})
     check(known, RUN, "about")
     check(known, Fields(dict.fromkeys(vocabularies, VOCABULARY)), "about")
-    expect_used(known.get("own", {}), known["settings"])
+    check_used(known.get("own", {}), known["settings"])
     return upgraded(known)
 
 

@@ -8,23 +8,23 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_kind, is_list
+from numpy_attention.validation.arguments import check_kind, is_list
 from numpy_attention.validation.paths import as_path
 from numpy_attention.data.protocols import Batches
 from numpy_attention.data.subwords import restored
 from numpy_attention.models.registry import build
 from numpy_attention.module import Module
-from numpy_attention.registry import OPTIMIZERS, asked_for, find
+from numpy_attention.registry import OPTIMIZERS, accepted_kwargs, resolve
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.custom.code import Own
-from numpy_attention.experiments.runs.rank_consistency import expect_agreement
+from numpy_attention.experiments.runs.rank_consistency import check_agreement
 from numpy_attention.experiments.runs.custom_code import confirmed, digests, keep, with_classes
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import (
     CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
 from numpy_attention.training import checkpoint
 from numpy_attention.training.protocols import Schedule
-from numpy_attention.training.ranks import ALONE, Alone, adds_as_one
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess, adds_as_one
 from numpy_attention.training.schema import TRAINING, check
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
@@ -62,7 +62,7 @@ class Trained:
 
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True,
-                ranks: Alone = ALONE) -> Trainer:
+                ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
         """The Trainer that `fit` runs, for a loop of one's own."""
         how = self.training
         if how.batch_size < ranks.count:
@@ -70,10 +70,10 @@ class Trained:
                              "a row for each, so start fewer, or give a larger batch_size")
         settings = vars(how)
         order_seed = how.seed if how.order_seed is None else how.order_seed
-        optimizer = find("optimizer", how.optimizer, OPTIMIZERS)
+        optimizer = resolve("optimizer", how.optimizer, OPTIMIZERS)
         own = dict(
             model=self.model,
-            optimizer=optimizer(**asked_for(optimizer, **settings)),
+            optimizer=optimizer(**accepted_kwargs(optimizer, **settings)),
             train=self.batches_to_learn(train),
             valid=None if valid is None or is_empty(valid) else self.batches(valid),
             rng=np.random.default_rng([order_seed, 1]),
@@ -83,20 +83,20 @@ class Trained:
             threads=threads,
             progress=progress and ranks.is_first,
             ranks=ranks)
-        trainer = Trainer(**asked_for(Trainer, **settings) | own)
+        trainer = Trainer(**accepted_kwargs(Trainer, **settings) | own)
         # it alone knows how its epochs are shuffled, and so how many steps they have
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
-            threads: int | None = None, progress: bool = True, ranks: Alone = ALONE) -> One:
+            threads: int | None = None, progress: bool = True, ranks: SingleProcess = SINGLE_PROCESS) -> One:
         """Train, or resume where a checkpoint is; keep the best epoch's parameters, or the last's.
 
         threads: on each of the ranks. → self. ValueError: the folder holds a run with other
         settings, or the ranks do not agree; BlockingIOError: another training is at work there.
         """
         at_least(1, threads=threads)
-        expect_agreement(ranks, self, train, valid, threads)
+        check_agreement(ranks, self, train, valid, threads)
         shares = None if threads is None else threads * ranks.count
         trainer = self.trainer(train, valid, folder, shares, progress, ranks)
         with trainer.alone():
@@ -196,10 +196,10 @@ def parts_of(
     """What `create` is given, or its defaults. TypeError: no dicts, or another kind of training."""
     for name, value in (("settings", settings), ("corpus", corpus)):
         if value is not None:
-            expect_kind(name, value, dict, "a dict")
+            check_kind(name, value, dict, "a dict")
     if training is None:
         training = kind()
-    expect_kind("training", training, kind, f"a {kind.__name__}")
+    check_kind("training", training, kind, f"a {kind.__name__}")
     return settings or {}, training, corpus or {}
 
 

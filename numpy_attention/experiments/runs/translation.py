@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from numpy_attention.validation.arguments import expect_tokens
+from numpy_attention.validation.arguments import check_tokens
 from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS
 from numpy_attention.module import Array
 from numpy_attention.page.table import heatmap_table, token_html
@@ -42,6 +42,6 @@ class Translation:
 
 def check_sentence(sentence: Sentence, name: str) -> None:
     """A sentence is a list of tokens. TypeError: it is one string; ValueError: it is empty."""
-    expect_tokens(name, sentence)
+    check_tokens(name, sentence)
     if not len(sentence):
         raise ValueError(f"{name} is empty: expected at least one token")

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (expect_flags, expect_generator, expect_kind, expect_list,
-                                       expect_methods, listed)
+from numpy_attention.validation.arguments import (check_flags, check_generator, check_kind, check_list,
+                                       check_methods, as_list)
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
-from numpy_attention.data.pairs import Pair, expect_pairs
+from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.subwords import Subwords
 from numpy_attention.data.vocabulary import BOS, PAD, UNK, Vocabulary
 from numpy_attention.decoding.beam import WIDEST, beam_search
 from numpy_attention.decoding.greedy import greedy
-from numpy_attention.decoding.hypothesis import Hypothesis, expect_penalty, longest
+from numpy_attention.decoding.hypothesis import Hypothesis, check_penalty, longest
 from numpy_attention.decoding.sampling import Reading, sample
-from numpy_attention.models.registry import build, expect_settings
+from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, expect_whole
-from numpy_attention.registry import TRANSLATORS, find
+from numpy_attention.validation.arrays import at_least, check_whole
+from numpy_attention.registry import TRANSLATORS, resolve
 from numpy_attention.custom.code import Own
 from numpy_attention.experiments.runs import figures
 from numpy_attention.experiments.runs.custom_code import by_name, with_classes
@@ -29,15 +29,15 @@ from numpy_attention.experiments.runs.trained import Trained, parts_of
 from numpy_attention.experiments.runs.translation import Sentence, Translation, check_sentence
 from numpy_attention.experiments.runs.words import in_words, turned
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.training.ranks import ALONE, Alone
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import TranslatorTraining
 from numpy_attention.training.threads import Threads, available
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
     """The vocabularies of both sides, [source, target]: words, or pieces of words."""
-    expect_pairs(pairs)
-    expect_kind("training", training, TranslatorTraining, "a TranslatorTraining")
+    check_pairs(pairs)
+    check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
         "source": [pair.source for pair in pairs],
         "target": [pair.target for pair in pairs],
@@ -86,13 +86,13 @@ class Translator(Trained):
         and the target's, if `vocabularies_of` has built them already. ValueError: no pairs, an
         unknown name, settings that do not fit each other or the training.
         """
-        expect_pairs(pairs)
+        check_pairs(pairs)
         if not len(pairs):
             raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length "
                              "limit drops every pair")
-        find("translator", name, TRANSLATORS)
+        resolve("translator", name, TRANSLATORS)
         settings, training, corpus = parts_of(settings, training, corpus, TranslatorTraining)
-        expect_settings(name, settings)
+        check_settings(name, settings)
         backwards = bool(settings.get("backwards"))
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
@@ -100,12 +100,12 @@ class Translator(Trained):
                 "the window would run along from the wrong end, give both or neither")
         if vocabularies is None:
             vocabularies = vocabularies_of(pairs, training)
-        expect_list("vocabularies", vocabularies, "two vocabularies")
+        check_list("vocabularies", vocabularies, "two vocabularies")
         if len(vocabularies) != 2:
             raise ValueError(f"{len(vocabularies)} vocabularies: expected two, the source's and "
                              "the target's")
         for vocabulary in vocabularies:
-            expect_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
+            check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         source, target = vocabularies
         settings, own = by_name(settings)
         model = build(name, np.random.default_rng(training.seed), source, target,
@@ -134,7 +134,7 @@ class Translator(Trained):
         length_penalty: float = 1.0,
         batch_size: int = 64,
         threads: int = 1,
-        ranks: Alone = ALONE,
+        ranks: SingleProcess = SINGLE_PROCESS,
         unknown: bool = True,
     ) -> list[Translation]:
         """Translate lists of tokens; beam 1 is greedy search. → a Translation each.
@@ -144,12 +144,12 @@ class Translator(Trained):
 
         Errors as `check_sentence` has them. ValueError: batch_size below 1.
         """
-        expect_whole("beam", beam, 1, WIDEST)
-        expect_penalty(length_penalty)
-        expect_whole("batch_size", batch_size, 1)
-        expect_whole("threads", threads, 1)
-        expect_flags(unknown=unknown)
-        sentences = listed("sentences", sentences, "sentences, which are lists of tokens")
+        check_whole("beam", beam, 1, WIDEST)
+        check_penalty(length_penalty)
+        check_whole("batch_size", batch_size, 1)
+        check_whole("threads", threads, 1)
+        check_flags(unknown=unknown)
+        sentences = as_list("sentences", sentences, "sentences, which are lists of tokens")
         for n, sentence in enumerate(sentences, 1):
             check_sentence(sentence, f"sentence {n}")
         ids = [self.source_vocabulary.encode(sentence) for sentence in sentences]
@@ -165,7 +165,7 @@ class Translator(Trained):
 
         with Threads(threads) as pool:
             pool.map(search)
-        for others in ranks.everyones(found):
+        for others in ranks.allgather(found):
             found |= others
         return [found[i] for i in range(len(sentences))]
 
@@ -221,7 +221,7 @@ class Translator(Trained):
         beam: int = 5,
         threads: int | None = None,
         found: list[Translation] | None = None,
-        ranks: Alone = ALONE,
+        ranks: SingleProcess = SINGLE_PROCESS,
         rng: np.random.Generator | None = None,
         plain: list[Translation] | None = None,
     ) -> dict[str, float]:
@@ -236,8 +236,8 @@ class Translator(Trained):
         and aer. rng: for an interval of each, `…_low` and `…_high`, as `runs.confidence` draws it.
         """
         if rng is not None:
-            expect_generator(rng)
-        expect_whole("beam", beam, 1, WIDEST)
+            check_generator(rng)
+        check_whole("beam", beam, 1, WIDEST)
         at_least(1, threads=threads)
         threads = threads or available(ranks)
         batches = self.batches(pairs)
@@ -260,12 +260,12 @@ class Translator(Trained):
         return (all(word in self.source_vocabulary for word in pair.source)
                 and all(word in self.target_vocabulary for word in pair.target))
 
-    def measure_known(
+    def evaluate_without_unk(
         self,
         pairs: Sequence[Pair],
         beam: int = 5,
         threads: int | None = None,
-        ranks: Alone = ALONE,
+        ranks: SingleProcess = SINGLE_PROCESS,
         rng: np.random.Generator | None = None,
     ) -> dict[str, float]:
         """`measure` of those Pairs that hold no unknown word, translated without <unk>.
@@ -273,7 +273,7 @@ class Translator(Trained):
         The column "No UNK" of Bahdanau et al. 2015, table 1, beside that of all sentences; pairs:
         how many these are. ValueError: every pair holds one.
         """
-        expect_pairs(pairs)
+        check_pairs(pairs)
         at_least(1, threads=threads)
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:

@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator, expect_kind, expect_tokens
+from numpy_attention.validation.arguments import check_generator, check_kind, check_tokens
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
-from numpy_attention.models.registry import build, expect_settings
+from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.registry import LANGUAGE_MODELS, find
+from numpy_attention.registry import LANGUAGE_MODELS, resolve
 from numpy_attention.custom.code import Own
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.custom_code import by_name, with_classes
 from numpy_attention.experiments.runs.trained import Trained, parts_of
 from numpy_attention.training.evaluation import Evaluation, evaluate
-from numpy_attention.training.ranks import ALONE, Alone
-from numpy_attention.training.settings import WriterTraining
+from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.settings import LanguageModelTraining
 
 
 class Word(NamedTuple):
@@ -39,18 +39,18 @@ class Word(NamedTuple):
 
 
 @dataclass
-class Writer(Trained):
+class LanguageModelRun(Trained):
     """A language model and what it needs to be used: its vocabulary and its configuration."""
 
     KIND = "writer"
     VOCABULARIES = ("vocabulary",)
-    TRAINING = WriterTraining
+    TRAINING = LanguageModelTraining
 
     model: Any                          # one of LANGUAGE_MODELS
     vocabulary: Vocabulary
     name: str
     settings: dict[str, Any]
-    training: WriterTraining
+    training: LanguageModelTraining
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     own: dict[str, Own] = field(default_factory=dict)
@@ -63,18 +63,18 @@ class Writer(Trained):
         text: Text,
         name: str = "language-model",
         settings: dict[str, Any] | None = None,
-        training: WriterTraining | None = None,
+        training: LanguageModelTraining | None = None,
         corpus: dict[str, Any] | None = None,
-    ) -> "Writer":
+    ) -> "LanguageModelRun":
         """An untrained writer for this Text.
 
         settings go to the model's `create`; a score, or a cell, may be a class of one's own. The
         seed is the training's. ValueError: an unknown name, settings that do not fit each other.
         """
-        find("language model", name, LANGUAGE_MODELS)
-        expect_kind("text", text, Text, "a Text")
-        settings, training, corpus = parts_of(settings, training, corpus, WriterTraining)
-        expect_settings(name, settings)
+        resolve("language model", name, LANGUAGE_MODELS)
+        check_kind("text", text, Text, "a Text")
+        settings, training, corpus = parts_of(settings, training, corpus, LanguageModelTraining)
+        check_settings(name, settings)
         training = replace(training, unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         settings, own = by_name(settings)
@@ -92,7 +92,7 @@ class Writer(Trained):
 
         cut: so many tokens of a document at most; a stream has none.
         """
-        expect_kind("text", text, Text, "a Text")
+        check_kind("text", text, Text, "a Text")
         at_least(1, streams=streams, cut=cut)
         how = self.training
         streams = streams or how.batch_size
@@ -110,21 +110,21 @@ class Writer(Trained):
         """Those of a Text."""
         return text.sentences
 
-    def measure(self, text: Text, threads: int = 1, ranks: Alone = ALONE,
+    def measure(self, text: Text, threads: int = 1, ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
         """→ {metric: value} on a Text: loss (nats a token), perplexity, tokens; bits_per_character
         of a text of characters.
 
         Every token is predicted, ends of sentence included. A carried state goes through the whole
         text in one stream. Where the state begins anew with every sentence there is also
-        perplexity_flattered, whose first words are counted and not predicted: Salton et al. 2017
+        perplexity_skip_first, whose first words are counted and not predicted: Salton et al. 2017
         print theirs so.
 
         rng: for an interval of each perplexity, `…_low` and `…_high`, over what is read at a time:
         sentences, or windows of so many steps.
         """
         if rng is not None:
-            expect_generator(rng)
+            check_generator(rng)
         streams = 1 if self.training.state == "carried" else None
         batches = self.batches(text, streams)
 
@@ -140,12 +140,12 @@ class Writer(Trained):
         if self.training.state == "sentence":
             assert isinstance(batches, DocumentBatches)
             without_first = result.without(read(batches.first_words()))
-            found["perplexity_flattered"] = without_first.perplexity
+            found["perplexity_skip_first"] = without_first.perplexity
         if rng is not None:
             known = confidence.of_likelihood(result, rng)
             if without_first is not None:
                 flattered = confidence.of_likelihood(without_first, rng)
-                known["perplexity_flattered"] = flattered["perplexity"]
+                known["perplexity_skip_first"] = flattered["perplexity"]
             found |= confidence.named(known)
         return found
 
@@ -216,7 +216,7 @@ class Writer(Trained):
         if isinstance(tokens, str) and self.training.unit == "words":
             raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
                             f"{name}.split()")
-        expect_tokens(name, list(tokens) if isinstance(tokens, str) else tokens)
+        check_tokens(name, list(tokens) if isinstance(tokens, str) else tokens)
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:

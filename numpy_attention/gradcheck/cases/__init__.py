@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import expect_generator, expect_name
+from numpy_attention.validation.arguments import check_generator, check_name
 from numpy_attention.gradcheck.cases import attention, cells, layers, models
 from numpy_attention.gradcheck import Report, gradcheck
 
@@ -21,8 +21,8 @@ CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CA
 
 def check(name: str, rng: np.random.Generator) -> Report:
     """Build the case `name` in float64 and check its gradients. Raises GradientError."""
-    expect_name("name", name, CASES)
-    expect_generator(rng)
+    check_name("name", name, CASES)
+    check_generator(rng)
     case = CASES[name](rng, np.float64)
     return gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
                      backward=case.backward, title=name, causal=case.causal)

@@ -5,20 +5,20 @@ from functools import partial
 import numpy as np
 
 from numpy_attention.attention.additive import AdditiveAttention
-from numpy_attention.attention.config import REFUSED, AttentionChoice
+from numpy_attention.attention.config import REFUSED, AttentionConfig
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.dot import ScaledDotAttention
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.history import causal
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.multi_head import MultiHeadAttention
-from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.gradcheck.cases.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
-from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, find, made
+from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, resolve, build
 
 
 # ---- one query after another ---------------------------------------------------------------------
@@ -52,8 +52,8 @@ def contexts_only(rng, dtype, create):
         contexts, _, cache = case.forward(queries, values)
         return contexts, cache
 
-    def backward(dcontexts, cache, grad):
-        return case.backward(dcontexts, [None] * T, cache, grad)
+    def backward(dcontexts, cache, grads):
+        return case.backward(dcontexts, [None] * T, cache, grads)
     return Case(case.target, case.inputs, forward, backward)
 
 
@@ -100,16 +100,16 @@ def score_cases():
 
 def title(score, window):
     """The class's name; where it answers all queries at once too, this is the case of "steps"."""
-    kind = find("attention", score, SCORES)
+    kind = resolve("attention", score, SCORES)
     if window != "global":
-        return f"{find('window', window, WINDOWS).__name__} {score}"
+        return f"{resolve('window', window, WINDOWS).__name__} {score}"
     return f"{kind.__name__} steps" if hasattr(kind, "forward") else kind.__name__
 
 
 def chosen(score, window, rng, dtype, queries=None):
     """queries: their size, None: one that the score takes."""
     width = WIDTHS.get(window, WIDE)
-    choice = AttentionChoice(score, window, width, alignment=2 * A, longest=8, heads=2)
+    choice = AttentionConfig(score, window, width, alignment=2 * A, longest=8, heads=2)
     queries = queries or size_of_queries(lambda rng, size: choice.create(rng, size, D))
     create = lambda rng, dtype: choice.create(rng, queries, D, dtype=dtype)
     return attention(rng, dtype, create, queries)
@@ -153,13 +153,13 @@ KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], b
 
 def history_cases():
     """A case for each score of `names` over a history."""
-    kinds = [find("score", name, HISTORY_SCORES) for name in HISTORY_SCORES]
+    kinds = [resolve("score", name, HISTORY_SCORES) for name in HISTORY_SCORES]
     return {kind.__name__: partial(history, score=kind) for kind in kinds}
 
 
 def history(rng, dtype, score, window=None, queries=None):
     """All steps at once, keys and values of their own; queries: as `chosen` has it."""
-    create = lambda rng, size: made(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
+    create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
     layer = randomize(create(rng, queries), rng)
     visible = causal(KNOWN, T, window)
@@ -205,7 +205,7 @@ def reader(rng, dtype, create, hidden, remembered=2):
 
 
 def key_value(roles, **settings):
-    create = partial(KeyValueReader.create, roles=roles, **settings)
+    create = partial(KeyValueReadout.create, roles=roles, **settings)
     return partial(reader, create=create, hidden=H * roles)
 
 
@@ -221,14 +221,14 @@ CASES = {
     "FixedVector": partial(without_queries, create=fixed),
     **history_cases(),
     "Combined window": partial(history, score=Combined, window=2),
-    "KeyValueReader single": key_value(1, score="single", bias=True),
-    "KeyValueReader one role": key_value(1, bias=True, carried=3),
-    "KeyValueReader two roles": key_value(2, window=2),
-    "KeyValueReader three roles": key_value(3),
-    "KeyValueReader linear": key_value(2, activation="linear"),
-    "NGramReader": partial(reader, create=partial(NGramReader.create, order=4), hidden=3 * H),
-    "NGramReader from nothing": partial(reader, create=partial(NGramReader.create, order=3),
+    "KeyValueReadout single": key_value(1, score="single", bias=True),
+    "KeyValueReadout one role": key_value(1, bias=True, carried=3),
+    "KeyValueReadout two roles": key_value(2, window=2),
+    "KeyValueReadout three roles": key_value(3),
+    "KeyValueReadout linear": key_value(2, activation="linear"),
+    "NGramReadout": partial(reader, create=partial(NGramReadout.create, order=4), hidden=3 * H),
+    "NGramReadout from nothing": partial(reader, create=partial(NGramReadout.create, order=3),
                                         hidden=2 * H, remembered=0),
-    "NGramReader projection": partial(reader, hidden=H, remembered=0, create=partial(
-        NGramReader.create, order=2, activation="linear")),
+    "NGramReadout projection": partial(reader, hidden=H, remembered=0, create=partial(
+        NGramReadout.create, order=2, activation="linear")),
 }

@@ -49,7 +49,7 @@ def plain(target, *inputs):
     return Case(target, inputs, target.forward, target.backward)
 
 
-def expect_same_loss(*losses):
+def check_same_loss(*losses):
     """GradientError: loss_and_grad must return the loss whose gradient it is."""
     if not np.allclose(losses, losses[-1], 1e-6):
         raise GradientError(f"loss_and_grad returns the loss {losses[0]}, expected {losses[1:]}")

@@ -1,4 +1,4 @@
-"""Gradient checks of the cells: of each in names.CELLS, and of what is made of them."""
+"""Gradient checks of the cells: of each in registry.CELLS, and of what is made of them."""
 
 from functools import partial
 from typing import Callable
@@ -12,7 +12,7 @@ from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.gradcheck.cases.case import B, H, I, SEED, T, Case, array, ragged
 from numpy_attention.gradcheck import randomize
-from numpy_attention.registry import CELLS, RESETS, UPDATES, find
+from numpy_attention.registry import CELLS, RESETS, UPDATES, resolve
 from numpy_attention.trees import tree_map
 
 MASK = ragged(T, [4, 2, 1])
@@ -35,16 +35,16 @@ def whole(rng, dtype, create, mask=MASK, uses="both"):
         ys, _, cache = call(layer, xs, None, mask)
         return ys, cache
 
-    def outputs_backward(dys, cache, grad):
-        dxs, _ = layer.backward(dys, None, cache, grad)
+    def outputs_backward(dys, cache, grads):
+        dxs, _ = layer.backward(dys, None, cache, grads)
         return dxs
 
     def last_state(xs, state):
         _, last, cache = call(layer, xs, state, mask)
         return last, cache
 
-    def last_state_backward(dlast, cache, grad):
-        return layer.backward(None, dlast, cache, grad)
+    def last_state_backward(dlast, cache, grads):
+        return layer.backward(None, dlast, cache, grads)
 
     time = None if isinstance(layer, Bidirectional) else 0
     return {"both": Case(layer, (xs, state), both, layer.backward, time),
@@ -88,7 +88,7 @@ def decoder(rng, dtype, kind):
             stack.step(t, steps)
         return steps.hs[1:], stack.state(steps, T), (xs, F, steps)
 
-    def backward(dys, dstate, cache, grad):
+    def backward(dys, dstate, cache, grads):
         xs, F, steps = cache
         dys = dys.copy()
         dF = np.zeros_like(F)
@@ -98,8 +98,8 @@ def decoder(rng, dtype, kind):
             if t:
                 dF += steps.hs[t].T @ dsteps.a[t]
                 dys[t - 1] += dsteps.a[t] @ F.T
-        da = stack.end_backward(steps, dsteps, grad)
-        return stack.project_backward(da, xs, grad), dstate, dF
+        da = stack.end_backward(steps, dsteps, grads)
+        return stack.project_backward(da, xs, grads), dstate, dF
 
     return Case(stack, (xs, state, F), forward, backward, causal=0)
 
@@ -137,7 +137,7 @@ def cases_of(kind):
 
 CASES: dict[str, Callable] = {}
 for name in CELLS:
-    CASES |= cases_of(find("cell", name, CELLS))
+    CASES |= cases_of(resolve("cell", name, CELLS))
 CASES |= {
     **{f"GRU {reset} {update}": partial(whole, create=gru(reset, update))
        for reset in RESETS for update in UPDATES},

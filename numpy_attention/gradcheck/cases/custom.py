@@ -9,7 +9,7 @@ from numpy_attention.gradcheck.cases import attention, cells, models
 from numpy_attention.gradcheck.cases.case import A, B, D, H, T, V, array, plain
 from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
 from numpy_attention.gradcheck import GradientError, gradcheck, randomize
-from numpy_attention.registry import WINDOWS, made
+from numpy_attention.registry import WINDOWS, build
 from numpy_attention.custom.kinds import ATTENTION, CELL, MODEL, SCORE, kind_of, required
 
 # what layers call their sizes: those of what they read, and others
@@ -115,7 +115,7 @@ def layer(one, rng, dtype):
     if further:
         raise ValueError(f"{one.__name__}.forward takes {', '.join(further)} beside its input, "
                          f"which cannot be guessed: {A_CASE}")
-    built = one() if create is one else made(one, rng, dtype=dtype, **sizes)
+    built = one() if create is one else build(one, rng, dtype=dtype, **sizes)
     return plain(randomize(built, rng), array(rng, dtype, T, B, D))
 
 
@@ -130,6 +130,6 @@ def model(one, rng, dtype):
     batch = PAIRS if "source_vocabulary" in asked else TEXT
 
     def build(rng, dtype):
-        return randomize(made(one, rng, dtype=dtype, **MODELS), rng)
+        return randomize(build(one, rng, dtype=dtype, **MODELS), rng)
 
     return models.loss(rng, dtype, build, batch)

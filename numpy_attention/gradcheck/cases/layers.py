@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from numpy_attention.gradcheck.cases.case import (B, D, H, I, SEED, T, V, Case, array, expect_same_loss,
+from numpy_attention.gradcheck.cases.case import (B, D, H, I, SEED, T, V, Case, array, check_same_loss,
                                          plain)
 from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.deep_output import DeepOutput
@@ -67,14 +67,14 @@ def residual(rng, dtype, pre_norm):
     layer = Residual(LayerNorm.create(D, dtype), Dropout(0.4), pre_norm)
 
     def forward(x):
-        inside, entered = layer.enter(x)
-        y, left = layer.leave(x, inside**2 / 2, np.random.default_rng(SEED))
+        inside, entered = layer.pre(x)
+        y, left = layer.post(x, inside**2 / 2, np.random.default_rng(SEED))
         return y, (inside, entered, left)
 
-    def backward(dy, cache, grad):
+    def backward(dy, cache, grads):
         inside, entered, left = cache
-        dx, dfound = layer.leave_backward(dy, left, grad)
-        return layer.enter_backward(dfound * inside, dx, entered, grad)
+        dx, dfound = layer.post_backward(dy, left, grads)
+        return layer.pre_backward(dfound * inside, dx, entered, grads)
 
     return Case(randomize(layer, rng), (array(rng, dtype, T, B, D),), forward, backward)
 
@@ -89,10 +89,10 @@ def output_smoothed(rng, dtype):
         loss = -0.8 * log_p[np.arange(4), targets].sum() - 0.2 * log_p.mean(1).sum()
         return np.array(loss), (x, loss)
 
-    def backward(dloss, cache, grad):
+    def backward(dloss, cache, grads):
         x, loss = cache
-        again, dx = layer.loss_and_grad(x, targets, float(dloss), grad, 0.2)
-        expect_same_loss(again, loss)
+        again, dx = layer.loss_and_grad(x, targets, float(dloss), grads, 0.2)
+        check_same_loss(again, loss)
         return dx
 
     return Case(layer, (array(rng, dtype, 4, D),), forward, backward)
@@ -106,11 +106,11 @@ def output(rng, dtype):
         loss = layer.loss(x, targets)
         return np.array(loss), (x, loss)
 
-    def backward(dloss, cache, grad):
+    def backward(dloss, cache, grads):
         x, loss = cache
-        again, dx = layer.loss_and_grad(x, targets, float(dloss), grad)
+        again, dx = layer.loss_and_grad(x, targets, float(dloss), grads)
         log_p = layer.log_probabilities(x)[np.arange(6), targets]
-        expect_same_loss(again, loss, -log_p.sum())
+        check_same_loss(again, loss, -log_p.sum())
         return dx
 
     return Case(layer, (array(rng, dtype, 6, D),), forward, backward)
@@ -135,9 +135,9 @@ def tied_output(rng, dtype):
         x, _ = words.forward(ids)
         return np.array(model.output.loss(x, targets)), x
 
-    def backward(dloss, x, grad):
-        _, dx = model.output.loss_and_grad(x, targets, float(dloss), grad.output)
-        model.words.backward(dx, ids, grad.words)
+    def backward(dloss, x, grads):
+        _, dx = model.output.loss_and_grad(x, targets, float(dloss), grads.output)
+        model.words.backward(dx, ids, grads.words)
         return ()
 
     return Case(model, (), forward, backward)

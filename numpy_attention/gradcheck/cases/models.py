@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
-from numpy_attention.gradcheck.cases.case import SEED, B, V, Case, array, expect_same_loss
+from numpy_attention.gradcheck.cases.case import SEED, B, V, Case, array, check_same_loss
 from numpy_attention.data.batching import TextBatch, pair_batch
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.gradcheck import randomize
@@ -18,7 +18,7 @@ from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.models.transformer import Transformer
-from numpy_attention.registry import READERS
+from numpy_attention.registry import HISTORY_READOUTS
 
 PAIRS = pair_batch([[4, 5, 6], [5, 7], [6, 4, 4, 5, 7]], [[4, 5], [8, 7, 4, 6], [5]])
 TEXT = TextBatch(
@@ -96,8 +96,8 @@ def translation(rng, dtype, model, create=translator, **settings):
     def forward():
         return model.forward(PAIRS, np.random.default_rng(SEED))
 
-    def backward(dt, dweights, cache, grad):
-        model.backward(dt, dweights, cache, grad)
+    def backward(dt, dweights, cache, grads):
+        model.backward(dt, dweights, cache, grads)
         return ()
     return Case(model, (), forward, backward)
 
@@ -139,16 +139,16 @@ def loss(rng, dtype, create, batch, **settings):
         loss = model.output.loss(*read_out_and_targets())
         return np.array(loss), loss
 
-    def backward(dloss, loss, grad):
+    def backward(dloss, loss, grads):
         rng = np.random.default_rng(SEED)
-        again, _ = model.loss_and_grad(batch, None, float(dloss), grad, rng)
-        expect_same_loss(again, loss)
+        again, _ = model.loss_and_grad(batch, None, float(dloss), grads, rng)
+        check_same_loss(again, loss)
         return ()
     return Case(model, (), forward, backward)
 
 
 PAPER = {"readout": "previous", "reset": "before", "update": "new"}
-MODERN = {"readout": "current", "reset": "after", "update": "old", "dropout": 0.2}
+SMALL_MODEL_DEFAULTS = {"readout": "current", "reset": "after", "update": "old", "dropout": 0.2}
 rnnsearch = partial(translation, model=RNNSearch)
 luong_pass = partial(translation, model=LuongTranslator, create=luong)
 translator_loss = partial(loss, create=translator, batch=PAIRS)
@@ -162,23 +162,23 @@ CASES = {
     "LanguageModel tied loss": partial(text_loss, cell="rnn", tied=True, embedding=None),
     "AttentiveLanguageModel": attentive_text,
     **{f"AttentiveLanguageModel {name} loss": partial(attentive_loss, attention=name)
-       for name in READERS},
+       for name in HISTORY_READOUTS},
     "AttentiveLanguageModel untied loss": partial(attentive_loss, tied=False, cell="rnn"),
     "EncoderDecoder": partial(translation, model=EncoderDecoder, **PAPER),
-    "EncoderDecoder loss": partial(translator_loss, model=EncoderDecoder, **MODERN),
+    "EncoderDecoder loss": partial(translator_loss, model=EncoderDecoder, **SMALL_MODEL_DEFAULTS),
     "EncoderDecoder deep both ways": partial(translation, model=EncoderDecoder, layers=2,
-                                             bidirectional=True, **MODERN),
+                                             bidirectional=True, **SMALL_MODEL_DEFAULTS),
     "RNNSearch": partial(rnnsearch, **PAPER),
-    "RNNSearch modern": partial(rnnsearch, **MODERN),
+    "RNNSearch modern": partial(rnnsearch, **SMALL_MODEL_DEFAULTS),
     "RNNSearch deep": partial(rnnsearch, layers=2, **PAPER),
-    "RNNSearch deep loss": partial(translator_loss, model=RNNSearch, layers=3, **MODERN),
+    "RNNSearch deep loss": partial(translator_loss, model=RNNSearch, layers=3, **SMALL_MODEL_DEFAULTS),
     "RNNSearch general local-p": partial(rnnsearch, attention="general", window="local-p", width=7,
                                          **PAPER),
     "RNNSearch dot one way": partial(rnnsearch, attention="dot", bidirectional=False, **PAPER),
     "RNNSearch scaled-dot": partial(rnnsearch, attention="scaled-dot", **PAPER),
     "RNNSearch location loss": partial(translator_loss, model=RNNSearch, attention="location",
-                                       **MODERN),
-    "RNNSearch multi-head": partial(rnnsearch, attention="multi-head", heads=2, **MODERN),
+                                       **SMALL_MODEL_DEFAULTS),
+    "RNNSearch multi-head": partial(rnnsearch, attention="multi-head", heads=2, **SMALL_MODEL_DEFAULTS),
     "RNNSearch Elman": partial(rnnsearch, create=with_decoder, kind=RNN),
     "RNNSearch LSTM": partial(rnnsearch, create=with_decoder, kind=LSTM),
     "LuongTranslator": partial(luong_pass, create=luong_of_sizes, attention="general", bias=True),
@@ -199,5 +199,5 @@ CASES = {
                                  tied=False),
     "Transformer loss": partial(loss, create=transformer, batch=PAIRS),
     "RNNSearch loss": partial(translator_loss, model=RNNSearch, **PAPER),
-    "RNNSearch modern loss": partial(translator_loss, model=RNNSearch, **MODERN),
+    "RNNSearch modern loss": partial(translator_loss, model=RNNSearch, **SMALL_MODEL_DEFAULTS),
 }

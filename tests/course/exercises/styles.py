@@ -29,11 +29,11 @@ EINSUM = [
     '''),
     Styled("embedding", '''
         onehot = np.eye(len(self.E))[cache]
-        grad.E += np.einsum("nv,nd->vd", onehot, drows)
+        grads.E += np.einsum("nv,nd->vd", onehot, drows)
     '''),
     Styled("linear", '''
-        grad.W += np.einsum("bi,bo->io", cache, dy)
-        grad.b += np.einsum("bo->o", dy)
+        grads.W += np.einsum("bi,bo->io", cache, dy)
+        grads.b += np.einsum("bo->o", dy)
         return np.einsum("bo,io->bi", dy, self.W)
     '''),
     Styled("squash", '''
@@ -74,9 +74,9 @@ EINSUM = [
         for t in range(len(xs) - 1, -1, -1):
             das[t] = np.einsum("bh,bh->bh", dh + dys[t], 1 - after[t]**2)
             dh = np.einsum("bh,gh->bg", das[t], self.U)
-        grad.W += np.einsum("tbi,tbh->ih", xs, das)
-        grad.U += np.einsum("tbg,tbh->gh", before, das)
-        grad.b += np.einsum("tbh->h", das)
+        grads.W += np.einsum("tbi,tbh->ih", xs, das)
+        grads.U += np.einsum("tbg,tbh->gh", before, das)
+        grads.b += np.einsum("tbh->h", das)
         return np.einsum("tbh,ih->tbi", das, self.W), dh
     '''),
     Styled("truncated", '''
@@ -99,8 +99,8 @@ EINSUM = [
             das[t] = np.einsum("b,bh,bh->bh", taken[t], dh, 1 - news[t]**2)
             dh = (np.einsum("bh,gh->bg", das[t], self.U)
                   + np.einsum("b,bh->bh", 1 - taken[t], dh))
-        grad.W += np.einsum("tbi,tbh->ih", xs, das)
-        grad.U += np.einsum("tbg,tbh->gh", np.stack(hs[:-1]), das)
+        grads.W += np.einsum("tbi,tbh->ih", xs, das)
+        grads.U += np.einsum("tbg,tbh->gh", np.stack(hs[:-1]), das)
         return np.einsum("tbh,ih->tbi", das, self.W), dh, None
     '''),
     Styled("pointing", '''
@@ -116,10 +116,10 @@ EINSUM = [
         taken = np.eye(2)[np.argmax(pairs, axis=2)]
         dpairs = np.einsum("bk,lk,blp->blp", dscores, self.W, taken)
         d = dpairs.reshape(B, 2 * L)
-        grad.W += np.einsum("bl,bk->lk", t, dscores)
-        grad.U += np.einsum("bh,bm->hm", s, d)
-        grad.V += np.einsum("be,bm->em", y, d)
-        grad.C += np.einsum("bn,bm->nm", c, d)
+        grads.W += np.einsum("bl,bk->lk", t, dscores)
+        grads.U += np.einsum("bh,bm->hm", s, d)
+        grads.V += np.einsum("be,bm->em", y, d)
+        grads.C += np.einsum("bn,bm->nm", c, d)
         return (np.einsum("bm,hm->bh", d, self.U), np.einsum("bm,em->be", d, self.V),
                 np.einsum("bm,nm->bn", d, self.C))
     '''),
@@ -177,12 +177,12 @@ EINSUM = [
             dh = (np.einsum("bs,bsh->bh", de, M) + np.einsum("bk,hk->bh", du, self.W_h)
                   + np.einsum("bg,hg->bh", dk, self.U))
             dk = np.einsum("bh,bh->bh", dh, 1 - h**2)
-            grad.C += np.einsum("bh,bk->hk", c, du)
-            grad.W_h += np.einsum("bh,bk->hk", h, du)
-            grad.W += np.einsum("be,bh->eh", y, dk)
-            grad.U += np.einsum("bg,bh->gh", h_before, dk)
-            grad.F += np.einsum("bk,bh->kh", fed_before, dk)
-            grad.b += np.einsum("bh->h", dk)
+            grads.C += np.einsum("bh,bk->hk", c, du)
+            grads.W_h += np.einsum("bh,bk->hk", h, du)
+            grads.W += np.einsum("be,bh->eh", y, dk)
+            grads.U += np.einsum("bg,bh->gh", h_before, dk)
+            grads.F += np.einsum("bk,bh->kh", fed_before, dk)
+            grads.b += np.einsum("bh->h", dk)
             dys[t] = np.einsum("bh,eh->be", dk, self.W)
         return np.stack(dys), np.einsum("bg,hg->bh", dk, self.U), dM
     '''),
@@ -206,13 +206,13 @@ EINSUM = [
         dq = np.einsum("bhts,bhsw,dhw->btd", dE, k, columns)
         dk = np.einsum("bhts,bhtw,dhw->bsd", dE, q, columns)
         dv = np.einsum("bhts,bhtw,dhw->bsd", A, dY, columns)
-        grad.W_o += np.einsum("btd,bto->do", joined, dy)
-        grad.b_o += np.einsum("bto->o", dy)
-        grad.W_q += np.einsum("btn,btd->nd", X, dq)
-        grad.b_q += np.einsum("btd->d", dq)
-        grad.W_k += np.einsum("bsm,bsd->md", M, dk)
-        grad.W_v += np.einsum("bsm,bsd->md", M, dv)
-        grad.b_v += np.einsum("bsd->d", dv)
+        grads.W_o += np.einsum("btd,bto->do", joined, dy)
+        grads.b_o += np.einsum("bto->o", dy)
+        grads.W_q += np.einsum("btn,btd->nd", X, dq)
+        grads.b_q += np.einsum("btd->d", dq)
+        grads.W_k += np.einsum("bsm,bsd->md", M, dk)
+        grads.W_v += np.einsum("bsm,bsd->md", M, dv)
+        grads.b_v += np.einsum("bsd->d", dv)
         dM = np.einsum("bsd,md->bsm", dk, self.W_k) + np.einsum("bsd,md->bsm", dv, self.W_v)
         return np.einsum("btd,nd->btn", dq, self.W_q), dM
     '''),
@@ -246,16 +246,16 @@ LOOPS = [
     Styled("embedding", '''
         for n in range(len(cache)):
             for d in range(drows.shape[1]):
-                grad.E[cache[n], d] += drows[n, d]
+                grads.E[cache[n], d] += drows[n, d]
     '''),
     Styled("linear", '''
         x = cache
         dx = np.zeros_like(x)
         for b in range(x.shape[0]):
             for o in range(dy.shape[1]):
-                grad.b[o] += dy[b, o]
+                grads.b[o] += dy[b, o]
                 for i in range(x.shape[1]):
-                    grad.W[i, o] += x[b, i] * dy[b, o]
+                    grads.W[i, o] += x[b, i] * dy[b, o]
                     dx[b, i] += self.W[i, o] * dy[b, o]
         return dx
     '''),
@@ -333,12 +333,12 @@ LOOPS = [
             for b in range(B):
                 for j in range(H):
                     da = (dys[t, b, j] + carry[b, j]) * (1 - after[t, b, j] * after[t, b, j])
-                    grad.b[j] += da
+                    grads.b[j] += da
                     for i in range(I):
-                        grad.W[i, j] += xs[t, b, i] * da
+                        grads.W[i, j] += xs[t, b, i] * da
                         dxs[t, b, i] += self.W[i, j] * da
                     for i in range(H):
-                        grad.U[i, j] += before[t, b, i] * da
+                        grads.U[i, j] += before[t, b, i] * da
                         back[b, i] += self.U[i, j] * da
             carry = back
         return dxs, carry
@@ -380,10 +380,10 @@ LOOPS = [
                         continue
                     da = above * (1 - news[t][b, j]**2)
                     for i in range(I):
-                        grad.W[i, j] += xs[t, b, i] * da
+                        grads.W[i, j] += xs[t, b, i] * da
                         dxs[t, b, i] += self.W[i, j] * da
                     for i in range(H):
-                        grad.U[i, j] += hs[t][b, i] * da
+                        grads.U[i, j] += hs[t][b, i] * da
                         back[b, i] += self.U[i, j] * da
             carry = back
         return dxs, carry, None
@@ -412,13 +412,13 @@ LOOPS = [
             for l in range(L):
                 dt = 0.0
                 for k in range(dscores.shape[1]):
-                    grad.W[l, k] += t[b, l] * dscores[b, k]
+                    grads.W[l, k] += t[b, l] * dscores[b, k]
                     dt += self.W[l, k] * dscores[b, k]
                 column = 2 * l
                 if pairs[b, l, 1] > pairs[b, l, 0]:
                     column = 2 * l + 1
-                for x, dx, weight, dweight in ((s, ds, self.U, grad.U), (y, dy, self.V, grad.V),
-                                               (c, dc, self.C, grad.C)):
+                for x, dx, weight, dweight in ((s, ds, self.U, grads.U), (y, dy, self.V, grads.V),
+                                               (c, dc, self.C, grads.C)):
                     for i in range(x.shape[1]):
                         dweight[i, column] += x[b, i] * dt
                         dx[b, i] += weight[i, column] * dt
@@ -523,8 +523,8 @@ LOOPS = [
                 for k in range(K):
                     du = (dfeds[t][b][k] + to_fed[b, k]) * (1 - fed[b, k]**2)
                     for i in range(H):
-                        grad.C[i, k] += c[b, i] * du
-                        grad.W_h[i, k] += h[b, i] * du
+                        grads.C[i, k] += c[b, i] * du
+                        grads.W_h[i, k] += h[b, i] * du
                         dc[i] += self.C[i, k] * du
                         dh[i] += self.W_h[i, k] * du
                 dalpha, mean = [], 0.0
@@ -541,15 +541,15 @@ LOOPS = [
                         dM[b, s, i] += h[b, i] * de
                 for j in range(H):
                     da = dh[j] * (1 - h[b, j]**2)
-                    grad.b[j] += da
+                    grads.b[j] += da
                     for i in range(E):
-                        grad.W[i, j] += y[b, i] * da
+                        grads.W[i, j] += y[b, i] * da
                         dys[t, b, i] += self.W[i, j] * da
                     for i in range(H):
-                        grad.U[i, j] += h_before[b, i] * da
+                        grads.U[i, j] += h_before[b, i] * da
                         back_h[b, i] += self.U[i, j] * da
                     for i in range(K):
-                        grad.F[i, j] += fed_before[b, i] * da
+                        grads.F[i, j] += fed_before[b, i] * da
                         back_fed[b, i] += self.F[i, j] * da
             to_h, to_fed = back_h, back_fed
         return dys, to_h, dM
@@ -585,9 +585,9 @@ LOOPS = [
             for t in range(T):
                 dY = np.zeros(d)
                 for o in range(O):
-                    grad.b_o[o] += dy[b, t, o]
+                    grads.b_o[o] += dy[b, t, o]
                     for j in range(d):
-                        grad.W_o[j, o] += joined[b, t, j] * dy[b, t, o]
+                        grads.W_o[j, o] += joined[b, t, j] * dy[b, t, o]
                         dY[j] += self.W_o[j, o] * dy[b, t, o]
                 for head in range(self.heads):
                     into, mean = [], 0.0
@@ -604,15 +604,15 @@ LOOPS = [
                             dks[s, head * width + w] += de * q[b, head, t, w]
             for j in range(d):
                 for t in range(T):
-                    grad.b_q[j] += dqs[t, j]
+                    grads.b_q[j] += dqs[t, j]
                     for n in range(N):
-                        grad.W_q[n, j] += X[b, t, n] * dqs[t, j]
+                        grads.W_q[n, j] += X[b, t, n] * dqs[t, j]
                         dX[b, t, n] += self.W_q[n, j] * dqs[t, j]
                 for s in range(S):
-                    grad.b_v[j] += dvs[s, j]
+                    grads.b_v[j] += dvs[s, j]
                     for n in range(columns):
-                        grad.W_k[n, j] += M[b, s, n] * dks[s, j]
-                        grad.W_v[n, j] += M[b, s, n] * dvs[s, j]
+                        grads.W_k[n, j] += M[b, s, n] * dks[s, j]
+                        grads.W_v[n, j] += M[b, s, n] * dvs[s, j]
                         dM[b, s, n] += self.W_k[n, j] * dks[s, j] + self.W_v[n, j] * dvs[s, j]
         return dX, dM
     '''),

@@ -15,9 +15,9 @@ EINSUM = [
                        np.einsum("bh,bh,bh,bh->bh", dc, c, f, 1 - f),
                        np.einsum("bh,bh,bh->bh", dc, i, 1 - g**2),
                        np.einsum("bh,bh,bh,bh->bh", dh, squashed, o, 1 - o)])
-        grad.W += np.einsum("bi,kbh->ikh", x, da).reshape(self.W.shape)
-        grad.U += np.einsum("bg,kbh->gkh", h, da).reshape(self.U.shape)
-        grad.b += np.einsum("kbh->kh", da).reshape(-1)
+        grads.W += np.einsum("bi,kbh->ikh", x, da).reshape(self.W.shape)
+        grads.U += np.einsum("bg,kbh->gkh", h, da).reshape(self.U.shape)
+        grads.b += np.einsum("kbh->kh", da).reshape(-1)
         return (np.einsum("kbh,ikh->bi", da, self.W.reshape(-1, 4, H)),
                 np.einsum("kbh,gkh->bg", da, self.U.reshape(H, 4, H)),
                 np.einsum("bh,bh->bh", dc, f))
@@ -48,12 +48,12 @@ EINSUM = [
             dU[:, 2] += dU_n
             dU[:, :2] += np.einsum("bi,kbj->ikj", h, das[t, :2])
             if self.b_n is not None:
-                grad.b_n += np.einsum("bh,bh->h", dn, r)
+                grads.b_n += np.einsum("bh,bh->h", dn, r)
             dh = np.einsum("bh,bh->bh", dh, keep) + back + np.einsum("kbj,ikj->bi", das[t, :2],
                                                                     U[:, :2])
-        grad.W += np.einsum("tbi,tkbh->ikh", xs, das).reshape(self.W.shape)
-        grad.U += dU.reshape(self.U.shape)
-        grad.b += np.einsum("tkbh->kh", das).reshape(-1)
+        grads.W += np.einsum("tbi,tkbh->ikh", xs, das).reshape(self.W.shape)
+        grads.U += dU.reshape(self.U.shape)
+        grads.b += np.einsum("tkbh->kh", das).reshape(-1)
         return np.einsum("tkbh,ikh->tbi", das, self.W.reshape(I, 3, H)), dh
     ''')),
     Styled("additive", ('''
@@ -65,22 +65,22 @@ EINSUM = [
         da = np.einsum("bs,a,bsa->bsa", de, self.v_a, 1 - np.einsum("bsa,bsa->bsa", x, x))
         dmemory.values += np.einsum("bs,bd->bsd", alpha, dcontext)
         dmemory.keys += da
-        grad.v_a += np.einsum("bs,bsa->a", de, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, da)
+        grads.v_a += np.einsum("bs,bsa->a", de, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, da)
         return np.einsum("bsa,qa->bq", da, self.W_a)
     ''', '''
         jacobians = (np.einsum("bj,jk->bjk", alpha, np.eye(alpha.shape[1]))
                      - np.einsum("bj,bk->bjk", alpha, alpha))
         return np.einsum("bj,bjk->bk", dalpha, jacobians)
     ''', '''
-        grad.U_a += np.einsum("bsd,bsa->da", memory.values, dmemory.keys)
+        grads.U_a += np.einsum("bsd,bsa->da", memory.values, dmemory.keys)
         return dmemory.values + np.einsum("bsa,da->bsd", dmemory.keys, self.U_a)
     ''')),
     Styled("layer-norm", '''
         x_hat, s = cache
         T, D = x_hat.shape
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         through = (np.eye(D) - 1 / D
                    - np.einsum("tj,tk->tjk", x_hat, x_hat) / D)     # s ∂x̂_j/∂x_k
         return np.einsum("tj,j,tjk,t->tk", dy, self.g, through, 1 / s[:, 0])
@@ -108,12 +108,12 @@ EINSUM = [
         de = np.einsum("tbs,tbs->tbs", alpha, into)
         de = de - np.einsum("tbs,tbr->tbs", alpha, de)
         dz = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x**2)
-        grad.b += np.einsum("tbk->k", da)
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
-        grad.W_x += np.einsum("tbh,tbk->hk", h, da)
-        grad.W_r += np.einsum("tbh,tbk->hk", c, da)
-        grad.W_s += np.einsum("sbh,tbsa->ha", h, dz)
-        grad.W_q += np.einsum("tbh,tbsa->ha", h, dz)
+        grads.b += np.einsum("tbk->k", da)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.W_x += np.einsum("tbh,tbk->hk", h, da)
+        grads.W_r += np.einsum("tbh,tbk->hk", c, da)
+        grads.W_s += np.einsum("sbh,tbsa->ha", h, dz)
+        grads.W_q += np.einsum("tbh,tbsa->ha", h, dz)
         return self.four_roles(da, np.einsum("tbsa->tba", dz), np.einsum("tbsa->sba", dz),
                                np.einsum("tbs,tbh->sbh", alpha, dc))
     ''', '''
@@ -124,14 +124,14 @@ EINSUM = [
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         da = np.einsum("to,to->to", dy, 1 - y**2)
-        grad.W_r += np.einsum("tn,to->no", r, da)
-        grad.W_x += np.einsum("tn,to->no", p, da)
+        grads.W_r += np.einsum("tn,to->no", r, da)
+        grads.W_x += np.einsum("tn,to->no", p, da)
         into = dalpha + np.einsum("to,no,in->ti", da, self.W_r, v)
         de = np.einsum("ti,ti->ti", alpha, into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         dZ = np.einsum("ti,n,tin->tin", de, self.w, 1 - M**2)
-        grad.W_Y += np.einsum("im,tin->mn", k, dZ)
-        grad.W_h += np.einsum("tm,tin->mn", k, dZ)
+        grads.W_Y += np.einsum("im,tin->mn", k, dZ)
+        grads.W_h += np.einsum("tm,tin->mn", k, dZ)
         return (np.einsum("tin,mn->tm", dZ, self.W_h), np.einsum("tin,mn->im", dZ, self.W_Y),
                 np.einsum("ti,to,no->in", alpha, da, self.W_r),
                 np.einsum("to,no->tn", da, self.W_x))
@@ -154,12 +154,12 @@ LOOPS = [
                        dh[at] * tanh_c[at] * (o[at] - o[at]**2))
                 for gate in range(4):
                     column = gate * H + j
-                    grad.b[column] += das[gate]
+                    grads.b[column] += das[gate]
                     for n in range(x.shape[1]):
-                        grad.W[n, column] += x[b, n] * das[gate]
+                        grads.W[n, column] += x[b, n] * das[gate]
                         dx[b, n] += self.W[n, column] * das[gate]
                     for n in range(H):
-                        grad.U[n, column] += h[b, n] * das[gate]
+                        grads.U[n, column] += h[b, n] * das[gate]
                         dh_before[b, n] += self.U[n, column] * das[gate]
         return dx, dh_before, dc_before
     '''),
@@ -203,22 +203,22 @@ LOOPS = [
             seen, to_r, dU_n = see_backward(self.reset, da_n, h, r, s, self.U[:, 2 * H:])
             for i in range(H):
                 for j in range(H):
-                    grad.U[i, 2 * H + j] += dU_n[i, j]
+                    grads.U[i, 2 * H + j] += dU_n[i, j]
             for b in range(B):
                 for j in range(H):
                     das = (to_r[b, j] * r[b, j] * (1 - r[b, j]),
                            to_z[b, j] * z[b, j] * (1 - z[b, j]), da_n[b, j])
                     before[b, j] += seen[b, j]
                     if self.reset == "after":
-                        grad.b_n[j] += r[b, j] * das[2]
+                        grads.b_n[j] += r[b, j] * das[2]
                     for part in range(3):
-                        grad.b[part * H + j] += das[part]
+                        grads.b[part * H + j] += das[part]
                         for i in range(I):
-                            grad.W[i, part * H + j] += xs[t, b, i] * das[part]
+                            grads.W[i, part * H + j] += xs[t, b, i] * das[part]
                             dxs[t, b, i] += self.W[i, part * H + j] * das[part]
                     for part in range(2):
                         for i in range(H):
-                            grad.U[i, part * H + j] += h[b, i] * das[part]
+                            grads.U[i, part * H + j] += h[b, i] * das[part]
                             before[b, i] += self.U[i, part * H + j] * das[part]
             dh = before
         return dxs, dh
@@ -238,11 +238,11 @@ LOOPS = [
         for b in range(B):
             for s in range(S):
                 for a in range(A):
-                    grad.v_a[a] += de[b, s] * x[b, s, a]
+                    grads.v_a[a] += de[b, s] * x[b, s, a]
                     inner = de[b, s] * self.v_a[a] * (1 - x[b, s, a]) * (1 + x[b, s, a])
                     dmemory.keys[b, s, a] += inner
                     for n in range(query.shape[1]):
-                        grad.W_a[n, a] += query[b, n] * inner
+                        grads.W_a[n, a] += query[b, n] * inner
                         dq[b, n] += self.W_a[n, a] * inner
         return dq
     ''', '''
@@ -261,7 +261,7 @@ LOOPS = [
                 for d in range(D):
                     dh[b, s, d] += dmemory.values[b, s, d]
                     for a in range(self.U_a.shape[1]):
-                        grad.U_a[d, a] += memory.values[b, s, d] * dmemory.keys[b, s, a]
+                        grads.U_a[d, a] += memory.values[b, s, d] * dmemory.keys[b, s, a]
                         dh[b, s, d] += self.U_a[d, a] * dmemory.keys[b, s, a]
         return dh
     ''')),
@@ -272,8 +272,8 @@ LOOPS = [
         for t in range(T):
             to_mean, to_variance = 0.0, 0.0
             for d in range(D):
-                grad.g[d] += dy[t, d] * x_hat[t, d]
-                grad.b[d] += dy[t, d]
+                grads.g[d] += dy[t, d] * x_hat[t, d]
+                grads.b[d] += dy[t, d]
                 to_hat = dy[t, d] * self.g[d]
                 centred = x_hat[t, d] * s[t, 0]
                 to_mean -= to_hat / s[t, 0]
@@ -313,10 +313,10 @@ LOOPS = [
                 dc = np.zeros(H)
                 for k in range(K):
                     das[t, b, k] = dy[t, b, k] * (1 - y[t, b, k]**2)
-                    grad.b[k] += das[t, b, k]
+                    grads.b[k] += das[t, b, k]
                     for i in range(H):
-                        grad.W_x[i, k] += h[t, b, i] * das[t, b, k]
-                        grad.W_r[i, k] += c[t, b, i] * das[t, b, k]
+                        grads.W_x[i, k] += h[t, b, i] * das[t, b, k]
+                        grads.W_r[i, k] += c[t, b, i] * das[t, b, k]
                         dc[i] += self.W_r[i, k] * das[t, b, k]
                 into, mean = np.zeros(t), 0.0               # the places before t alone
                 for s in range(t):
@@ -328,13 +328,13 @@ LOOPS = [
                 for s in range(t):
                     de = alpha[t, b, s] * (into[s] - mean)
                     for a in range(A):
-                        grad.v[a] += de * x[t, b, s, a]
+                        grads.v[a] += de * x[t, b, s, a]
                         inner = de * self.v[a] * (1 - x[t, b, s, a]**2)
                         dqs[t, b, a] += inner
                         dks[s, b, a] += inner
                         for i in range(H):
-                            grad.W_s[i, a] += h[s, b, i] * inner
-                            grad.W_q[i, a] += h[t, b, i] * inner
+                            grads.W_s[i, a] += h[s, b, i] * inner
+                            grads.W_q[i, a] += h[t, b, i] * inner
         return self.four_roles(das, dqs, dks, dvalues)
     ''', '''
         dh = np.zeros(dvalues.shape)
@@ -359,8 +359,8 @@ LOOPS = [
             for o in range(O):
                 da = dy[t, o] * (1 - y[t, o]) * (1 + y[t, o])
                 for j in range(n):
-                    grad.W_r[j, o] += r[t, j] * da
-                    grad.W_x[j, o] += p[t, j] * da
+                    grads.W_r[j, o] += r[t, j] * da
+                    grads.W_x[j, o] += p[t, j] * da
                     dr[j] += self.W_r[j, o] * da
                     predict[t, j] += self.W_x[j, o] * da
             first = max(0, t - self.window)
@@ -374,11 +374,11 @@ LOOPS = [
             for i in range(first, t):
                 de = alpha[t, i] * (into[i] - mean)
                 for j in range(n):
-                    grad.w[j] += de * M[t, i, j]
+                    grads.w[j] += de * M[t, i, j]
                     dz = de * self.w[j] * (1 - M[t, i, j]**2)
                     for m in range(n):
-                        grad.W_Y[m, j] += k[i, m] * dz
-                        grad.W_h[m, j] += k[t, m] * dz
+                        grads.W_Y[m, j] += k[i, m] * dz
+                        grads.W_h[m, j] += k[t, m] * dz
                         key[i, m] += self.W_Y[m, j] * dz
                         query[t, m] += self.W_h[m, j] * dz
         return query, key, value, predict

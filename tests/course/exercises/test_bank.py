@@ -7,7 +7,7 @@ LINEAR = EXERCISES["linear"]
 SOFTMAX = EXERCISES["softmax"]
 SCALED = EXERCISES["scaled-dot"]
 DX = "return dy @ self.W.T"
-DB = "grad.b += dy.sum(axis=0)"
+DB = "grads.b += dy.sum(axis=0)"
 
 
 def named(*changes, exercise=LINEAR):
@@ -24,7 +24,7 @@ def test_one_is_told_as_one():
 
 
 def test_two_are_told_as_two():
-    found = named((DB, "grad.b[...] = dy.sum(axis=0)"), (DX, "return -dy @ self.W.T"))
+    found = named((DB, "grads.b[...] = dy.sum(axis=0)"), (DX, "return -dy @ self.W.T"))
     assert found and all(said.startswith("two slips: ") for said in found)
     assert any("the opposite sign" in said and "added" in said for said in found)
 

@@ -108,7 +108,7 @@ def test_what_is_told_of_values(name, change, said, tmp_path):
 @pytest.mark.parametrize("line, change, note", [
     ("    dE = A * (dA", ("", ""),
      "  this line was given and is right: what you wrote does not fit it"),
-    ("        grad.b_o += dy", ("", ""), None),
+    ("        grads.b_o += dy", ("", ""), None),
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
      "attention_backward was given, and is not as before: is that meant?"),
 ])
@@ -155,10 +155,10 @@ def test_a_slip_is_told_in_the_names_of_the_reader(change, said, tmp_path):
 
 
 def test_another_array_is_told_in_the_names_of_the_reader():
-    said = "`total` in the place of another array, in what makes `grad.W_a`"
-    assert in_their_words(said, {"total", "grad.W_a"}) == said
-    assert in_their_words(said, {"grad.W_a"}) == (
-        "one array in the place of another, in what makes `grad.W_a`")
+    said = "`total` in the place of another array, in what makes `grads.W_a`"
+    assert in_their_words(said, {"total", "grads.W_a"}) == said
+    assert in_their_words(said, {"grads.W_a"}) == (
+        "one array in the place of another, in what makes `grads.W_a`")
     assert in_their_words(said, {"total"}) == "`total` in the place of another array"
     assert in_their_words(said, set()) == ""
 
@@ -212,8 +212,8 @@ def test_a_check_leaves_a_tracer_at_work(tmp_path):
 
 
 def test_what_is_not_known_is_not_guessed(tmp_path):
-    text = LINEAR.solution.replace("grad.b += dy.sum(axis=0)",
-                                   "grad.b += 0.7 * dy.sum(axis=0) + 0.1")
+    text = LINEAR.solution.replace("grads.b += dy.sum(axis=0)",
+                                   "grads.b += 0.7 * dy.sum(axis=0) + 0.1")
     found = verdict(text, tmp_path)
     assert found.stage == "gradients"
     assert found.mistakes == []
@@ -225,15 +225,15 @@ def test_what_is_not_known_is_not_guessed(tmp_path):
     "pass",
     "return cache",
     "return dy",
-    "grad.W += 0\nreturn np.zeros_like(cache)",
+    "grads.W += 0\nreturn np.zeros_like(cache)",
 ])
 def test_half_done_files_do_not_pass(body, tmp_path):
     assert not verdict(linear(body), tmp_path).passed
 
 
 def test_another_style_passes(tmp_path):
-    found = verdict(linear("grad.W += np.einsum('bi,bo->io', cache, dy)\n"
-                           "grad.b += np.einsum('bo->o', dy)\n"
+    found = verdict(linear("grads.W += np.einsum('bi,bo->io', cache, dy)\n"
+                           "grads.b += np.einsum('bo->o', dy)\n"
                            "return np.einsum('bo,io->bi', dy, self.W)"), tmp_path)
     assert found.passed, found.message
 

@@ -10,7 +10,7 @@ from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.telling import check
 
 
-def softmax_backward(dalpha, cache, grad):
+def softmax_backward(dalpha, cache, grads):
     return cache * (dalpha - np.einsum("bs,bs->b", cache, dalpha)[:, None])
 
 
@@ -20,7 +20,7 @@ def test_a_function_is_checked(capsys):
 
 
 def test_a_wrong_one_is_named(capsys):
-    def softmax_backward(dalpha, cache, grad):
+    def softmax_backward(dalpha, cache, grads):
         return cache * dalpha
     found = check("softmax", softmax_backward)
     assert found.stage == "gradients"
@@ -74,6 +74,6 @@ def test_an_unknown_exercise():
 
 def test_a_function_without_a_source():
     names = {}
-    exec("def softmax_backward(dalpha, cache, grad): return dalpha", names)
+    exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
     with pytest.raises(TypeError, match="has no source that could be read"):
         check("softmax", names["softmax_backward"])

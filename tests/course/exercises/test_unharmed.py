@@ -39,7 +39,7 @@ def records(folder):
 @pytest.mark.parametrize("text, said", [
     (with_body("while True: pass"), "it took longer than 3 seconds and was ended, in line 26 of"),
     (with_body("return 1 / 0"), "with ZeroDivisionError: division by zero"),
-    (with_body("return softmax_backward(dalpha, cache, grad)"), "with RecursionError: maximum rec"),
+    (with_body("return softmax_backward(dalpha, cache, grads)"), "with RecursionError: maximum rec"),
     (with_body("raise SystemExit(0)"), "it has ended its process, with exit status 0: leave out"),
     (with_body("raise KeyboardInterrupt"), "it stops with KeyboardInterrupt"),
     (with_body("input()"), "with EOFError: EOF when reading a line"),

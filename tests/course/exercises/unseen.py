@@ -97,27 +97,27 @@ UNSEEN = [
     ''', "the probabilities are normalised over the batch, not over the classes"),
     Unseen("embedding", '''
         for place, word in enumerate(cache):
-            grad.E[word] = drows[place]
+            grads.E[word] = drows[place]
     ''', "each use of a word takes the place of what its uses before had said"),
     Unseen("embedding", '''
         for word in np.unique(cache):
             where = cache == word
-            grad.E[word] += drows[where].mean(axis=0)
+            grads.E[word] += drows[where].mean(axis=0)
     ''', "a word that is read more than once gets the mean of its gradients, not their sum"),
     Unseen("embedding", '''
         vocabulary = self.E.shape[0]
         onehot = np.equal.outer(np.arange(vocabulary), cache).astype(drows.dtype)   # (V, N)
-        grad.E[:] = np.einsum("vn,nd->vd", onehot, drows)
+        grads.E[:] = np.einsum("vn,nd->vd", onehot, drows)
     ''', "all of the gradient is assigned: what another use of the table left there is lost"),
     Unseen("embedding", '''
         words, first = np.unique(cache, return_index=True)
         for word, n in zip(words, first):
-            grad.E[word] += drows[n]
+            grads.E[word] += drows[n]
     ''', "only a word's first place is looked at"),
     Unseen("linear", '''
         inputs = cache
-        grad.W += np.einsum("bi,bo->io", inputs, dy)
-        grad.b += np.mean(dy, 0)
+        grads.W += np.einsum("bi,bo->io", inputs, dy)
+        grads.b += np.mean(dy, 0)
         return np.einsum("bo,io->bi", dy, self.W)
     ''', "the bias gets the batch's mean where its sum belongs"),
     Unseen("linear", '''
@@ -125,8 +125,8 @@ UNSEEN = [
         for row, d in zip(cache, dy):
             dW = np.outer(row, d)
             db = d
-            grad.b += db
-        grad.W += dW
+            grads.b += db
+        grads.W += dW
         return dx
     ''', "W receives what the last row says, and not the other rows"),
     Unseen("linear", '''
@@ -140,16 +140,16 @@ UNSEEN = [
                 for b in range(B):
                     total += x[b, i] * dy[b, o]
                     dx[b, i] += self.W[i, o] * dy[b, o]
-                grad.W[i, o] = total
+                grads.W[i, o] = total
         for o in range(O):
-            grad.b[o] += sum(dy[b, o] for b in range(B))
+            grads.b[o] += sum(dy[b, o] for b in range(B))
         return dx
     ''', "W's gradient is assigned, so a second use of the layer forgets the first"),
     Unseen("linear", '''
         x = cache
         batch = x.shape[0]
-        grad.W += (x.T @ dy) / batch
-        grad.b += np.einsum("bo->o", dy)
+        grads.W += (x.T @ dy) / batch
+        grads.b += np.einsum("bo->o", dy)
         return (self.W @ dy.T).T
     ''', "a mean over the batch, though the loss has made its own already"),
     Unseen("squash", '''
@@ -324,9 +324,9 @@ UNSEEN = [
         dxs = []
         for t in range(T - 1, -1, -1):
             delta = (carried + dys[t]) * (1 - np.square(states[t]))
-            grad.W += np.einsum("bi,bh->ih", xs[t], delta)
-            grad.U += np.einsum("bg,bh->gh", prev[t], delta)
-            grad.b += np.einsum("bh->h", delta)
+            grads.W += np.einsum("bi,bh->ih", xs[t], delta)
+            grads.U += np.einsum("bg,bh->gh", prev[t], delta)
+            grads.b += np.einsum("bh->h", delta)
             dxs.insert(0, np.einsum("bh,ih->bi", delta, self.W))
             carried = np.einsum("bh,gh->bg", delta, self.U)
         return np.array(dxs), carried
@@ -338,9 +338,9 @@ UNSEEN = [
         for t in range(len(xs))[::-1]:
             deltas[t] = (dys[t] + from_next) * (1 - h_after[t] * h_after[t])
             from_next = deltas[t].dot(self.U.T)
-        grad.W += np.tensordot(xs, deltas, 2 * [[0, 1]])
-        grad.U += np.tensordot(h_after, deltas, 2 * [[0, 1]])
-        grad.b += deltas.sum((0, 1))
+        grads.W += np.tensordot(xs, deltas, 2 * [[0, 1]])
+        grads.U += np.tensordot(h_after, deltas, 2 * [[0, 1]])
+        grads.b += deltas.sum((0, 1))
         return deltas @ self.W.T, from_next
     ''', "dU meets the state after the step, not the one before it"),
     Unseen("bptt", '''
@@ -351,9 +351,9 @@ UNSEEN = [
             t = len(xs) - i
             dstate = dys[t] + dstate
             dpre = (1 - after[t] ** 2) * dstate
-            grad.b += dpre.sum(axis=0)
-            grad.W += xs[t].T.dot(dpre)
-            grad.U += before[t].T.dot(dpre)
+            grads.b += dpre.sum(axis=0)
+            grads.W += xs[t].T.dot(dpre)
+            grads.U += before[t].T.dot(dpre)
             dxs[t] = dpre.dot(self.W.T)
             dstate = dpre.dot(self.U)
         return dxs, dstate
@@ -370,12 +370,12 @@ UNSEEN = [
             for b in range(B):
                 for j in range(H):
                     pre[b, j] = upstream[b, j] * (1 - after[t, b, j] ** 2)
-                    grad.b[j] += pre[b, j]
+                    grads.b[j] += pre[b, j]
                     for i in range(I):
-                        grad.W[i, j] += xs[t, b, i] * pre[b, j]
+                        grads.W[i, j] += xs[t, b, i] * pre[b, j]
                         dxs[t, b, i] += pre[b, j] * self.W[i, j]
                     for k in range(H):
-                        grad.U[k, j] += before[t, b, k] * pre[b, j]
+                        grads.U[k, j] += before[t, b, k] * pre[b, j]
             upstream = upstream @ self.U.T
         return dxs, upstream
     ''', "what goes to the step before has not gone through tanh'"),
@@ -393,9 +393,9 @@ UNSEEN = [
             db = db + d.sum(0)
             dxs[t] = d @ self.W.T
             dnext = d @ self.U.T
-        grad.W += dW
-        grad.U += dU
-        grad.b += db
+        grads.W += dW
+        grads.U += dU
+        grads.b += db
         return dxs, dnext
     ''', "a state is heard by what stands above it alone: the next step's gradient is not added"),
     Unseen("bptt", '''
@@ -404,9 +404,9 @@ UNSEEN = [
         g = dlast
         for x, h0, h1, d in zip(inputs[::-1], before[::-1], after[::-1], dys[::-1]):
             g = (g + d) * (1 - h1 * h1)
-            grad.W += x.T @ g
-            grad.U += h0.T @ g
-            grad.b += g.sum(0)
+            grads.W += x.T @ g
+            grads.U += h0.T @ g
+            grads.b += g.sum(0)
             out.append(g @ self.W.T)
             g = g @ self.U.T
         return np.array(out), g
@@ -478,8 +478,8 @@ UNSEEN = [
         for t in range(len(xs) - 1, -1, -1):
             total = dstate + dhs[t]
             da = keep[t] * total * (1 - news[t] ** 2)
-            grad.W += np.einsum("bi,bh->ih", xs[t], da)
-            grad.U += np.einsum("bg,bh->gh", hs[t], da)
+            grads.W += np.einsum("bi,bh->ih", xs[t], da)
+            grads.U += np.einsum("bg,bh->gh", hs[t], da)
             dxs[t] = np.einsum("bh,ih->bi", da, self.W)
             dstate = np.einsum("bh,gh->bg", da, self.U)
         return dxs, dstate, None
@@ -492,8 +492,8 @@ UNSEEN = [
             m = mask[t].reshape(-1, 1)
             flow = flow + dhs[t]
             da = m * flow * (1 - news[t] ** 2)
-            grad.W += xs[t].T @ da
-            grad.U += hs[t].T @ da
+            grads.W += xs[t].T @ da
+            grads.U += hs[t].T @ da
             dxs[t] = da @ self.W.T
             flow = da @ self.U.T + flow
         return dxs, flow, None
@@ -509,8 +509,8 @@ UNSEEN = [
                 if mask[t, b]:
                     g = dh[b] + dhs[t, b]
                     da = g * (1 - news[t][b] ** 2)
-                    grad.W += np.outer(xs[t, b], da)
-                    grad.U += np.outer(hs[t][b], da)
+                    grads.W += np.outer(xs[t, b], da)
+                    grads.U += np.outer(hs[t][b], da)
                     dxs[t, b] = self.W @ da
                     dprev[b] = self.U @ da
                 else:
@@ -526,8 +526,8 @@ UNSEEN = [
             dh = dh + dhs[t]
             through = mask[t][:, None] * (1 - news[t]**2) * dh
             around = (1 - mask[t])[:, None] * dh
-            grad.W += xs[t].T @ through
-            grad.U += hs[t].T @ through
+            grads.W += xs[t].T @ through
+            grads.U += hs[t].T @ through
             dxs[t] = through @ self.W.T
             dh = (through + around) @ self.U.T
         return dxs, dh, None
@@ -566,10 +566,10 @@ UNSEEN = [
         s, y, c, pairs, t = cache
         dt = np.einsum("bk,lk->bl", dscores, self.W)
         dpre = np.repeat(dt, 2, axis=1)
-        grad.U += np.einsum("bh,bm->hm", s, dpre)
-        grad.V += np.einsum("be,bm->em", y, dpre)
-        grad.C += np.einsum("bn,bm->nm", c, dpre)
-        grad.W += np.einsum("bl,bk->lk", t, dscores)
+        grads.U += np.einsum("bh,bm->hm", s, dpre)
+        grads.V += np.einsum("be,bm->em", y, dpre)
+        grads.C += np.einsum("bn,bm->nm", c, dpre)
+        grads.W += np.einsum("bl,bk->lk", t, dscores)
         return tuple(np.einsum("bm,xm->bx", dpre, one) for one in (self.U, self.V, self.C))
     ''', "both of a pair are given the gradient, also the one that lost"),
     Unseen("deep-output", '''
@@ -578,14 +578,14 @@ UNSEEN = [
         dmax = dscores @ self.W.T
         first = pairs[:, :, 0] >= pairs[:, :, 1]
         dwide = np.hstack([dmax * first, dmax * ~first])
-        grad.W += t.T @ dscores
+        grads.W += t.T @ dscores
         for weight, x in (("U", s), ("V", y), ("C", c)):
-            setattr(grad, weight, getattr(grad, weight) + x.T @ dwide)
+            setattr(grads, weight, getattr(grads, weight) + x.T @ dwide)
         return dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T
     ''', "the pairs are laid out as two halves, not side by side"),
     Unseen("deep-output", '''
         s, y, c, pairs, t = cache
-        grad.W += t.T @ dscores
+        grads.W += t.T @ dscores
         g = dscores @ self.W.T
         wide = np.zeros_like(pairs)
         for b in range(wide.shape[0]):
@@ -595,19 +595,19 @@ UNSEEN = [
                 else:
                     wide[b, l, 0] = g[b, l]
         wide = wide.reshape(len(s), -1)
-        grad.U += s.T @ wide
-        grad.V += y.T @ wide
-        grad.C += c.T @ wide
+        grads.U += s.T @ wide
+        grads.V += y.T @ wide
+        grads.C += c.T @ wide
         return wide @ self.U.T, wide @ self.V.T, wide @ self.C.T
     ''', "the smaller of the pair is given the gradient"),
     Unseen("deep-output", '''
         s, y, c, pairs, t = cache
-        grad.W += t.T.dot(dscores)
+        grads.W += t.T.dot(dscores)
         d = dscores.dot(self.W.T)[:, :, None] * (pairs > 0)
         d = d.reshape(s.shape[0], 2 * t.shape[1])
-        grad.C += c.T.dot(d)
-        grad.V += y.T.dot(d)
-        grad.U += s.T.dot(d)
+        grads.C += c.T.dot(d)
+        grads.V += y.T.dot(d)
+        grads.U += s.T.dot(d)
         return d.dot(self.U.T), d.dot(self.V.T), d.dot(self.C.T)
     ''', "the derivative of another function: of the larger of each and 0"),
     Unseen("deep-output", '''
@@ -618,10 +618,10 @@ UNSEEN = [
         rows, cols = np.indices(winner.shape)
         dwide[rows, cols, winner] = dt * t
         dwide = dwide.reshape(len(t), -1)
-        grad.W += t.T @ dscores
-        grad.U += s.T @ dwide
-        grad.V += y.T @ dwide
-        grad.C += c.T @ dwide
+        grads.W += t.T @ dscores
+        grads.U += s.T @ dwide
+        grads.V += y.T @ dwide
+        grads.C += c.T @ dwide
         return dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T
     ''', "the gradient is multiplied with the maximum, which is taken, not multiplied with"),
     Unseen("dot", ('''
@@ -907,8 +907,8 @@ UNSEEN = [
         for t in range(len(steps) - 1, -1, -1):
             (y, h0, fed0), h, alpha, c, fed = steps[t]
             du = dfeds[t] * (1 - fed**2)
-            grad.C += np.einsum("bh,bk->hk", c, du)
-            grad.W_h += np.einsum("bh,bk->hk", h, du)
+            grads.C += np.einsum("bh,bk->hk", c, du)
+            grads.W_h += np.einsum("bh,bk->hk", h, du)
             dc = np.einsum("bk,hk->bh", du, self.C)
             da = dalphas[t] + np.einsum("bsh,bh->bs", M, dc)
             de = alpha * (da - np.einsum("bs,bs->b", alpha, da)[:, None])
@@ -916,10 +916,10 @@ UNSEEN = [
             dh = (np.einsum("bk,hk->bh", du, self.W_h) + np.einsum("bs,bsh->bh", de, M)
                   + np.einsum("bg,hg->bh", dnext, self.U))
             dnext = dh * (1 - h**2)
-            grad.W += np.einsum("be,bh->eh", y, dnext)
-            grad.U += np.einsum("bg,bh->gh", h0, dnext)
-            grad.F += np.einsum("bk,bh->kh", fed0, dnext)
-            grad.b += np.einsum("bh->h", dnext)
+            grads.W += np.einsum("be,bh->eh", y, dnext)
+            grads.U += np.einsum("bg,bh->gh", h0, dnext)
+            grads.F += np.einsum("bk,bh->kh", fed0, dnext)
+            grads.b += np.einsum("bh->h", dnext)
             dys[t] = np.einsum("bh,eh->be", dnext, self.W)
         return dys, np.einsum("bh,gh->bg", dnext, self.U), dM
     ''', "what was fed to the next step gets nothing back from it"),
@@ -932,8 +932,8 @@ UNSEEN = [
         for t in reversed(range(T)):
             (y, h_old, fed_old), h, alpha, c, fed = steps[t]
             dpre = (dfeds[t] + dfed_next) * (1 - fed * fed)
-            grad.C += c.T.dot(dpre)
-            grad.W_h += h.T.dot(dpre)
+            grads.C += c.T.dot(dpre)
+            grads.W_h += h.T.dot(dpre)
             dcontext = dpre.dot(self.C.T)
             dweights = dalphas[t] + np.matmul(M, dcontext[:, :, None])[:, :, 0]
             dscores = alpha * dweights - alpha * (alpha * dweights).sum(1)[:, None]
@@ -941,10 +941,10 @@ UNSEEN = [
             dM += dscores[:, :, None] * h[:, None, :]
             dh = dh_next + dpre.dot(self.W_h.T)
             da = dh * (1 - h * h)
-            grad.W += y.T.dot(da)
-            grad.U += h_old.T.dot(da)
-            grad.F += fed_old.T.dot(da)
-            grad.b += da.sum(axis=0)
+            grads.W += y.T.dot(da)
+            grads.U += h_old.T.dot(da)
+            grads.F += fed_old.T.dot(da)
+            grads.b += da.sum(axis=0)
             dys[t] = da.dot(self.W.T)
             dh_next = da.dot(self.U.T)
             dfed_next = da.dot(self.F.T)
@@ -958,8 +958,8 @@ UNSEEN = [
         for t in range(len(steps))[::-1]:
             before, h, alpha, c, fed = steps[t]
             dout = (dfeds[t] + dfed_from_next) * (1 - fed**2)
-            grad.C += c.T @ dout
-            grad.W_h += h.T @ dout
+            grads.C += c.T @ dout
+            grads.W_h += h.T @ dout
             dcontext = dout @ self.W_h.T
             dh = dout @ self.C.T + dh_from_next
             dscores = np.zeros_like(alpha)
@@ -969,10 +969,10 @@ UNSEEN = [
                 dM[b] += np.outer(alpha[b], dcontext[b]) + np.outer(dscores[b], h[b])
                 dh[b] += dscores[b] @ M[b]
             dtanh = dh * (1 - h**2)
-            grad.W += before[0].T @ dtanh
-            grad.U += before[1].T @ dtanh
-            grad.F += before[2].T @ dtanh
-            grad.b += dtanh.sum(0)
+            grads.W += before[0].T @ dtanh
+            grads.U += before[1].T @ dtanh
+            grads.F += before[2].T @ dtanh
+            grads.b += dtanh.sum(0)
             dys[t] = dtanh @ self.W.T
             dh_from_next = dtanh @ self.U.T
             dfed_from_next = dtanh @ self.F.T
@@ -992,12 +992,12 @@ UNSEEN = [
             dM += np.einsum("bs,bh->bsh", de, h)
             dh = np.einsum("bs,bsh->bh", de, M) + du @ self.W_h.T + da @ self.U.T
             da = dh * (1 - h**2)
-            grad.C += c.T @ du
-            grad.W_h += h.T @ du
-            grad.W += y.T @ da
-            grad.U += h0.T @ da
-            grad.F += k0.T @ da
-            grad.b += da.sum(0)
+            grads.C += c.T @ du
+            grads.W_h += h.T @ du
+            grads.W += y.T @ da
+            grads.U += h0.T @ da
+            grads.F += k0.T @ da
+            grads.b += da.sum(0)
             dys = [da @ self.W.T] + dys
         return np.array(dys), da @ self.U.T, dM
     ''', "the annotations are what was found and what was said; the second is forgotten"),
@@ -1011,8 +1011,8 @@ UNSEEN = [
             t = T - 1 - i
             (y, h_prev, fed_prev), h, alpha, c, fed = steps[t]
             dfed = (dfeds[t] + after @ self.F.T) * (1 - fed**2)
-            grad.W_h += h.T @ dfed
-            grad.C += c.T @ dfed
+            grads.W_h += h.T @ dfed
+            grads.C += c.T @ dfed
             dc = dfed @ self.C.T
             dalpha = np.array([M[b] @ dc[b] for b in range(B)])
             de = alpha * (dalpha - np.einsum("bs,bs->b", alpha, dalpha).reshape(B, 1))
@@ -1021,10 +1021,10 @@ UNSEEN = [
             dh = dfed @ self.W_h.T + after @ self.U.T
             dh = dh + np.array([de[b] @ M[b] for b in range(B)])
             after = dh * (1 - h**2)
-            grad.W += y.T @ after
-            grad.U += h_prev.T @ after
-            grad.F += fed_prev.T @ after
-            grad.b += after.sum(0)
+            grads.W += y.T @ after
+            grads.U += h_prev.T @ after
+            grads.F += fed_prev.T @ after
+            grads.b += after.sum(0)
             dys[t] = after @ self.W.T
         return np.array(dys), after @ self.U.T, dM
     ''', "whoever reads the weights themselves is not heard"),
@@ -1036,18 +1036,18 @@ UNSEEN = [
         for t in range(len(steps) - 1, -1, -1):
             (y, h_prev, fed_prev), h, alpha, c, fed = steps[t]
             du = (dfeds[t] + dfed_next) * (1 - fed ** 2)
-            grad.C += c.T @ du
-            grad.W_h += h.T @ du
+            grads.C += c.T @ du
+            grads.W_h += h.T @ du
             dc = du @ self.C.T
             dalpha = dalphas[t] + np.sum(M * dc[:, None, :], axis=2)
             de = alpha * (dalpha - np.sum(alpha * dalpha, axis=1, keepdims=True))
             dM = dM + alpha[:, :, None] * dc[:, None, :] + de[:, :, None] * h[:, None, :]
             dh = np.sum(de[:, :, None] * M, axis=1) + du @ self.W_h.T
             da = dh * (1 - h ** 2)
-            grad.W += y.T @ da
-            grad.U += h_prev.T @ da
-            grad.F += fed_prev.T @ da
-            grad.b += da.sum(axis=0)
+            grads.W += y.T @ da
+            grads.U += h_prev.T @ da
+            grads.F += fed_prev.T @ da
+            grads.b += da.sum(axis=0)
             dys.append(da @ self.W.T)
             dh_next = da @ self.U.T
             dfed_next = da @ self.F.T
@@ -1067,12 +1067,12 @@ UNSEEN = [
             dM += np.einsum("bs,bh->bsh", de, h) + np.einsum("bs,bh->bsh", w, dc)
             dh = (de[:, None] @ M)[:, 0] + du @ self.W_h.T + da @ self.U.T
             da = dh * (1 - h**2)
-            grad.C += c.T @ du
-            grad.W_h += h.T @ du
-            grad.W += y.T @ da
-            grad.U += h.T @ da
-            grad.F += k0.T @ da
-            grad.b += da.sum(0)
+            grads.C += c.T @ du
+            grads.W_h += h.T @ du
+            grads.W += y.T @ da
+            grads.U += h.T @ da
+            grads.F += k0.T @ da
+            grads.b += da.sum(0)
             dys = [da @ self.W.T] + dys
         return np.array(dys), da @ self.U.T, dM
     ''', "U met the state before the step, and is given the one after it"),
@@ -1141,13 +1141,13 @@ UNSEEN = [
         dheads = self.split(np.einsum("bto,do->btd", dy, self.W_o))
         each = np.repeat(dweights[:, None], self.heads, axis=1) / self.heads
         dq, dk, dv = [self.join(one) for one in attention_backward(dheads, each, looked)]
-        grad.W_o += np.einsum("btd,bto->do", joined, dy)
-        grad.b_o += np.einsum("bto->o", dy)
-        grad.W_q += np.einsum("btn,btd->nd", X, dq)
-        grad.b_q += np.einsum("btd->d", dq)
-        grad.W_k += np.einsum("bsm,bsd->md", M, dk)
-        grad.W_v += np.einsum("bsm,bsd->md", M, dv)
-        grad.b_v += np.einsum("bsd->d", dv)
+        grads.W_o += np.einsum("btd,bto->do", joined, dy)
+        grads.b_o += np.einsum("bto->o", dy)
+        grads.W_q += np.einsum("btn,btd->nd", X, dq)
+        grads.b_q += np.einsum("btd->d", dq)
+        grads.W_k += np.einsum("bsm,bsd->md", M, dk)
+        grads.W_v += np.einsum("bsm,bsd->md", M, dv)
+        grads.b_v += np.einsum("bsd->d", dv)
         dX = np.einsum("btd,nd->btn", dq, self.W_q)
         dM = np.einsum("bsd,md->bsm", dv, self.W_v)
         return dX, dM
@@ -1164,13 +1164,13 @@ UNSEEN = [
             return x.reshape(-1, x.shape[-1])
 
 
-        grad.W_o += rows(joined).T @ rows(dy)
-        grad.b_o += rows(dy).sum(0)
-        grad.W_q += rows(X).T @ rows(dq)
-        grad.b_q += rows(dq).sum(0)
-        grad.W_k += rows(M).T @ rows(dk)
-        grad.W_v += rows(M).T @ rows(dv)
-        grad.b_v += rows(dv).sum(0)
+        grads.W_o += rows(joined).T @ rows(dy)
+        grads.b_o += rows(dy).sum(0)
+        grads.W_q += rows(X).T @ rows(dq)
+        grads.b_q += rows(dq).sum(0)
+        grads.W_k += rows(M).T @ rows(dk)
+        grads.W_v += rows(M).T @ rows(dv)
+        grads.b_v += rows(dv).sum(0)
         return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
     ''', "every head gets all of the mean's gradient, not its share"),
     Unseen("multi-head", '''
@@ -1182,13 +1182,13 @@ UNSEEN = [
         dq, dk, dv = attention_backward(dparts, dweights[:, None] / self.heads, looked)
         dq, dk, dv = self.join(dq), self.join(dk), self.join(dv)
         for b in range(B):
-            grad.W_o += joined[b].T @ dy[b]
-            grad.b_o += dy[b].sum(0)
-            grad.W_q += X[b].T @ dq[b]
-            grad.b_q += dq[b].sum(0)
-            grad.W_k += M[b].T @ dk[b]
-            grad.W_v += M[b].T @ dv[b]
-            grad.b_v += dv[b].sum(0)
+            grads.W_o += joined[b].T @ dy[b]
+            grads.b_o += dy[b].sum(0)
+            grads.W_q += X[b].T @ dq[b]
+            grads.b_q += dq[b].sum(0)
+            grads.W_k += M[b].T @ dk[b]
+            grads.W_v += M[b].T @ dv[b]
+            grads.b_v += dv[b].sum(0)
         return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
     ''', "the heads are cut out by a reshape that mixes words and columns"),
     Unseen("multi-head", '''
@@ -1201,24 +1201,24 @@ UNSEEN = [
             dq[:, head], dk[:, head], dv[:, head] = attention_backward(
                 dheads[:, head], dweights / self.heads, part)
         dq, dk, dv = map(self.join, (dq, dk, dv))
-        grad.W_o += np.einsum("btd,bto->do", joined, dy)
-        grad.b_o += dy.sum(axis=(0, 1))
-        grad.W_q += np.einsum("bti,btd->id", X, dq)
-        grad.b_q += dq.sum(axis=(0, 1))
-        grad.W_k += np.einsum("bsi,bsd->id", M, dv)
-        grad.W_v += np.einsum("bsi,bsd->id", M, dk)
-        grad.b_v += dv.sum(axis=(0, 1))
+        grads.W_o += np.einsum("btd,bto->do", joined, dy)
+        grads.b_o += dy.sum(axis=(0, 1))
+        grads.W_q += np.einsum("bti,btd->id", X, dq)
+        grads.b_q += dq.sum(axis=(0, 1))
+        grads.W_k += np.einsum("bsi,bsd->id", M, dv)
+        grads.W_v += np.einsum("bsi,bsd->id", M, dk)
+        grads.b_v += dv.sum(axis=(0, 1))
         return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
     ''', "keys and values are mixed up in the gradients of W_k and W_v"),
     Unseen("multi-head", '''
         X, M, joined, looked = cache
         none = np.zeros_like(looked[3])
         dq, dk, dv = map(self.join, attention_backward(self.split(dy @ self.W_o.T), none, looked))
-        grad.W_o += np.tensordot(joined, dy, axes=([0, 1], [0, 1]))
-        grad.W_q += np.tensordot(X, dq, axes=([0, 1], [0, 1]))
-        grad.W_k += np.tensordot(M, dk, axes=([0, 1], [0, 1]))
-        grad.W_v += np.tensordot(M, dv, axes=([0, 1], [0, 1]))
-        for bias, d in ((grad.b_o, dy), (grad.b_q, dq), (grad.b_v, dv)):
+        grads.W_o += np.tensordot(joined, dy, axes=([0, 1], [0, 1]))
+        grads.W_q += np.tensordot(X, dq, axes=([0, 1], [0, 1]))
+        grads.W_k += np.tensordot(M, dk, axes=([0, 1], [0, 1]))
+        grads.W_v += np.tensordot(M, dv, axes=([0, 1], [0, 1]))
+        for bias, d in ((grads.b_o, dy), (grads.b_q, dq), (grads.b_v, dv)):
             bias += d.reshape(-1, d.shape[-1]).sum(axis=0)
         return dq.dot(self.W_q.T), dv.dot(self.W_v.T) + dk.dot(self.W_k.T)
     ''', "the gradient of the weights that were returned is not used at all"),
@@ -1229,13 +1229,13 @@ UNSEEN = [
         dq, dk, dv = (self.join(one) for one in attention_backward(dheads, each, looked))
         q, k, v, A, scale = looked
         values = (A @ v).transpose(0, 2, 3, 1).reshape(joined.shape)
-        grad.W_o += np.einsum("btd,bto->do", values, dy)
-        grad.b_o += dy.sum((0, 1))
-        grad.W_q += np.einsum("btn,btd->nd", X, dq)
-        grad.b_q += dq.sum((0, 1))
-        grad.W_k += np.einsum("bsn,bsd->nd", M, dk)
-        grad.W_v += np.einsum("bsn,bsd->nd", M, dv)
-        grad.b_v += dv.sum((0, 1))
+        grads.W_o += np.einsum("btd,bto->do", values, dy)
+        grads.b_o += dy.sum((0, 1))
+        grads.W_q += np.einsum("btn,btd->nd", X, dq)
+        grads.b_q += dq.sum((0, 1))
+        grads.W_k += np.einsum("bsn,bsd->nd", M, dk)
+        grads.W_v += np.einsum("bsn,bsd->nd", M, dv)
+        grads.b_v += dv.sum((0, 1))
         return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
     ''', "the heads' outputs are put together column by column, not head by head"),
     Unseen("multi-head", '''
@@ -1243,13 +1243,13 @@ UNSEEN = [
         shares = dweights[:, None] / self.heads
         dparts = self.split(dy @ self.W_o.T)
         dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))
-        grad.W_o += np.einsum("btd,bto->do", joined, dy)
-        grad.b_o += dy.sum((0, 1))
-        grad.W_q += np.einsum("btn,btd->nd", X, dq)
-        grad.b_q += dq.mean(axis=1).sum(axis=0)
-        grad.W_k += np.einsum("bsn,bsd->nd", M, dk)
-        grad.W_v += np.einsum("bsn,bsd->nd", M, dv)
-        grad.b_v += dv.mean(axis=1).sum(axis=0)
+        grads.W_o += np.einsum("btd,bto->do", joined, dy)
+        grads.b_o += dy.sum((0, 1))
+        grads.W_q += np.einsum("btn,btd->nd", X, dq)
+        grads.b_q += dq.mean(axis=1).sum(axis=0)
+        grads.W_k += np.einsum("bsn,bsd->nd", M, dk)
+        grads.W_v += np.einsum("bsn,bsd->nd", M, dv)
+        grads.b_v += dv.mean(axis=1).sum(axis=0)
         return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
     ''', "the biases get a mean over the positions, not a sum"),
 ]

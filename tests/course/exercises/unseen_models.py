@@ -25,12 +25,12 @@ RIGHT = {
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r = dr * r * (1 - r)
             delta_z = dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
@@ -43,8 +43,8 @@ RIGHT = {
             dalpha = dalpha + dweights
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, inner)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, inner)
         dmemory.keys += inner
         return np.einsum("bsa,qa->bq", inner, self.W_a)
     ''',
@@ -52,25 +52,25 @@ RIGHT = {
         return alpha * dalpha - alpha * np.einsum("bs,bs->b", alpha, dalpha)[:, np.newaxis]
     ''',
     "additive read": '''
-        grad.U_a += np.einsum("bsd,bsa->da", memory.values, dmemory.keys)
+        grads.U_a += np.einsum("bsd,bsa->da", memory.values, dmemory.keys)
         return np.einsum("bsa,da->bsd", dmemory.keys, self.U_a) + dmemory.values
     ''',
     "causal": '''
         h, values, x, alpha, c, y = cache
         delta = (1 - y * y) * dy
-        grad.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
-        grad.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
-        grad.b += delta.sum(axis=0).sum(axis=0)
+        grads.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
+        grads.b += delta.sum(axis=0).sum(axis=0)
         dc = delta.dot(self.W_r.T)
         weights_in = dalpha + np.einsum("bsh,tbh->tbs", values, dc)
         average = np.einsum("tbs,tbs->tb", alpha, weights_in)
         de = alpha * (weights_in - average[:, :, None])
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         inner = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x * x)
         asked = inner.sum(axis=2)
         found = inner.sum(axis=0).transpose(1, 0, 2)
-        grad.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
-        grad.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
+        grads.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
+        grads.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
         return self.four_roles(delta, asked, found, np.einsum("tbs,tbh->sbh", alpha, dc))
     ''',
     "four_roles": '''
@@ -88,9 +88,9 @@ UNSEEN = [
         delta_g = dc * i * (1 - g * g)
         delta_o = dh * tanh_c * o * (1 - o)
         deltas = np.hstack([delta_i, delta_f, delta_g, delta_o])
-        grad.W += np.einsum("bi,bk->ik", x, deltas)
-        grad.U += np.einsum("bh,bk->hk", h, deltas)
-        grad.b += np.einsum("bk->k", deltas)
+        grads.W += np.einsum("bi,bk->ik", x, deltas)
+        grads.U += np.einsum("bh,bk->hk", h, deltas)
+        grads.b += np.einsum("bk->k", deltas)
         return deltas.dot(self.W.T), deltas.dot(self.U.T), f * dc
     ''', "c' is heard by the next step alone: the way through h' = o tanh(c') is forgotten"),
     Unseen("lstm", '''
@@ -104,9 +104,9 @@ UNSEEN = [
             dx = dx + a @ W.T
             dh_prev = dh_prev + a @ U.T
         a = np.concatenate(gates, 1)
-        grad.W += x.T @ a
-        grad.U += h.T @ a
-        grad.b += a.sum(0)
+        grads.W += x.T @ a
+        grads.U += h.T @ a
+        grads.b += a.sum(0)
         return dx, dh_prev, dcell * f
     ''', "c' is heard through h' alone: what the next step says of it takes no part"),
     Unseen("lstm", '''
@@ -114,9 +114,9 @@ UNSEEN = [
         through_h = dc + dh * o * (1 - tc * tc)
         d = np.concatenate([through_h * g * i * (1 - i), through_h * c * f * (1 - f),
                             through_h * i * (1 - g * g), dh * tc * o * (1 - o)], axis=1)
-        grad.W += x.T.dot(d)
-        grad.U += h.T.dot(d)
-        grad.b += d.sum(0)
+        grads.W += x.T.dot(d)
+        grads.U += h.T.dot(d)
+        grads.b += d.sum(0)
         return d.dot(self.W.T), d.dot(self.U.T), dc * f
     ''', "c receives what came from the next step, without what came from h' on the way"),
     Unseen("lstm", '''
@@ -128,9 +128,9 @@ UNSEEN = [
         dc = dc + dh * o * (1 - tc ** 2)
         da = np.hstack([dc * g * slope(i), dc * c * slope(f), dc * i * slope(g),
                         dh * tc * slope(o)])
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += da.sum(axis=0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += da.sum(axis=0)
         return da @ self.W.T, da @ self.U.T, dc * f
     ''', "the candidate's derivative is taken to be a sigmoid's, as the gates' are"),
     Unseen("lstm", '''
@@ -142,9 +142,9 @@ UNSEEN = [
         da_g = dc * i * (1 - g ** 2)
         da_o = dh * tc * o * (1 - o)
         da = np.concatenate((da_i, da_f, da_g, da_o), axis=1)
-        grad.W += np.einsum("bi,bk->ik", x, da)
-        grad.U += np.einsum("bi,bk->ik", h, da)
-        grad.b += np.einsum("bk->k", da)
+        grads.W += np.einsum("bi,bk->ik", x, da)
+        grads.U += np.einsum("bi,bk->ik", h, da)
+        grads.b += np.einsum("bk->k", da)
         return np.einsum("bk,ik->bi", da, self.W), np.einsum("bk,ik->bi", da, self.U), dc * f
     ''', "the forget gate meets the cell after the step, not the one before it"),
     Unseen("lstm", '''
@@ -155,9 +155,9 @@ UNSEEN = [
         da_o = dh * tc * o * (1 - o)
         da_g = dc * i * (1 - g ** 2)
         da = np.concatenate([da_i, da_f, da_o, da_g], axis=1)
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += da.sum(0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += da.sum(0)
         return da @ self.W.T, da @ self.U.T, dc * f
     ''', "the gates are put together in another order than that in which they were cut"),
     Unseen("lstm", '''
@@ -166,9 +166,9 @@ UNSEEN = [
         dc = dc + dh * o * (1 - tc ** 2)
         da = np.concatenate([dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g ** 2),
                              dh * cell * o * (1 - o)], axis=1)
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += np.sum(da, axis=0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += np.sum(da, axis=0)
         return np.dot(da, self.W.T), np.dot(da, self.U.T), dc * f
     ''', "the output gate is taken to stand before c', where it stands before tanh(c')"),
     Unseen("lstm", '''
@@ -176,9 +176,9 @@ UNSEEN = [
         dc = dc + dh * o * (1 - np.tanh(c) ** 2)
         da = np.concatenate([dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g ** 2),
                              dh * tc * o * (1 - o)], axis=1)
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += da.sum(0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += da.sum(0)
         return da @ self.W.T, da @ self.U.T, f * dc
     ''', "tanh's slope is taken at the cell before the step"),
     Unseen("lstm", '''
@@ -193,9 +193,9 @@ UNSEEN = [
                 da[b, H + j] = dcell[b, j] * c[b, j] * f[b, j] * (1 - f[b, j])
                 da[b, 2 * H + j] = dcell[b, j] * i[b, j] * (1 - g[b, j] ** 2)
                 da[b, 3 * H + j] = dh[b, j] * tc[b, j] * o[b, j] * (1 - o[b, j])
-            grad.W += np.outer(x[b], da[b])
-            grad.U += np.outer(h_new[b], da[b])
-            grad.b += da[b]
+            grads.W += np.outer(x[b], da[b])
+            grads.U += np.outer(h_new[b], da[b])
+            grads.b += da[b]
         return da @ self.W.T, da @ self.U.T, dcell * f
     ''', "U met the state before the step; it is given the one after"),
     Unseen("lstm", '''
@@ -203,9 +203,9 @@ UNSEEN = [
         dc = dc + dh * o * (1 - tc ** 2)
         di, df, dg, do = dc * g, dc * c, dc * i, dh * tc
         da = np.hstack([di * i * (1 - i), df * f * (1 - f), dg * (1 - g ** 2), do * o * (1 - o)])
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += da.sum(0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += da.sum(0)
         dc_prev = dc * f + df * f * (1 - f)
         return da @ self.W.T, da @ self.U.T, dc_prev
     ''', "c is taken to stand inside the forget gate as well"),
@@ -221,12 +221,12 @@ UNSEEN = [
             delta_n = total * (1 - keep) * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
@@ -242,12 +242,12 @@ UNSEEN = [
             delta_n = total * (1 - keep) * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen
         return np.array(dxs), dh
@@ -265,12 +265,12 @@ UNSEEN = [
             delta_n = total * (1 - keep) * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
@@ -286,12 +286,12 @@ UNSEEN = [
             delta_n = total * (1 - keep) * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
@@ -309,12 +309,12 @@ UNSEEN = [
             delta_n = total * new * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
@@ -330,12 +330,12 @@ UNSEEN = [
             delta_n = total * (1 - keep) * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
@@ -351,12 +351,12 @@ UNSEEN = [
             delta_n = total * (1 - keep) * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += delta_n.sum(axis=0)
+                grads.b_n += delta_n.sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T
         return np.array(dxs), dh
@@ -399,12 +399,12 @@ UNSEEN = [
             delta_n = total * (1 - keep) * (1 - n * n)
             seen, dr, dU_n = see_backward(self.reset, delta_n, h, r, s, U_n)
             delta_r, delta_z = dr * r * (1 - r), dz * z * (1 - z)
-            grad.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
+            grads.U += np.hstack((h.T @ delta_r, h.T @ delta_z, dU_n))
             deltas = np.hstack((delta_r, delta_z, delta_n))
-            grad.W += xs[t].T @ deltas
-            grad.b += deltas.sum(axis=0)
+            grads.W += xs[t].T @ deltas
+            grads.b += deltas.sum(axis=0)
             if self.b_n is not None:
-                grad.b_n += (r * delta_n).sum(axis=0)
+                grads.b_n += (r * delta_n).sum(axis=0)
             dxs[t] = deltas @ self.W.T
             dh = total * keep + seen + delta_r @ U_r.T + delta_z @ U_z.T + dys[t]
         return np.array(dxs), dh
@@ -418,8 +418,8 @@ UNSEEN = [
             dalpha = dalpha + dweights
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, inner)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, inner)
         dmemory.keys[...] = inner
         return np.einsum("bsa,qa->bq", inner, self.W_a)
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
@@ -432,8 +432,8 @@ UNSEEN = [
         if dweights is not None:
             dscores = dscores + dweights
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, inner)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, inner)
         dmemory.keys += inner
         return np.einsum("bsa,qa->bq", inner, self.W_a)
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
@@ -444,8 +444,8 @@ UNSEEN = [
         dalpha = np.einsum("bsd,bd->bs", memory.values, dcontext)
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, inner)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, inner)
         dmemory.keys += inner
         return np.einsum("bsa,qa->bq", inner, self.W_a)
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
@@ -457,14 +457,14 @@ UNSEEN = [
             dalpha = dalpha + dweights
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, inner)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, inner)
         dmemory.keys += inner
         return np.einsum("bsa,qa->bq", inner, self.W_a)
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
            "an annotation is found, and not said: its way through the context is forgotten"),
     Unseen("additive", (RIGHT["additive step"], RIGHT["additive softmax"], '''
-        grad.U_a += np.einsum("bsd,bsa->da", memory.values, dmemory.keys)
+        grads.U_a += np.einsum("bsd,bsa->da", memory.values, dmemory.keys)
         return np.einsum("bsa,da->bsd", dmemory.keys, self.U_a)
     '''), "what was gathered of the values is not handed on to the annotations"),
     Unseen("additive", ('''
@@ -475,10 +475,10 @@ UNSEEN = [
             dalpha = dalpha + dweights
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
-        grad.U_a += np.einsum("bsd,bsa->da", memory.values, inner)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.U_a += np.einsum("bsd,bsa->da", memory.values, inner)
         to_query = inner.sum(axis=1)
-        grad.W_a += q.T @ to_query
+        grads.W_a += q.T @ to_query
         dmemory.keys += inner
         return to_query @ self.W_a.T
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
@@ -491,8 +491,8 @@ UNSEEN = [
             dalpha = dalpha + dweights
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a)
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, inner)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, inner)
         dmemory.keys += inner
         return np.einsum("bsa,qa->bq", inner, self.W_a)
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
@@ -511,8 +511,8 @@ UNSEEN = [
             dalpha = dalpha + dweights
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", weights, x)
-        grad.W_a += np.einsum("bq,bsa->qa", q, inner)
+        grads.v_a += np.einsum("bs,bsa->a", weights, x)
+        grads.W_a += np.einsum("bq,bsa->qa", q, inner)
         dmemory.keys += inner
         return np.einsum("bsa,qa->bq", inner, self.W_a)
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
@@ -526,9 +526,9 @@ UNSEEN = [
             dalpha = dalpha + dweights
         dscores = self.softmax_backward(dalpha, weights)
         inner = np.einsum("bs,a->bsa", dscores, self.v_a) * (1 - np.square(x))
-        grad.v_a += np.einsum("bs,bsa->a", dscores, x)
+        grads.v_a += np.einsum("bs,bsa->a", dscores, x)
         to_query = inner.sum(axis=1) / lengths[:, None]
-        grad.W_a += q.T @ to_query
+        grads.W_a += q.T @ to_query
         dmemory.keys += inner
         return to_query @ self.W_a.T
     ''', RIGHT["additive softmax"], RIGHT["additive read"]),
@@ -536,14 +536,14 @@ UNSEEN = [
     # ---- layer-norm ----------------------------------------------------------------------------
     Unseen("layer-norm", '''
         x_hat, s = cache
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         return dy * self.g / s
     ''', "mean and spread are taken for constants"),
     Unseen("layer-norm", '''
         x_hat, s = cache
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         d = dy * self.g
         D = d.shape[1]
         centering = np.eye(D) - np.ones((D, D)) / D
@@ -551,39 +551,39 @@ UNSEEN = [
     ''', "the spread is taken for a constant: two ways of three"),
     Unseen("layer-norm", '''
         x_hat, s = cache
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         d = dy * self.g / s
         return d - x_hat * np.einsum("td,td->t", d, x_hat)[:, None] / d.shape[1]
     ''', "the mean is taken for a constant: the spread alone has a way back"),
     Unseen("layer-norm", '''
         x_hat, s = cache
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         first = dy.mean(axis=1)[:, None]
         second = np.mean(dy * x_hat, axis=1)[:, None]
         return (dy - first - x_hat * second) / s
     ''', "what comes back to x̂ has not gone through g"),
     Unseen("layer-norm", '''
         x_hat, s = cache
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         first = dy.mean(axis=1, keepdims=True)
         second = (dy * x_hat).mean(axis=1, keepdims=True)
         return self.g * (dy - first - x_hat * second) / s
     ''', "g is taken out of the means, though it differs from column to column"),
     Unseen("layer-norm", '''
         x_hat, s = cache
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         d = dy * self.g
         return (d - d.mean(axis=0) - x_hat * np.mean(d * x_hat, axis=0)) / s
     ''', "the means are taken along the batch, as batch norm takes them"),
     Unseen("layer-norm", '''
         x_hat, s = cache
         T, D = dy.shape
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         d = dy * self.g
         centred = x_hat * s
         dvar = -0.5 * (d * centred).sum(1, keepdims=True) / s ** 3
@@ -593,8 +593,8 @@ UNSEEN = [
     Unseen("layer-norm", '''
         x_hat, s = cache
         T, D = dy.shape
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         d = dy * self.g
         centred = x_hat * s
         dvar = -0.5 * (d * centred).sum(1, keepdims=True) / s ** 3
@@ -604,8 +604,8 @@ UNSEEN = [
     Unseen("layer-norm", '''
         x_hat, s = cache
         D = dy.shape[1]
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         d = dy * self.g
         dx = np.zeros_like(dy)
         for t in range(len(dy)):
@@ -619,8 +619,8 @@ UNSEEN = [
     ''', "sums where means belong: each x has only a D-th share in both"),
     Unseen("layer-norm", '''
         x_hat, s = cache
-        grad.g += np.einsum("td,td->d", dy, x_hat)
-        grad.b += np.einsum("td->d", dy)
+        grads.g += np.einsum("td,td->d", dy, x_hat)
+        grads.b += np.einsum("td->d", dy)
         d = dy * self.g
         spread = s ** 2
         return (d - d.mean(1)[:, None] - x_hat * (d * x_hat).mean(1)[:, None]) / spread
@@ -749,111 +749,111 @@ UNSEEN = [
     Unseen("causal", ('''
         h, values, x, alpha, c, y = cache
         delta = (1 - y * y) * dy
-        grad.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
-        grad.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
-        grad.b += delta.sum(axis=0).sum(axis=0)
+        grads.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
+        grads.b += delta.sum(axis=0).sum(axis=0)
         dc = delta.dot(self.W_r.T)
         weights_in = dalpha + np.einsum("bsh,tbh->tbs", values, dc)
         average = np.einsum("tbs,tbs->tb", alpha, weights_in)
         de = alpha * (weights_in - average[:, :, None])
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         inner = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x * x)
         asked = inner.sum(axis=2)
         found = inner.sum(axis=0).transpose(1, 0, 2)
-        grad.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
-        grad.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
+        grads.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
+        grads.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
         return self.four_roles(delta, asked, found, np.einsum("tbs,tbh->tbh", alpha, dc))
     ''', RIGHT["four_roles"]),
            "the value's part is summed over the places, and stays in the step that looked"),
     Unseen("causal", ('''
         h, values, x, alpha, c, y = cache
         delta = (1 - y * y) * dy
-        grad.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
-        grad.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
-        grad.b += delta.sum(axis=0).sum(axis=0)
+        grads.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
+        grads.b += delta.sum(axis=0).sum(axis=0)
         dc = delta.dot(self.W_r.T)
         weights_in = dalpha + np.einsum("bsh,tbh->tbs", values, dc)
         average = np.einsum("tbs,tbs->tb", alpha, weights_in)
         de = alpha * (weights_in - average[:, :, None])
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         inner = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x * x)
         found = inner.sum(axis=2)
         asked = inner.sum(axis=0).transpose(1, 0, 2)
-        grad.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
-        grad.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
+        grads.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
+        grads.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
         return self.four_roles(delta, asked, found, np.einsum("tbs,tbh->sbh", alpha, dc))
     ''', RIGHT["four_roles"]), "the sums over those who ask and those who are found are exchanged"),
     Unseen("causal", ('''
         h, values, x, alpha, c, y = cache
         delta = (1 - y * y) * dy
-        grad.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
-        grad.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
-        grad.b += delta.sum(axis=0).sum(axis=0)
+        grads.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
+        grads.b += delta.sum(axis=0).sum(axis=0)
         dc = delta.dot(self.W_r.T)
         weights_in = dalpha + np.einsum("bsh,tbh->tbs", values, dc)
         average = np.einsum("tbs,tbs->tb", alpha, weights_in)
         de = alpha * (weights_in - average[:, :, None])
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         inner = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x * x)
         asked = inner.sum(axis=2)
         found = inner.sum(axis=0).transpose(1, 0, 2)
-        grad.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
-        grad.W_s += np.einsum("tbh,tbsa->ha", h, inner)
+        grads.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
+        grads.W_s += np.einsum("tbh,tbsa->ha", h, inner)
         return self.four_roles(delta, asked, found, np.einsum("tbs,tbh->sbh", alpha, dc))
     ''', RIGHT["four_roles"]), "W_s is given the state that asks, not the one that is found"),
     Unseen("causal", ('''
         h, values, x, alpha, c, y = cache
         delta = (1 - y * y) * dy
-        grad.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
-        grad.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
-        grad.b += delta.sum(axis=0).sum(axis=0)
+        grads.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
+        grads.b += delta.sum(axis=0).sum(axis=0)
         dc = delta.dot(self.W_r.T)
         weights_in = np.einsum("bsh,tbh->tbs", values, dc)
         average = np.einsum("tbs,tbs->tb", alpha, weights_in)
         de = alpha * (weights_in - average[:, :, None])
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         inner = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x * x)
         asked = inner.sum(axis=2)
         found = inner.sum(axis=0).transpose(1, 0, 2)
-        grad.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
-        grad.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
+        grads.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
+        grads.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
         return self.four_roles(delta, asked, found, np.einsum("tbs,tbh->sbh", alpha, dc))
     ''', RIGHT["four_roles"]), "whoever reads the weights besides is not listened to"),
     Unseen("causal", ('''
         h, values, x, alpha, c, y = cache
         delta = (1 - y * y) * dy
-        grad.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
-        grad.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
-        grad.b += delta.sum(axis=0).sum(axis=0)
+        grads.W_x += np.tensordot(h, delta, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(c, delta, ([0, 1], [0, 1]))
+        grads.b += delta.sum(axis=0).sum(axis=0)
         dc = delta.dot(self.W_r.T)
         weights_in = dalpha + np.einsum("bsh,tbh->tbs", values, dc)
         before = np.tri(len(h), k=-1)[:, None]
         average = weights_in.sum(2) / np.maximum(before.sum(2), 1)
         de = alpha * (weights_in - average[:, :, None])
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         inner = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x * x)
         asked = inner.sum(axis=2)
         found = inner.sum(axis=0).transpose(1, 0, 2)
-        grad.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
-        grad.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
+        grads.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
+        grads.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
         return self.four_roles(delta, asked, found, np.einsum("tbs,tbh->sbh", alpha, dc))
     ''', RIGHT["four_roles"]),
            "the average look is a plain mean over the past, not one with the weights"),
     Unseen("causal", ('''
         h, values, x, alpha, c, y = cache
-        grad.W_x += np.tensordot(h, dy, ([0, 1], [0, 1]))
-        grad.W_r += np.tensordot(c, dy, ([0, 1], [0, 1]))
-        grad.b += dy.sum(axis=0).sum(axis=0)
+        grads.W_x += np.tensordot(h, dy, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(c, dy, ([0, 1], [0, 1]))
+        grads.b += dy.sum(axis=0).sum(axis=0)
         dc = dy.dot(self.W_r.T)
         weights_in = dalpha + np.einsum("bsh,tbh->tbs", values, dc)
         average = np.einsum("tbs,tbs->tb", alpha, weights_in)
         de = alpha * (weights_in - average[:, :, None])
-        grad.v += np.einsum("tbs,tbsa->a", de, x)
+        grads.v += np.einsum("tbs,tbsa->a", de, x)
         inner = np.einsum("tbs,a,tbsa->tbsa", de, self.v, 1 - x * x)
         asked = inner.sum(axis=2)
         found = inner.sum(axis=0).transpose(1, 0, 2)
-        grad.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
-        grad.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
+        grads.W_q += np.tensordot(h, asked, ([0, 1], [0, 1]))
+        grads.W_s += np.tensordot(h, found, ([0, 1], [0, 1]))
         return self.four_roles(dy, asked, found, np.einsum("tbs,tbh->sbh", alpha, dc))
     ''', RIGHT["four_roles"]), "the tanh in front of y is forgotten"),
     # ---- key-value-predict ---------------------------------------------------------------------
@@ -861,112 +861,112 @@ UNSEEN = [
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", p, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", p, delta)
         dr = delta.dot(self.W_r.T)
         into = dalpha + np.einsum("tn,in->ti", dr, v)
         de = alpha * (into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asking, asked = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += k.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += k.T @ asked
+        grads.W_h += k.T @ asking
         return asking @ self.W_h.T, asked @ self.W_Y.T, alpha.T @ dr, delta @ self.W_x.T
     ''', "the axis of those who ask and that of those who are asked are exchanged"),
     Unseen("key-value-predict", '''
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", p, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", p, delta)
         dr = delta.dot(self.W_r.T)
         into = dalpha + np.einsum("tn,in->ti", dr, v)
         de = alpha * (into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asked, asking = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += k.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += k.T @ asked
+        grads.W_h += k.T @ asking
         return asking @ self.W_h.T, asked @ self.W_Y.T, alpha @ dr, delta @ self.W_x.T
     ''', "the value's term goes to the step that looked, not to the one that was said"),
     Unseen("key-value-predict", '''
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", p, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", p, delta)
         dr = delta.dot(self.W_r.T)
         into = dalpha + np.einsum("tn,in->ti", dr, k)
         de = alpha * (into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asked, asking = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += k.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += k.T @ asked
+        grads.W_h += k.T @ asking
         return asking @ self.W_h.T, asked @ self.W_Y.T, alpha.T @ dr, delta @ self.W_x.T
     ''', "what is summed into r is taken to be the keys"),
     Unseen("key-value-predict", '''
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", v, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", v, delta)
         dr = delta.dot(self.W_r.T)
         into = dalpha + np.einsum("tn,in->ti", dr, v)
         de = alpha * (into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asked, asking = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += v.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += v.T @ asked
+        grads.W_h += k.T @ asking
         return asking @ self.W_h.T, asked @ self.W_Y.T, alpha.T @ dr, delta @ self.W_x.T
     ''', "the past is read by its values where keys are compared, the present where it predicts"),
     Unseen("key-value-predict", '''
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", p, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", p, delta)
         dr = delta.dot(self.W_r.T)
         into = dalpha + np.einsum("tn,in->ti", dr, v)
         de = alpha * (into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asked, asking = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += k.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += k.T @ asked
+        grads.W_h += k.T @ asking
         return np.zeros_like(k), asked @ self.W_Y.T, alpha.T @ dr, delta @ self.W_x.T
     ''', "the state that asks is k as well, and hears nothing of having asked"),
     Unseen("key-value-predict", '''
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", p, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", p, delta)
         dr = delta.dot(self.W_r.T)
         into = dr @ v.T
         de = alpha * (into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asked, asking = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += k.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += k.T @ asked
+        grads.W_h += k.T @ asking
         return asking @ self.W_h.T, asked @ self.W_Y.T, alpha.T @ dr, delta @ self.W_x.T
     ''', "the gradient that comes to the weights from outside is left out"),
     Unseen("key-value-predict", '''
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", p, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", p, delta)
         dr = delta.dot(self.W_r.T)
         into = dalpha + np.einsum("tn,in->ti", dr, v)
         de = alpha * into
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asked, asking = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += k.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += k.T @ asked
+        grads.W_h += k.T @ asking
         return asking @ self.W_h.T, asked @ self.W_Y.T, alpha.T @ dr, delta @ self.W_x.T
     ''',
            "the words have no part in each other's weights: the average is not taken off"),
@@ -974,16 +974,16 @@ UNSEEN = [
         h, M, alpha, r, y = cache
         k, v, p = self.parts(h)
         delta = dy * (1 - y * y)
-        grad.W_r += np.einsum("tn,to->no", r, delta)
-        grad.W_x += np.einsum("tn,to->no", p, delta)
+        grads.W_r += np.einsum("tn,to->no", r, delta)
+        grads.W_x += np.einsum("tn,to->no", p, delta)
         dr = delta.dot(self.W_r.T)
         into = dalpha + np.einsum("tn,in->ti", dr, v)
         de = alpha * (into - np.einsum("ti,ti->t", alpha, into)[:, None])
-        grad.w += np.einsum("ti,tin->n", de, M)
+        grads.w += np.einsum("ti,tin->n", de, M)
         inner = np.einsum("ti,n,tin->tin", de, self.w, 1 - M * M)
         asked, asking = inner.sum(axis=0), inner.sum(axis=1)
-        grad.W_Y += k.T @ asked
-        grad.W_h += k.T @ asking
+        grads.W_Y += k.T @ asked
+        grads.W_h += k.T @ asking
         return asked @ self.W_Y.T, asking @ self.W_h.T, alpha.T @ dr, delta @ self.W_x.T
     ''', "the key's term stands in the query's place, and the query's in the key's"),
 ]

@@ -25,7 +25,7 @@ class Plain:
             hs.append(h)
         return np.array(hs[1:]), (xs, hs)
 
-    def backward(self, dhs, cache, grad):
+    def backward(self, dhs, cache, grads):
         xs, hs = cache
         dxs = np.zeros_like(xs)
         dh = 0 * dhs[0]

@@ -20,7 +20,7 @@ from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.models.transformer import Transformer
 from numpy_attention.module import Array
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace import traced
 from numpy_attention.training.settings import TranslatorTraining
 
@@ -43,11 +43,11 @@ class Bilinear(SoftmaxAttention):
         turned = query @ self.W
         return dot_scores(turned, memory), (query, turned)
 
-    def score_backward(self, dscores, cache, memory, dmemory, grad):
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, turned = cache
         dturned = sum_of_values(dscores, memory)
-        dmemory.later("values", dscores, turned)
-        dmemory.later("W", query, dturned)
+        dmemory.defer("values", dscores, turned)
+        dmemory.defer("W", query, dturned)
         return dturned @ self.W.T
 
 
@@ -93,7 +93,7 @@ def test_a_reader_s_own_attention_is_followed():
 
 
 def test_a_writer_reads_a_sentence():
-    writer = Writer.create(TEXT, "attentive-language-model", {"hidden": 4, "layers": 1})
+    writer = LanguageModelRun.create(TEXT, "attentive-language-model", {"hidden": 4, "layers": 1})
     found = traced(writer, "a b")
     assert found.title.startswith("AttentiveLanguageModel, a b: L = ")
     ids = writer.vocabulary.encode(["a", "b"])
@@ -105,7 +105,7 @@ def test_a_writer_reads_a_sentence():
 
 def test_a_writer_of_characters_reads_a_text_as_it_is():
     text = Text([[list("a b c")]], unit="characters")
-    writer = Writer.create(text, "language-model", {"hidden": 4, "layers": 1})
+    writer = LanguageModelRun.create(text, "language-model", {"hidden": 4, "layers": 1})
     assert traced(writer, "a c").title.startswith("LanguageModel, a c: ")
 
 
@@ -143,8 +143,8 @@ def test_a_trace_leaves_the_model_and_its_inputs_as_they_were():
     (Translator.create(PAIRS, "rnnsearch", SMALL), ("",), "the sentence is empty"),
     (Translator.create(PAIRS, "rnnsearch", SMALL), ("a", " "), "the translation is empty"),
     (Translator.create(PAIRS, "rnnsearch", SMALL), (7,), "the sentence"),
-    (Writer.create(TEXT), ("a", "b"), "2 inputs: expected one sentence"),
-    (Writer.create(TEXT), ([],), "the sentence is empty"),
+    (LanguageModelRun.create(TEXT), ("a", "b"), "2 inputs: expected one sentence"),
+    (LanguageModelRun.create(TEXT), ([],), "the sentence is empty"),
     (RNNSearch.create(rng(), 9, 9, 3, 4), ([4],), "1 inputs: expected the ids of a source and"),
     (AttentiveLanguageModel.create(rng(), 9, hidden=4), ([],), "the sentence is empty"),
     (AttentiveLanguageModel.create(rng(), 9, hidden=4), ("ab",), "ids"),

@@ -23,7 +23,7 @@ def cubes(x):
     return total, (x,)
 
 
-def cubes_backward(dtotal, cache, grad):
+def cubes_backward(dtotal, cache, grads):
     x, = cache
     dx = np.empty_like(x)
     for t in reversed(range(len(x))):
@@ -128,8 +128,8 @@ def test_a_function_is_chosen_by_its_name(of_luong):
 
 
 def test_every_gradient_of_a_parameter_is_told(of_luong):
-    told = {row.name.partition("[")[0] for row in of_luong.rows if "grad." in row.name}
-    assert {"grad.C", "grad.W", "grad.U", "grad.b", "grad.E"} <= told
+    told = {row.name.partition("[")[0] for row in of_luong.rows if "grads." in row.name}
+    assert {"grads.C", "grads.W", "grads.U", "grads.b", "grads.E"} <= told
 
 
 def test_a_step_of_time_is_a_step_of_encoder_and_decoder(of_luong):
@@ -154,7 +154,7 @@ def test_what_was_not_written_has_no_norm():
 def test_what_is_not_followed_is_said():
     names = {"np": np}
     exec("def square(x):\n    return x * x, x\n\n"
-         "def back(dy, x, grad):\n    return 2 * x * dy", names)
+         "def back(dy, x, grads):\n    return 2 * x * dy", names)
     text = traced(None, np.ones(2), forward=names["square"], backward=names["back"]).told()
     assert "not followed: square has no source that could be read" in text
 
@@ -174,7 +174,7 @@ def test_a_layer_of_the_library_and_an_attention_by_its_protocol():
     x = np.ones((4, 3))
     y = x @ layer.W + layer.b
     assert f"L = {(y**2).sum() / 2:.6g}" in traced(layer, x).title
-    assert np.isclose(row_named(traced(layer, x), "grad.b").norm, np.linalg.norm(y.sum(0)))
+    assert np.isclose(row_named(traced(layer, x), "grads.b").norm, np.linalg.norm(y.sum(0)))
     values = np.random.default_rng(0).standard_normal((2, 5, 4)).astype(np.float32)
     forward, backward = protocol(model.attention, np.ones((2, 5), bool))
     both = traced(model.attention, values[:, :3].swapaxes(0, 1).copy(), values, forward=forward,

@@ -10,7 +10,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.gradcheck import randomize
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace import weights
 from numpy_attention.course.trace.subjects import subject_of
 from numpy_attention.course.trace.weights import weight_gradients
@@ -30,7 +30,7 @@ def translator(name, training=None, **settings):
 
 
 def writer(attention):
-    found = Writer.create(TEXT, "attentive-language-model", {
+    found = LanguageModelRun.create(TEXT, "attentive-language-model", {
         "attention": attention, "hidden": 6, "layers": 1})
     found.model = randomize(found.model.astype(np.float64), np.random.default_rng(1), 0.7)
     return found
@@ -39,10 +39,10 @@ def writer(attention):
 def moved_loss(monkeypatch, run, sentence, kind, which, call, place, step):
     """L with a step added to one weight, of all heads, that the call-th asking of a part gives."""
     counts = []
-    weigh = kind.weigh
+    attention_weights = kind.attention_weights
 
     def moved(self, scores, visible):
-        found = weigh(self, scores, visible)
+        found = attention_weights(self, scores, visible)
         if self is which:
             counts.append(None)
             if call is None or len(counts) == call + 1:
@@ -50,7 +50,7 @@ def moved_loss(monkeypatch, run, sentence, kind, which, call, place, step):
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(kind, "weigh", moved)
+        patch.setattr(kind, "attention_weights", moved)
         loss, _ = run.model.loss(subject_of(run, sentence).batch)
     return loss
 

@@ -111,7 +111,7 @@ def test_unknown_parts_splits_and_lengths_are_refused():
 
 
 @pytest.fixture
-def asked_for(monkeypatch):
+def accepted_kwargs(monkeypatch):
     """Names of the files that are read, each a verse of one token and one of two."""
     names = []
     text = "Gen 1:1\tgo\tve\t0-0\t1-1\nGen 1:2\tgo now\tve ya\t0-0\t2-2\n"
@@ -119,13 +119,13 @@ def asked_for(monkeypatch):
     return names
 
 
-def test_the_training_split_is_the_default(asked_for):
+def test_the_training_split_is_the_default(accepted_kwargs):
     bible.load_bible_en_es("verses")
     bible.load_bible_en()
-    assert asked_for == ["bible-en-es.train.txt.xz", "bible-en.train.txt.xz"]
+    assert accepted_kwargs == ["bible-en-es.train.txt.xz", "bible-en.train.txt.xz"]
 
 
-def test_a_verse_may_be_of_one_token_and_both_lengths_the_same(asked_for):
+def test_a_verse_may_be_of_one_token_and_both_lengths_the_same(accepted_kwargs):
     assert [len(pair.source) for pair in bible.load_bible_en_es("verses")] == [1, 2]
     only = bible.load_bible_en_es("verses", min_length=2, max_length=2)
     assert [pair.source for pair in only] == [("go", "now")]
@@ -143,7 +143,7 @@ def test_a_malformed_line_is_named_with_its_file(monkeypatch):
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_no_garbage_is_collected_while_pairs_are_made(asked_for, monkeypatch, before):
+def test_no_garbage_is_collected_while_pairs_are_made(accepted_kwargs, monkeypatch, before):
     found = []
     monkeypatch.setattr(bible, "parse_pairs", lambda *_: found.append(gc.isenabled()))
     collecting = gc.isenabled()

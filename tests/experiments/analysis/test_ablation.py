@@ -54,24 +54,24 @@ VISIBLE = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]], bool)
 SCORES = np.array([[0.5, 2.0, 9.0, 1.0], [1.0, 2.0, 3.0, 4.0], [9.0, 0.0, 9.0, 9.0]])
 
 
-@pytest.mark.parametrize("weigh, first", [
+@pytest.mark.parametrize("attention_weights, first", [
     (none, [0, 0, 0, 0]), (equal, [1 / 3, 1 / 3, 0, 1 / 3]), (largest, [0, 1, 0, 0])])
-def test_weights_in_place_of_the_softmax(weigh, first):
-    found = weigh(SCORES, VISIBLE)
-    last = [0, 0, 0, 0] if weigh is none else [0, 1, 0, 0]
+def test_weights_in_place_of_the_softmax(attention_weights, first):
+    found = attention_weights(SCORES, VISIBLE)
+    last = [0, 0, 0, 0] if attention_weights is none else [0, 1, 0, 0]
     np.testing.assert_allclose(found, [first, [0, 0, 0, 0], last])
 
 
 def test_drawn_positions_have_the_weights_as_their_shares():
-    weigh = sampled(np.random.default_rng(0))
+    attention_weights = sampled(np.random.default_rng(0))
     many = 4000
     scores = np.tile(SCORES[:1], (many, 1))
     visible = np.tile(VISIBLE[:1], (many, 1))
-    found = weigh(scores, visible)
+    found = attention_weights(scores, visible)
     assert set(np.unique(found)) == {0.0, 1.0} and (found.sum(1) == 1).all()
     expected = masked_softmax(SCORES[:1], VISIBLE[:1])[0]
     np.testing.assert_allclose(found.mean(0), expected, atol=0.03)
-    assert not weigh(SCORES, VISIBLE)[1].any()
+    assert not attention_weights(SCORES, VISIBLE)[1].any()
 
 
 # ---- models -------------------------------------------------------------------------------------

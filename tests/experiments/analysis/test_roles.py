@@ -127,7 +127,7 @@ def test_the_model_is_as_it_was(rng):
 
 def test_refused(rng):
     for make in (lambda: LanguageModel.create(rng, V, 6), lambda: model_of(rng, "ngram")):
-        with pytest.raises(ValueError, match="Model( with NGramReader)? has no states with"):
+        with pytest.raises(ValueError, match="Model( with NGramReadout)? has no states with"):
             role_gradients(make(), TEXT, rng)
     with pytest.raises(TypeError, match="model is None"):
         role_gradients(None, TEXT, rng)

@@ -12,13 +12,13 @@ from numpy_attention.models.registry import build
 from numpy_attention.experiments.recipes import (RECIPES, bible_text, daniluk, equal, layer_above, results,
                                      salton, wikitext)
 from numpy_attention.experiments.recipes.recipe import LanguageRecipe, run
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 TEXT = {split: running_text.Text([[["a", "b", "c"][i % 3:] + ["d"] * (i % 2) for i in range(n)]])
         for split, n in (("train", 60), ("valid", 12), ("test", 14))}
 TINY = LanguageRecipe("tiny-text", "letters", {"name": "ptb"}, "attentive-language-model",
                       dict(attention="key-value", hidden=4, layers=1, window=2),
-                      WriterTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01))
+                      LanguageModelTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01))
 EQUAL = [recipe for group in (salton, daniluk, equal, bible_text) for recipe in group.RECIPES
          if recipe.training == equal.TRAIN]
 WORDS = {"ptb": 10_002, "bible-en": 12_354, "wikitext-2": 33_280}
@@ -31,7 +31,7 @@ def test_figures(monkeypatch, tmp_path):
     lines = run(TINY, 2, 1, tmp_path / "run", progress=False)
     figures = [(line["split"], line["metric"]) for line in lines]
     assert figures == [("valid", "perplexity"), ("test", "perplexity")]
-    writer = Writer.load(tmp_path / "run")
+    writer = LanguageModelRun.load(tmp_path / "run")
     for line in lines:
         assert results.check(line)["parameters"] == writer.model.size
         found = writer.measure(TEXT[line["split"]])
@@ -103,7 +103,7 @@ def test_sentence_by_sentence_the_layer_above_is_all_that_differs():
         assert {name: value for name, value in recipe.settings.items() if name not in reading} == {
             "hidden": 200, "embedding": 200, "layers": 2, "tied": True, "dropout": 0.0,
             "init": 0.05, "forget_bias": 1.0}
-        assert ("test", "perplexity_flattered") in recipe.metrics
+        assert ("test", "perplexity_skip_first") in recipe.metrics
     assert [(recipe.name.partition("-")[2], recipe.settings.get("attention"),
              recipe.settings.get("activation", "tanh")) for recipe in recipes] == [
         ("lstm", None, "tanh"), ("linear", "projection", "linear"),
@@ -120,4 +120,4 @@ def test_words_of_bible_en():
 
 def test_figures_that_were_not_verified_say_so():
     for name in ("salton-single", "salton-combined"):
-        assert all("not verified" in source for _, source in RECIPES[name].yardsticks.values())
+        assert all("not verified" in source for _, source in RECIPES[name].baselines.values())

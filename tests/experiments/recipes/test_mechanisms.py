@@ -10,7 +10,7 @@ import pytest
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import translator_within_budget
 from numpy_attention.models.registry import build
-from numpy_attention.registry import OPTIMIZERS, SCORES, find
+from numpy_attention.registry import OPTIMIZERS, SCORES, resolve
 from numpy_attention.experiments.recipes import appendix, asks_previous, directions, find_recipe
 from numpy_attention.experiments.recipes.mechanisms import BUDGET, RECIPES, TRAIN
 
@@ -84,7 +84,7 @@ def test_every_departure_is_named_above():
 def test_the_appendix_trains_as_the_paper_says():
     """Bahdanau et al. 2015, appendix B; of Zeiler's optimizer ε and ρ as there."""
     recipe = find_recipe("appendix")
-    optimizer = find("optimizer", recipe.training.optimizer, OPTIMIZERS)()
+    optimizer = resolve("optimizer", recipe.training.optimizer, OPTIMIZERS)()
     assert (optimizer.learning_rate, optimizer.rho, optimizer.epsilon) == (1.0, 0.95, 1e-6)
     assert (recipe.training.batch_size, recipe.training.clip) == (80, 1.0)
     model = build(recipe.model, np.random.default_rng(0), range(9), range(9), **recipe.settings)
@@ -97,8 +97,8 @@ def test_every_score_takes_part():
 
 def test_a_score_that_is_new_in_names_takes_part_with_no_line_here():
     code = """
-from numpy_attention import registry as names
-names.SCORES["cosine"] = "attention.cosine:CosineAttention"
+from numpy_attention import registry
+registry.SCORES["cosine"] = "attention.cosine:CosineAttention"
 from numpy_attention.experiments.recipes import find_recipe
 new, dot = find_recipe("clauses-cosine"), find_recipe("clauses-dot")
 assert new.settings == dot.settings | {"attention": "cosine"}, new.settings

@@ -1,4 +1,4 @@
-"""Recipes: run, recorded beside their yardsticks, resumed."""
+"""Recipes: run, recorded beside their baselines, resumed."""
 
 import json
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ TINY = Recipe(
         ("test", "bleu"),
         ("test", "pointing"),
     ),
-    yardsticks={("valid", "perplexity"): (2.5, "a textbook")},
+    baselines={("valid", "perplexity"): (2.5, "a textbook")},
     beam=2)
 
 
@@ -186,9 +186,9 @@ def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys)
 
 def test_a_metric_that_cannot_be_had(tmp_path):
     with pytest.raises(ValueError, match="test has no comet"):
-        comet = replace(TINY, metrics=(("test", "comet"),), yardsticks={})
+        comet = replace(TINY, metrics=(("test", "comet"),), baselines={})
         run(comet, 0, 1, progress=False)
-    with pytest.raises(ValueError, match="yardsticks for valid perplexity"):
+    with pytest.raises(ValueError, match="baselines for valid perplexity"):
         replace(TINY, metrics=(("test", "bleu"),))
 
 

@@ -66,7 +66,7 @@ def test_a_digest_tells_all_that_figures_depend_on():
     digests = {one.digest() for one in [recipe, *changed]}
     assert len(digests) == 1 + len(changed) and {len(one) for one in digests} == {8}
     same = [
-        replace(recipe, name="other", description="other", metrics=(), yardsticks={}),
+        replace(recipe, name="other", description="other", metrics=(), baselines={}),
         replace(recipe, settings=dict(reversed(recipe.settings.items()))),
         replace(recipe, training=Newer(**asdict(training))),
     ]

@@ -197,9 +197,9 @@ def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
         ("valid", "bleu_greedy"): (27, "Someone 2015"),
     }
     recipes = {
-        "s": SimpleNamespace(yardsticks=someone),
-        "absent": SimpleNamespace(yardsticks={("test", "bleu"): (1.0, "no run")}),
-        "r": SimpleNamespace(yardsticks={}),
+        "s": SimpleNamespace(baselines=someone),
+        "absent": SimpleNamespace(baselines={("test", "bleu"): (1.0, "no run")}),
+        "r": SimpleNamespace(baselines={}),
     }
     rows = results.tables([line(recipe=name) for name in "xrs"], recipes).splitlines()
     assert [row[:4] for row in rows[2:5]] == ["| s ", "| r ", "| x "]

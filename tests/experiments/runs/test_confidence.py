@@ -11,7 +11,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.evaluation import Evaluation, evaluate
 
 PAIRS = [Pair(tuple("abc"), tuple("xyz"), sure={(0, 0), (1, 1)}, possible={(2, 2)}),
@@ -109,8 +109,8 @@ def test_a_translation_counts_its_words_and_its_end(monkeypatch):
 @pytest.mark.parametrize("state", ["carried", "sentence"])
 def test_a_writer_does_too(state):
     text = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 6, whole=True)
-    made = Writer.create(text, settings=dict(hidden=6, layers=1),
-                         training=WriterTraining(batch_size=4, steps=5, state=state))
+    made = LanguageModelRun.create(text, settings=dict(hidden=6, layers=1),
+                         training=LanguageModelTraining(batch_size=4, steps=5, state=state))
     plain = made.measure(text)
     found = made.measure(text, rng=rng())
     figures = {name for name in plain if name.startswith("perplexity")}

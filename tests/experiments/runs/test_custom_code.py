@@ -15,7 +15,7 @@ from numpy_attention.experiments.runs.custom_code import is_own
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.ensemble import load_together
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
 TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]], whole=True)
@@ -155,18 +155,18 @@ def test_a_writer_with_a_score_and_a_cell(tmp_path):
     files = [written(tmp_path, PAST, "past.py"), written(tmp_path, CELL, "cell.py")]
     score, cell = map(own_class, map(str, files))
     settings = dict(hidden=6, embedding=6, attention=score, cell=cell)
-    how = WriterTraining(epochs=1, batch_size=2, steps=2)
-    writer = Writer.create(TEXT, "attentive-language-model", settings, how)
+    how = LanguageModelTraining(epochs=1, batch_size=2, steps=2)
+    writer = LanguageModelRun.create(TEXT, "attentive-language-model", settings, how)
     reader = writer.model.reader
     assert type(reader.attention) is score and (reader.roles, reader.b) == (1, None)
     assert all(type(one) is cell for one in writer.model.cells.cells)
     writer.fit(TEXT, TEXT, tmp_path / "run", 1, progress=False)
-    again = Writer.load(tmp_path / "run", files)
+    again = LanguageModelRun.load(tmp_path / "run", files)
     assert np.array_equal(again.model.vector, writer.model.vector)
     assert again.settings["cell"] == "cell.py:MinimalGatedUnit"
     with pytest.raises(ValueError, match="with past.py:Past and cell.py:MinimalGatedUnit, your own "
                                          "code, .* code = past.py,cell.py$"):
-        Writer.load(tmp_path / "run", files[:1])
+        LanguageModelRun.load(tmp_path / "run", files[:1])
 
 
 # ---- checkpoints that nobody has written ---------------------------------------------------------

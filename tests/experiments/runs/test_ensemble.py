@@ -8,7 +8,7 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.experiments.runs.ensemble import load_together
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
 OTHERS = [Pair(("dog", "cat"), ("x", "y")), Pair(("cat",), ("y",))]
@@ -23,8 +23,8 @@ def translator(folder, pairs=PAIRS, **training):
 
 
 def writer(folder, **training):
-    how = WriterTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
-    Writer.create(TEXT, settings=dict(hidden=4, layers=1), training=how).fit(
+    how = LanguageModelTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
+    LanguageModelRun.create(TEXT, settings=dict(hidden=4, layers=1), training=how).fit(
         TEXT, None, folder, 1, progress=False)
     return folder
 
@@ -47,9 +47,9 @@ def test_translators(tmp_path):
 
 def test_writers(tmp_path, rng):
     folders = [writer(tmp_path / str(seed), seed=seed) for seed in range(2)]
-    together = load_together(Writer, folders)
+    together = load_together(LanguageModelRun, folders)
     found = together.measure(TEXT)
-    assert found["perplexity"] < max(Writer.load(one).measure(TEXT)["perplexity"]
+    assert found["perplexity"] < max(LanguageModelRun.load(one).measure(TEXT)["perplexity"]
                                      for one in folders)
     assert len(list(together.generate(rng, length=5))) == 5
 
@@ -63,7 +63,7 @@ def test_refused(tmp_path):
         load_together(Translator, [first, translator(tmp_path / "other", OTHERS)])
     words = writer(tmp_path / "words")
     with pytest.raises(ValueError, match="steps has steps 2, and .*words 3"):
-        load_together(Writer, [words, writer(tmp_path / "steps", steps=2)])
+        load_together(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
     with pytest.raises(ValueError, match="no translator's checkpoint"):
         load_together(Translator, [first, words])
     with pytest.raises(ValueError, match="no folders"):

@@ -11,7 +11,7 @@ from numpy_attention import __version__
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs.provenance import circumstances
 from numpy_attention.experiments.runs.libraries import blas, digest_of, processor
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 SENTENCES = [["a", "b"], ["c"]]
 
@@ -26,8 +26,8 @@ def test_another_text_has_another_digest():
 
 def test_another_model_seed_and_number_of_threads_are_told():
     one, same, other = (
-        Writer.create(Text([SENTENCES]), settings=dict(hidden=3, layers=1),
-                      training=WriterTraining(seed=seed)) for seed in (0, 0, 4))
+        LanguageModelRun.create(Text([SENTENCES]), settings=dict(hidden=3, layers=1),
+                      training=LanguageModelTraining(seed=seed)) for seed in (0, 0, 4))
     known = circumstances(one, SENTENCES, 2)
     assert known == circumstances(same, SENTENCES, 2)
     assert (known["seed"], known["threads"], known["text"]) == (0, 2, digest_of(SENTENCES))

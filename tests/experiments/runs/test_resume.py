@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from numpy_attention.experiments.runs.resume import check_same, difference
-from numpy_attention.experiments.runs.writer import WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelTraining
 from numpy_attention.training import checkpoint
 
 
@@ -13,11 +13,11 @@ class Trained:
     """As much of a Writer as `check_same` looks at."""
 
     KIND = "writer"
-    TRAINING = WriterTraining
+    TRAINING = LanguageModelTraining
 
     def __init__(self, kind="writer", model="m", training=None, **settings):
         if training is None:
-            training = dataclasses.asdict(WriterTraining())
+            training = dataclasses.asdict(LanguageModelTraining())
         self.known = {"kind": kind, "name": model, "settings": settings, "corpus": {"name": "ptb"},
                       "vocabulary": ["a"], "training": training}
 
@@ -51,7 +51,7 @@ def test_a_run_may_go_on_with_the_same_settings_alone(saved, tmp_path):
 
 
 def test_a_run_older_than_a_setting_of_the_training_has_its_default(saved, tmp_path):
-    training = dataclasses.asdict(WriterTraining())
+    training = dataclasses.asdict(LanguageModelTraining())
     del training["schedule"], training["unit"]
     saved(Trained(training=training))
     assert check_same(tmp_path, Trained())
@@ -106,7 +106,7 @@ def test_another_kind_is_another_run(saved, tmp_path):
 @pytest.mark.parametrize("schedule", ["constant", "decay", "linear", "warmup"])
 def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, saved, tmp_path):
     few, more = (
-        Trained(training=dataclasses.asdict(WriterTraining(epochs=epochs, schedule=schedule)))
+        Trained(training=dataclasses.asdict(LanguageModelTraining(epochs=epochs, schedule=schedule)))
         for epochs in (2, 3))
     saved(few)
     if schedule == "linear":
@@ -118,7 +118,7 @@ def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, 
 
 def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
     saved(Trained())
-    training = dataclasses.asdict(WriterTraining())
+    training = dataclasses.asdict(LanguageModelTraining())
     for changed in ({"minutes": 5.0}, {"save_steps": 7}, {"keep": "last"}, {"epochs": 99}):
         assert check_same(tmp_path, Trained(training=training | changed))
 

@@ -13,7 +13,7 @@ from numpy_attention.models.registry import build
 from numpy_attention.experiments.runs import trained
 from numpy_attention.experiments.runs.trained import kind_of, schedule_of
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training import checkpoint
 from numpy_attention.training import trainer as training_loop
 from numpy_attention.training.evaluation import Evaluation
@@ -34,8 +34,8 @@ def translator_of(pairs=PAIRS, settings=SIZES, **training):
 
 
 def writer_of(**training):
-    training = WriterTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
-    return Writer.create(TEXT, settings=dict(hidden=4, layers=1), training=training)
+    training = LanguageModelTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
+    return LanguageModelRun.create(TEXT, settings=dict(hidden=4, layers=1), training=training)
 
 
 @pytest.fixture
@@ -210,8 +210,8 @@ def test_a_linear_schedule_ends_with_the_last_step(state, rng):
         trained = translator_of(learn, **how)
     else:
         learn = Text([[["a"] for _ in range(n)] for n in rng.integers(1, 40, 90)], whole=True)
-        training = WriterTraining(state=state, steps=5 if state == "article" else 35, **how)
-        trained = Writer.create(learn, settings=dict(hidden=4, layers=1), training=training)
+        training = LanguageModelTraining(state=state, steps=5 if state == "article" else 35, **how)
+        trained = LanguageModelRun.create(learn, settings=dict(hidden=4, layers=1), training=training)
     trainer = trained.trainer(learn, threads=1, progress=False)
     trainer.fit(2)
     assert trainer.schedule.steps == trainer.step

@@ -103,8 +103,8 @@ def test_all_processors_measure_unless_told(small, monkeypatch):
     small.measure(PAIRS, 3, 1)
     assert asked == [2, 2, 2, 1, 1, 1]
     asked.clear()
-    small.measure_known(PAIRS, 3)
-    small.measure_known(PAIRS, 3, 1)
+    small.evaluate_without_unk(PAIRS, 3)
+    small.evaluate_without_unk(PAIRS, 3, 1)
     assert asked == [2, 2, 2, 1, 1, 1]
 
 
@@ -125,7 +125,7 @@ def test_without_unknown_words(small):
         assert all("<unk>" in one.target for one in small.translate([["a"], ["b"]], beam))
         for one in small.translate([["a"], ["b", "z"]], beam, unknown=False):
             assert "<unk>" not in one.target
-    found = small.measure_known([*PAIRS, *rare], 2, 1)
+    found = small.evaluate_without_unk([*PAIRS, *rare], 2, 1)
     assert found["pairs"] == 3
     plain = small.measure(PAIRS, 2, 1)
     assert {name for name in plain if plain[name] != found[name]} <= {
@@ -135,6 +135,6 @@ def test_without_unknown_words(small):
     assert found == {"pairs": 3} | small.measure(PAIRS, 2, 1, texts[0], plain=texts[1])
     assert found["chrf"] > plain["chrf"]            # <unk> matches nothing
     with pytest.raises(ValueError, match="each of these 2 pairs holds a word that is unknown"):
-        small.measure_known(rare)
+        small.evaluate_without_unk(rare)
     with pytest.raises(TypeError, match="unknown is 'no'"):
         small.translate([["a"]], unknown="no")

@@ -5,7 +5,7 @@ import sides
 from worker import tiny
 
 
-def expect_same_steps(monkeypatch, module, step_of, name, clip):
+def check_same_steps(monkeypatch, module, step_of, name, clip):
     """From the same values the same losses: so clipping and optimizer are ours too.
 
     module: where step_of, a function such as sides.ours, stands; its rate becomes one that learns

@@ -4,7 +4,7 @@ import laws
 import numpy as np
 import pytest
 import sides
-from same_steps import expect_same_steps
+from same_steps import check_same_steps
 
 from numpy_attention.gradcheck import randomize
 
@@ -35,13 +35,13 @@ def test_loss_and_gradients_are_ours(rng, name):
         assert sides.is_text(size) != (ids[0] == 0).any()           # sentences are padded
         expected, state = model.loss_and_grad(batch, state, 1.0, wanted)
         gradient = jax.value_and_grad(loss_of, has_aux=True)
-        (loss, states), grad = gradient(p, states, *ids)
+        (loss, states), grads = gradient(p, states, *ids)
         assert float(loss) == pytest.approx(expected, rel=1e-5)
-        found = {name: np.asarray(array) for name, array in grad.items()}
+        found = {name: np.asarray(array) for name, array in grads.items()}
         laws.assert_close(found, dict(wanted.named_parameters()), 1e-5)
 
 
 @pytest.mark.parametrize("clip", [0.01, 5.0])
 @pytest.mark.parametrize("name", ["a", "c", "e"])
 def test_its_training_steps_are_ours(monkeypatch, name, clip):
-    expect_same_steps(monkeypatch, "jax_side", jax_side.jax_step, name, clip)
+    check_same_steps(monkeypatch, "jax_side", jax_side.jax_step, name, clip)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import sides
 from per_step import loss_and_grad, per_step, zero_states
-from same_steps import expect_same_steps
+from same_steps import check_same_steps
 
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.gradcheck import randomize
@@ -26,12 +26,12 @@ def test_loss_and_gradients_are_ours(rng, cell):
         wanted = model.zeros_like()
         expected, state = model.loss_and_grad(
             TextBatch(inputs, targets, np.arange(3)), state, 1.0, wanted)
-        loss, grad, states = loss_and_grad(p, size, inputs, targets, states)
+        loss, grads, states = loss_and_grad(p, size, inputs, targets, states)
         assert loss == pytest.approx(expected, rel=1e-5)
-        laws.assert_close(grad, dict(wanted.named_parameters()), 1e-5)
+        laws.assert_close(grads, dict(wanted.named_parameters()), 1e-5)
 
 
 @pytest.mark.parametrize("clip", [0.01, 5.0])
 @pytest.mark.parametrize("name", ["a", "e"])
 def test_its_training_steps_are_ours(monkeypatch, name, clip):
-    expect_same_steps(monkeypatch, "per_step", per_step, name, clip)
+    check_same_steps(monkeypatch, "per_step", per_step, name, clip)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import two_hosts
-from ranks import ALONE, Worker, keep, measure, parts_table, steps_table, told
+from ranks import SINGLE_PROCESS, Worker, keep, measure, parts_table, steps_table, told
 from ranks_sums import Table
 from ranks_worker import Clock
 
@@ -22,8 +22,8 @@ def test_a_part_within_a_part_is_not_counted_twice(monkeypatch):
 
 
 def test_steps_without_mpi(capsys, tmp_path):
-    two = ALONE._replace(name="1 × 2", threads=2)
-    lines = keep(measure("e", [ALONE, two], 2, rows=4), tmp_path / "lines")
+    two = SINGLE_PROCESS._replace(name="1 × 2", threads=2)
+    lines = keep(measure("e", [SINGLE_PROCESS, two], 2, rows=4), tmp_path / "lines")
     assert lines == [json.loads(line) for line in (tmp_path / "lines").read_text().splitlines()]
     for line in lines:
         assert line["rows"] == 4
@@ -36,7 +36,7 @@ def test_steps_without_mpi(capsys, tmp_path):
 
 
 def test_a_worker_that_ends_is_told():
-    with Worker(ALONE, "no such model") as worker:
+    with Worker(SINGLE_PROCESS, "no such model") as worker:
         with pytest.raises(RuntimeError, match="the ranks of no MPI ended"):
             worker.answer()
 

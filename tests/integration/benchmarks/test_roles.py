@@ -8,7 +8,7 @@ from pictures import texts
 from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.data.running_text import Text
 from numpy_attention.plotting import COLOURS
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 WORDS = "the dog sees a cat . it the bird sings".split()
 TEXT = Text([[[WORDS[k] for k in np.random.default_rng(n).integers(9, size=8)]
@@ -74,8 +74,8 @@ def test_it_trains_as_a_run_does(corpora, tmp_path, monkeypatch):
     monkeypatch.setattr(roles.Measured, "look",
                         lambda self, step: looked.append((step, self.model.vector.copy())))
     how = []
-    create = Writer.create
-    monkeypatch.setattr(Writer, "create", lambda *given: how.append(given) or create(*given))
+    create = LanguageModelRun.create
+    monkeypatch.setattr(LanguageModelRun, "create", lambda *given: how.append(given) or create(*given))
     roles.trained("attention", TEXT, TEXT, options)
     writer = create(*how[0])
     trainer = writer.trainer(TEXT, threads=1, progress=False)

@@ -10,7 +10,7 @@ from numpy_attention.experiments.analysis import CHANGES, ablate
 from numpy_attention.cli.main import main
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_language_model_as_json(runs, capsys):
     capsys.readouterr()
     assert main(["ablate", run, "--split", "valid", "--json", "--seed", "3"]) == 0
     told = json.loads(capsys.readouterr().out)
-    writer = Writer.load(run)
+    writer = LanguageModelRun.load(run)
     text = selected(writer.corpus).load("valid")[0]
     found = ablate(writer.model, writer.batches(text), np.random.default_rng(3))
     assert (told["run"], told["split"], told["tokens"]) == (run, "valid", found.tokens)

@@ -12,7 +12,7 @@ from numpy_attention.cli.main import main
 from numpy_attention.data.cloze import make_questions, read_questions
 from numpy_attention.data.selection import selected
 from numpy_attention.models.ensemble import Ensemble
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 LETTERS = "abcdefghijklmno"
 WORDS = [a + b for a in LETTERS for b in LETTERS]
@@ -47,7 +47,7 @@ def test_questions_from_the_run_s_own_text(runs, capsys):
     capsys.readouterr()
     assert main(["cloze", run, "--number", "30", "--seed", "3", "--show", "2"]) == 0
     out = capsys.readouterr().out
-    writer = Writer.load(run)
+    writer = LanguageModelRun.load(run)
     rng = np.random.default_rng(3)
     questions = make_questions(selected(writer.corpus).load("valid")[0], writer.vocabulary, 30, rng)
     found = asked(writer, questions, rng)
@@ -82,7 +82,7 @@ def test_as_json_and_from_a_file(runs, capsys, tmp_path):
     out, err = capsys.readouterr()
     assert err == f"saved {file}\n"
     figures = json.loads(out)
-    writer = Writer.load(run)
+    writer = LanguageModelRun.load(run)
     rng = np.random.default_rng(0)
     questions = make_questions(selected(writer.corpus).load("train")[0], writer.vocabulary, 12, rng)
     found = asked(writer, questions, rng)
@@ -142,10 +142,10 @@ def test_runs_together(runs, capsys):
     capsys.readouterr()
     assert main(["cloze", words, "--together-with", other, "--number", "9"]) == 0
     out = capsys.readouterr().out
-    writer = Writer.load(words)
+    writer = LanguageModelRun.load(words)
     rng = np.random.default_rng(0)
     questions = make_questions(selected(writer.corpus).load("valid")[0], writer.vocabulary, 9, rng)
-    writer.model = Ensemble([writer.model, Writer.load(other).model])
+    writer.model = Ensemble([writer.model, LanguageModelRun.load(other).model])
     assert f"  accuracy                  {asked(writer, questions, rng).accuracy}\n" in out
     assert f"{words}: ensemble of 2, the first: lstm" in out
 

@@ -34,9 +34,9 @@ class Square(Module):
     def forward(self, x):
         return (x @ self.w)**2, x
 
-    def backward(self, dy, x, grad):
+    def backward(self, dy, x, grads):
         da = 2 * dy * (x @ self.w)
-        grad.w += np.tensordot(x, da, ((0, 1), (0, 1)))
+        grads.w += np.tensordot(x, da, ((0, 1), (0, 1)))
         return da @ self.w.T
 
 
@@ -45,7 +45,7 @@ class Sine(Module):
     def forward(self, x):
         return np.sin(x), x
 
-    def backward(self, dy, x, grad):
+    def backward(self, dy, x, grads):
         return dy * np.cos(x)
 
 
@@ -169,7 +169,7 @@ def test_code_that_cannot_be_checked(line, message, tmp_path, capsys):
     ('later("W", query, dp)', 'later("W", dp, query)', "xᵀ dy for W has shape (9, 10), expected "
      "(10, 9): give later('W', x, dy) the factors of y = x W"),
     ('later("W", query, dp)', 'later("V", query, dp)', "something waits by the name 'V', and Mi"),
-    ("return dp @", "dmemory.values = None; dmemory.waiting = None\n        return dp @",
+    ("return dp @", "dmemory.values = None; dmemory.pending = None\n        return dp @",
      "mine.py: AttributeError: 'NoneType' object has no attribute 'get'\n"),
 ])
 def test_an_error_that_comes_later_than_its_line(old, new, message, tmp_path, capsys):
@@ -318,7 +318,7 @@ def test_one_that_does_not_end_is_ended():
 ])
 def test_what_is_refused_before_a_process_starts(names, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(own_checks, "ended", None)
+    monkeypatch.setattr(custom_checks, "ended", None)
     written(tmp_path)
     assert message in told(capsys, "gradcheck", *names)
 
@@ -335,5 +335,5 @@ def test_where_a_trace_was(tmp_path):
 def test_a_reader_that_leaves(tmp_path, monkeypatch):
     def left(*_, **__):
         raise BrokenPipeError
-    monkeypatch.setattr(own_checks, "show_checks", left)
+    monkeypatch.setattr(custom_checks, "show_checks", left)
     assert custom_checks.ENDS[here(written(tmp_path), tmp_path)] == 141

@@ -11,7 +11,7 @@ from numpy_attention.cli.language_models import (
 from numpy_attention.cli.main import main
 from numpy_attention.data.running_text import Text
 from numpy_attention.models.budget import within_budget
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training import checkpoint
 
 TINY = ("--embedding 6 --batch-size 4 --steps 5 --epochs 2 --learning-rate 0.01 "
@@ -85,7 +85,7 @@ def test_characters(own, capsys):
     assert "5 characters at a time" in out
     assert re.search(rf"valid +[\d.]+ bits a character   perplexity [\d.]+ \[[\d.]+, [\d.]+\] over "
                      rf"{held_out} characters$", out, re.M)
-    assert Writer.load("letters").training.unit == "characters"
+    assert LanguageModelRun.load("letters").training.unit == "characters"
     words = ["--prompt", "Red ", "--length", "20", "--temperature", "0"]
     assert main(["generate", "letters", *words]) == 0
     # and a line end, unless it wrote one itself
@@ -99,7 +99,7 @@ def test_own_text_is_cut_as_asked(own, capsys):
     assert main(command) == 0
     out = capsys.readouterr().out
     assert "over 3 tokens" in out and "300 words" not in out
-    writer = Writer.load("cut")
+    writer = LanguageModelRun.load("cut")
     assert set(writer.vocabulary.tokens) == {"red", "green", "blue", ",", "it's"}
     assert main(["evaluate", "cut", "--split", "train"]) == 0
     (own / "last.txt").write_text("changed\n")
@@ -120,7 +120,7 @@ def test_a_text_too_short_to_prompt_with(own, capsys):
 def test_the_memory_of_an_ngram_is_what_it_looks_back_to(own, capsys):
     assert main([*OWN, "--attention", "ngram", "--order", "3", "--carried", "9"]) == 0
     assert "memory of 1 states carried on" in capsys.readouterr().out
-    assert Writer.load("runs/own-ngram").settings["carried"] == 1
+    assert LanguageModelRun.load("runs/own-ngram").settings["carried"] == 1
 
 
 # ---- what options mean --------------------------------------------------------------------------
@@ -137,11 +137,11 @@ def test_options_reach_the_training():
                         "--schedule decay --full-epochs 3 --divisor 1.2 --clip 4 --patience 6 "
                         "--save-steps 9 --seed 5 --state article --steps 11 --min-count 2 "
                         "--max-vocabulary 6 --no-frequencies")
-    assert training == WriterTraining(
+    assert training == LanguageModelTraining(
         epochs=13, minutes=2.5, batch_size=7, optimizer="sgd", learning_rate=1.0,
         schedule="decay", full_epochs=3, divisor=1.2, clip=4.0, patience=6, save_steps=9, seed=5,
         state="article", steps=11, min_count=2, max_vocabulary=6)
-    plain = WriterTraining(clip=5.0, patience=2, min_count=2, frequencies=True)
+    plain = LanguageModelTraining(clip=5.0, patience=2, min_count=2, frequencies=True)
     assert meant("--corpus ptb")[0] == plain
     sentences, _ = meant("--corpus ptb --state sentence --cut 35")
     assert (sentences.state, sentences.cut) == ("sentence", 35)
@@ -178,14 +178,14 @@ def test_options_reach_the_model(words, name, settings):
     assert found == name and its == its | settings
     if name == "language-model":
         assert its == settings
-    Writer.create(TEXT, found, its)                     # and it can be built
+    LanguageModelRun.create(TEXT, found, its)                     # and it can be built
 
 
 def test_settings_that_are_not_given_are_told_too():
-    writer = Writer.create(TEXT, "attentive-language-model", dict(hidden=6, carried=9))
+    writer = LanguageModelRun.create(TEXT, "attentive-language-model", dict(hidden=6, carried=9))
     assert what_it_is(writer).startswith("lstm of 2 × 6 with combined, ")
     assert "memory of 9 states" in how_state_goes(writer, 1)
-    writer = Writer.create(TEXT, settings=dict(hidden=6, layers=1))
+    writer = LanguageModelRun.create(TEXT, settings=dict(hidden=6, layers=1))
     assert what_it_is(writer).startswith("lstm of 1 × 6, ")
 
 
@@ -194,7 +194,7 @@ def test_settings_that_are_not_given_are_told_too():
 def test_a_budget_chooses_the_sizes(attention):
     words = f"--corpus ptb --layers 2 --no-tied --parameters 3000 --attention {attention}"
     training, (name, settings) = meant(words)
-    writer = Writer.create(TEXT, name, settings, training)
+    writer = LanguageModelRun.create(TEXT, name, settings, training)
     assert 2000 < writer.model.size <= 3000
     sized = ("hidden", "embedding")
     rest = {key: value for key, value in settings.items() if key not in sized}

@@ -12,7 +12,7 @@ from cli_runs import COPY, told
 
 from numpy_attention import plotting
 from numpy_attention.cli.main import main
-from numpy_attention.experiments.runs.writer import Word, Writer
+from numpy_attention.experiments.runs.writer import Word, LanguageModelRun
 
 TINY = "--embedding 6 --batch-size 4 --epochs 4 --learning-rate 0.01 --threads 1"
 MODELS = {
@@ -61,7 +61,7 @@ def test_the_same_seed_writes_the_same_text(runs, name, capsys):
 
 def test_it_writes_what_the_library_writes(runs, capsys):
     settings = dict(length=40, temperature=0.7, top_k=4, top_p=0.9, unknown=True, sentences=3)
-    words = Writer.load(runs["plain"]).generate(np.random.default_rng(7), ["red", "."], **settings)
+    words = LanguageModelRun.load(runs["plain"]).generate(np.random.default_rng(7), ["red", "."], **settings)
     tokens = ["" if word.token == "</s>" else word.token for word in words]
     given = ("--length 40 --temperature 0.7 --top-k 4 --top-p 0.9 --unknown --sentences 3 "
              "--seed 7").split()
@@ -88,7 +88,7 @@ def test_each_word_is_shown_before_the_next_is_chosen(runs, monkeypatch):
             shown.append(terminal.screen)
             yield Word(token, -1.0, None)
 
-    monkeypatch.setattr(Writer, "generate", generate)
+    monkeypatch.setattr(LanguageModelRun, "generate", generate)
     monkeypatch.setattr(sys, "stdout", terminal)
     assert main(["generate", runs["plain"], "--prompt", "it's"]) == 0
     assert shown == ["it's", "it's red", "it's red\n"] and terminal.screen == "it's red\nblue\n"
@@ -198,7 +198,7 @@ def test_evaluate(runs, name, how, tokens, capsys):
     if name == "sentences":
         between = (f"[{figures['perplexity_flattered_low']:.2f}, "
                    f"{figures['perplexity_flattered_high']:.2f}]")
-        assert f" {figures['perplexity_flattered']:.2f} {between}   where first words" in out
+        assert f" {figures['perplexity_skip_first']:.2f} {between}   where first words" in out
 
 
 def test_evaluate_elsewhere(runs, capsys, tmp_path):

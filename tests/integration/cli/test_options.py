@@ -1,7 +1,7 @@
 """What --help says is what the library does: an option's name, its choices, its default.
 
 For each model and each training: what the command line offers is a parameter of `create` or a field
-of the training, it may be what names.py says, and the default that help prints is what arrives.
+of the training, it may be what registry.py says, and the default that help prints is what arrives.
 """
 
 import os
@@ -16,26 +16,26 @@ import numpy as np
 import pytest
 from cli_runs import given
 
-from numpy_attention import registry as names
-from numpy_attention.attention.config import AttentionChoice
-from numpy_attention.attention.readout_config import ReaderChoice
+from numpy_attention import registry
+from numpy_attention.attention.config import AttentionConfig
+from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.cli.entry import By, written
 from numpy_attention.cli.language_models import model_of, training_for
 from numpy_attention.cli.main import COMMANDS, main, parser
 from numpy_attention.cli.training_options import LANGUAGE_MODEL, TRANSLATOR
 from numpy_attention.data.running_text import Text
-from numpy_attention.registry import LANGUAGE_MODELS, MODERN, TRANSLATORS, find
+from numpy_attention.registry import LANGUAGE_MODELS, SMALL_MODEL_DEFAULTS, TRANSLATORS, resolve
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.training.settings import TranslatorTraining, WriterTraining
+from numpy_attention.training.settings import TranslatorTraining, LanguageModelTraining
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = Text([[["a", "b"], ["a", "c", "a"], ["b"]]])
 TABLES = {
-    "model": names.TRANSLATORS, "attention": names.SCORES, "window": names.WINDOWS,
-    "cell": names.CELLS, "init": names.INITIAL_VALUES, "readout": names.READOUTS,
-    "reset": names.RESETS, "update": names.UPDATES, "query": names.QUERIES,
-    "optimizer": names.OPTIMIZERS, "schedule": names.SCHEDULES, "state": names.STATES,
-    "activation": names.ACTIVATIONS,
+    "model": registry.TRANSLATORS, "attention": registry.SCORES, "window": registry.WINDOWS,
+    "cell": registry.CELLS, "init": registry.INITIAL_VALUES, "readout": registry.READOUTS,
+    "reset": registry.RESETS, "update": registry.UPDATES, "query": registry.QUERIES,
+    "optimizer": registry.OPTIMIZERS, "schedule": registry.SCHEDULES, "state": registry.STATES,
+    "activation": registry.ACTIVATIONS,
 }
 
 
@@ -76,7 +76,7 @@ OFFERED = [(model, option.name, option.called.get(model, option.name))
 def parameters_of(model, table, choice):
     """{name: default} of what a model's `create` takes: its own, its base's, its attention's."""
     taken = {}
-    for kind in reversed(find("model", model, table).mro()):
+    for kind in reversed(resolve("model", model, table).mro()):
         if "create" in vars(kind):
             taken |= {name: one.default for name, one in signature(kind.create).parameters.items()}
     if "attention" in taken:
@@ -85,22 +85,22 @@ def parameters_of(model, table, choice):
 
 
 def translators(model):
-    return parameters_of(model, TRANSLATORS, AttentionChoice)
+    return parameters_of(model, TRANSLATORS, AttentionConfig)
 
 
 def language_models(model):
-    return parameters_of(model, LANGUAGE_MODELS, ReaderChoice)
+    return parameters_of(model, LANGUAGE_MODELS, ReadoutConfig)
 
 
 def test_every_model_is_offered():
-    assert list(option_of(TRANSLATOR, "model").choices) == list(TRANSLATORS) == list(MODERN)
+    assert list(option_of(TRANSLATOR, "model").choices) == list(TRANSLATORS) == list(SMALL_MODEL_DEFAULTS)
 
 
 @pytest.mark.parametrize("model", TRANSLATORS)
 def test_every_setting_is_an_option_or_fixed(model):
     offered = {setting for name, _, setting in OFFERED if name == model}
     fixed = {"transformer": {"pre_norm"}}
-    assert offered | fixed.get(model, set()) == MODERN[model].keys()
+    assert offered | fixed.get(model, set()) == SMALL_MODEL_DEFAULTS[model].keys()
 
 
 @pytest.mark.parametrize("model, setting", [(model, setting) for model, _, setting in OFFERED] + [
@@ -113,7 +113,7 @@ def test_create_takes_every_option(model, setting):
 def test_choices_are_those_of_names(command):
     for option in COMMANDS[command].options:
         if option.name == "attention" and command == "train lm":
-            assert list(option.choices) == ["none", *names.READERS]
+            assert list(option.choices) == ["none", *registry.HISTORY_READOUTS]
         elif option.choices:
             assert list(option.choices) == list(TABLES[option.name]), option.name
         elif option.name in TABLES:                 # a number of a language model's
@@ -130,7 +130,7 @@ def test_help_prints_what_create_gets(model, monkeypatch, tmp_path, capsys):
         got.update(settings)
         raise ValueError("seen")
 
-    monkeypatch.setattr(find("model", model, TRANSLATORS), "create", create)
+    monkeypatch.setattr(resolve("model", model, TRANSLATORS), "create", create)
     assert main(["train", "--corpus", "copy", "--pairs", "9", "--model", model]) == 2
     assert capsys.readouterr().err == "numpy-attention: error: seen\n"
     for name, option, setting in OFFERED:
@@ -143,7 +143,7 @@ def test_help_prints_what_create_gets(model, monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("attention, name", [
-    ("none", "language-model"), *((name, "attentive-language-model") for name in names.READERS)])
+    ("none", "language-model"), *((name, "attentive-language-model") for name in registry.HISTORY_READOUTS)])
 def test_help_prints_what_a_language_model_gets(attention, name):
     options = given(f"train lm --corpus x --attention {attention}")
     found, settings = model_of(options, TEXT, training_for(options, TEXT))
@@ -153,7 +153,7 @@ def test_help_prints_what_a_language_model_gets(attention, name):
             default = printed("train lm", option.name)
             assert default.split(",")[0] == written(settings[option.name]), option.name
     assert settings["embedding"] == 200
-    find("model", name, LANGUAGE_MODELS).create(np.random.default_rng(0), 9, **settings)
+    resolve("model", name, LANGUAGE_MODELS).create(np.random.default_rng(0), 9, **settings)
 
 
 def test_every_option_of_a_language_model_is_one_of_create():
@@ -180,7 +180,7 @@ def training_that(command, words, monkeypatch):
 
 
 @pytest.mark.parametrize("command, training", [
-    ("train", TranslatorTraining), ("train lm", WriterTraining)])
+    ("train", TranslatorTraining), ("train lm", LanguageModelTraining)])
 def test_every_field_that_is_offered_is_an_option(command, training):
     offered = {one.name: one for one in fields(training) if one.metadata["offered"]}
     hidden = {one.name for one in fields(training)} - offered.keys()
@@ -209,27 +209,27 @@ def test_help_prints_what_a_training_gets(command, words, monkeypatch):
             assert default.split(",")[0] == written(value), one.name
 
 
-@pytest.mark.parametrize("optimizer", names.OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", registry.OPTIMIZERS)
 @pytest.mark.parametrize("command", ["train", "train lm"])
 def test_the_learning_rate_is_the_optimizers_own(command, optimizer, monkeypatch):
     training = training_that(command, f"--optimizer {optimizer}", monkeypatch)
-    own = find("optimizer", optimizer, names.OPTIMIZERS)().learning_rate
+    own = resolve("optimizer", optimizer, registry.OPTIMIZERS)().learning_rate
     assert training.learning_rate == own == float(printed(command, "learning_rate", optimizer))
 
 
-# ---- what is added to names.py ------------------------------------------------------------------
+# ---- what is added to registry.py ------------------------------------------------------------------
 
 ADDED = """
-from numpy_attention import registry as names
-names.SCORES["my-score"] = names.SCORES["dot"]
-names.WINDOWS["my-window"] = names.WINDOWS["local-m"]
-names.CELLS["my-cell"] = names.CELLS["rnn"]
-names.READERS += ("my-reader",)
+from numpy_attention import registry
+registry.SCORES["my-score"] = registry.SCORES["dot"]
+registry.WINDOWS["my-window"] = registry.WINDOWS["local-m"]
+registry.CELLS["my-cell"] = registry.CELLS["rnn"]
+registry.HISTORY_READOUTS += ("my-reader",)
 class Mine:
     learning_rate = 0.125
-names.OPTIMIZERS["my-optimizer"] = Mine
-names.TRANSLATORS["my-model"] = names.TRANSLATORS["luong"]
-names.MODERN["my-model"] = {"hidden": 24, "attention": "general"}
+registry.OPTIMIZERS["my-optimizer"] = Mine
+registry.TRANSLATORS["my-model"] = registry.TRANSLATORS["luong"]
+registry.SMALL_MODEL_DEFAULTS["my-model"] = {"hidden": 24, "attention": "general"}
 
 from numpy_attention.cli.main import parse
 words = "train --model luong --attention my-score --window my-window --width 3 --cell my-cell"
@@ -258,7 +258,7 @@ def test_what_is_added_to_names_is_offered():
 
 
 @pytest.mark.parametrize("option, table", [
-    ("attention", names.SCORES), ("window", names.WINDOWS), ("cell", names.CELLS)])
+    ("attention", registry.SCORES), ("window", registry.WINDOWS), ("cell", registry.CELLS)])
 def test_a_table_that_grows_later_is_offered_too(option, table, monkeypatch):
     monkeypatch.setitem(table, "mine", next(iter(table.values())))
     assert getattr(given(f"train --model luong --{option} mine"), option) == "mine"

@@ -14,7 +14,7 @@ from numpy_attention.cli.main import main
 from numpy_attention.data.selection import selected
 from numpy_attention.training import checkpoint
 from numpy_attention.training.lock import held
-from numpy_attention.training.settings import TranslatorTraining, WriterTraining
+from numpy_attention.training.settings import TranslatorTraining, LanguageModelTraining
 from numpy_attention.training.trainer import Trainer
 
 
@@ -47,7 +47,7 @@ def test_a_training_is_what_is_given_and_else_its_own_default():
     training = shared.training_of(TranslatorTraining, given(f"train --corpus copy {words}"))
     assert training == TranslatorTraining(
         optimizer="sgd", learning_rate=1.0, schedule="warmup", warmup=7, min_count=2, patience=2)
-    training = shared.training_of(WriterTraining, given("train lm --corpus ptb"), min_count=3)
+    training = shared.training_of(LanguageModelTraining, given("train lm --corpus ptb"), min_count=3)
     assert (training.min_count, training.full_epochs, training.clip) == (3, 0, 5.0)
 
 

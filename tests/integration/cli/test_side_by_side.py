@@ -11,7 +11,7 @@ from numpy_attention import plotting
 from numpy_attention.experiments.analysis import disturbed, loss_by_distance, recover
 from numpy_attention.cli.main import main
 from numpy_attention.data.selection import selected
-from numpy_attention.experiments.runs.writer import Writer
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 FEW = ["--words", "2", "--next", "4", "--past", "6", "--number", "30"]
 
@@ -39,7 +39,7 @@ def runs(tmp_path_factory):
 
 
 def writers_of(runs, *names):
-    writers = [Writer.load(runs / name) for name in names]
+    writers = [LanguageModelRun.load(runs / name) for name in names]
     return writers, writers[0].batches(selected(writers[0].corpus).load("valid")[0])
 
 

@@ -50,10 +50,10 @@ def test_trace_of_a_translator(runs, capsys):
 
 
 def test_trace_of_a_language_model_warns_of_unknown_words(runs, capsys):
-    assert main(["trace", runs["writer"], "the cat flies", "--names", "grad.*"]) == 0
+    assert main(["trace", runs["writer"], "the cat flies", "--names", "grads.*"]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("AttentiveLanguageModel, the cat flies: L = ")
-    assert "grad.W_q" in told.out and "read as <unk>: flies" in told.err
+    assert "grads.W_q" in told.out and "read as <unk>: flies" in told.err
 
 
 @pytest.mark.parametrize("name, arguments, message", [

@@ -274,7 +274,7 @@ def test_evaluate_without_unknown_words(run, capsys, tmp_path):
     assert (figures["pairs"], figures["known"]["pairs"]) == (3, 2)
     translator = Translator.load(run)
     pairs = [Pair(("3", "1", "4"), ("3", "1", "4")), Pair(("2", "2"), ("2", "2"))]
-    known = translator.measure_known(pairs, 2, 1)
+    known = translator.evaluate_without_unk(pairs, 2, 1)
     assert figures["known"]["perplexity"] == pytest.approx(known["perplexity"])
     assert main(["evaluate", run, *own, "--known"]) == 0
     out = capsys.readouterr().out

@@ -45,6 +45,6 @@ def test_its_bugs_are_bugs(lesson):
     tiny.backward(1.0, tiny.forward(xs, ys)[1], right)
     for bug in ("LastWins", "NotAveraged", "WrongModel"):
         model = lesson[bug](tiny.E, tiny.W, tiny.b)
-        grad = model.zeros_like()
-        model.backward(1.0, model.forward(xs, ys)[1], grad)
-        assert not np.allclose(grad.vector, right.vector)
+        grads = model.zeros_like()
+        model.backward(1.0, model.forward(xs, ys)[1], grads)
+        assert not np.allclose(grads.vector, right.vector)

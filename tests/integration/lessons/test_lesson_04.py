@@ -35,7 +35,7 @@ def cell(kind, reset, update):
 
 @pytest.mark.parametrize(("reset", "update"), EVERY)
 def test_its_cell_is_the_librarys_in_every_convention(lesson, reset, update):
-    lesson["expect_same"](cell(lesson["PlainGRU"], reset, update), cell(GRU, reset, update),
+    lesson["check_same"](cell(lesson["PlainGRU"], reset, update), cell(GRU, reset, update),
                           XS, FIRST, MASK, np.random.default_rng(1))
 
 
@@ -44,18 +44,18 @@ def test_another_convention_is_told(lesson, reset, update):
     plain = cell(lesson["PlainGRU"], "after", "old")
     other = cell(GRU, reset, update)
     with pytest.raises(AssertionError, match="result 0 differs"):
-        lesson["expect_same"](plain, other, XS, FIRST, MASK, np.random.default_rng(1))
+        lesson["check_same"](plain, other, XS, FIRST, MASK, np.random.default_rng(1))
 
 
 def test_a_padded_step_that_is_blamed_is_told(lesson):
     class Blamed(lesson["PlainGRU"]):
-        def backward(self, dys, dlast, cache, grad):
+        def backward(self, dys, dlast, cache, grads):
             xs, steps = cache
             everywhere = [(np.ones_like(one[0]), *one[1:]) for one in steps]
-            return super().backward(dys, dlast, (xs, everywhere), grad)
+            return super().backward(dys, dlast, (xs, everywhere), grads)
 
     with pytest.raises(AssertionError, match="result 2 differs"):
-        lesson["expect_same"](cell(Blamed, "after", "old"), cell(GRU, "after", "old"),
+        lesson["check_same"](cell(Blamed, "after", "old"), cell(GRU, "after", "old"),
                               XS, FIRST, MASK, np.random.default_rng(1))
 
 
@@ -84,9 +84,9 @@ def test_what_adam_remembers_keeps_a_lock_shut_and_its_epsilon_does_not(lesson, 
 
 def gradient_of(lesson, u):
     unit = lesson["hold_unit"](GRU, u)
-    _, grad, _ = lesson["window_gradient"](unit, lesson["xs_verse"], lesson["wanted"],
+    _, grads, _ = lesson["window_gradient"](unit, lesson["xs_verse"], lesson["wanted"],
                                            np.ones((1, 1)))
-    return grad
+    return grads
 
 
 def test_its_marks_and_their_codes(parts):

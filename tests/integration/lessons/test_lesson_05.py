@@ -72,9 +72,9 @@ def test_with_the_bug_later_words_are_heard_by_the_first_steps_c_too(lesson):
 
 
 def test_a_line_that_is_wrong_elsewhere_is_told(lesson):
-    def without_the_read_out(ds, dc, write, c, model, grad):
+    def without_the_read_out(ds, dc, write, c, model, grads):
         before = dc.copy()
-        ds, dc = lesson["word_backward"](ds, dc, write, c, model, grad)
+        ds, dc = lesson["word_backward"](ds, dc, write, c, model, grads)
         return ds, before + (dc - before) / 2
 
     with pytest.raises(GradientError, match="wrong gradient for source_embedding.E"):
@@ -93,10 +93,10 @@ def test_gradients_by_place_are_those_of_the_words(translator):
     ids = np.random.default_rng(3).permutation(ids)[:4].tolist()
     found = translator_parts.gradient_by_place(translator, 4, np.random.default_rng(3), count=1)
     batch = pair_batch([ids], [ids])
-    grad = model.zeros_like()
-    model.loss_and_grad(batch, None, 1.0, grad)
+    grads = model.zeros_like()
+    model.loss_and_grad(batch, None, 1.0, grads)
     for word, norm in zip(ids, found):
-        along = grad.source_embedding.E[word] / np.linalg.norm(grad.source_embedding.E[word])
+        along = grads.source_embedding.E[word] / np.linalg.norm(grads.source_embedding.E[word])
         losses = []
         for step in (1e-5, -1e-5):
             moved = model.copy()

@@ -29,9 +29,9 @@ def passes(attention, rng):
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(rng.standard_normal((2, 3, 5)),
                                        rng.standard_normal((3, 4, 6)))
-    grad = attention.zeros_like()
-    dqueries, dvalues = backward(np.sin(contexts), np.cos(weights), cache, grad)
-    return [contexts, weights, dqueries, dvalues, *(one for _, one in grad.named_parameters())]
+    grads = attention.zeros_like()
+    dqueries, dvalues = backward(np.sin(contexts), np.cos(weights), cache, grads)
+    return [contexts, weights, dqueries, dvalues, *(one for _, one in grads.named_parameters())]
 
 
 def test_its_attention_is_the_librarys(lesson):
@@ -51,8 +51,8 @@ def test_the_planted_bug_leads_to_its_line(lesson):
 
 def test_a_translator_with_another_attention_is_told(lesson):
     class Hidden(lesson["PlainAttention"]):
-        def read_backward(self, memory, dmemory, grad):
-            super().read_backward(memory, dmemory, grad)
+        def read_backward(self, memory, dmemory, grads):
+            super().read_backward(memory, dmemory, grads)
             return dmemory.values
 
     class Sharper(lesson["PlainAttention"]):
@@ -60,9 +60,9 @@ def test_a_translator_with_another_attention_is_told(lesson):
             return super().read(2 * values, mask)
 
     with pytest.raises(AssertionError, match="the gradient of source_embedding.E differs"):
-        translator_parts.expect_same_translator(Hidden, np.random.default_rng(3))
+        translator_parts.check_same_translator(Hidden, np.random.default_rng(3))
     with pytest.raises(AssertionError, match="the losses differ"):
-        translator_parts.expect_same_translator(Sharper, np.random.default_rng(3))
+        translator_parts.check_same_translator(Sharper, np.random.default_rng(3))
 
 
 def test_told_the_word_it_is_bayes_by_hand(lesson, shipped):

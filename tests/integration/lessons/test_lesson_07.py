@@ -33,16 +33,16 @@ def drawn(*shapes):
 def test_its_scores_are_the_librarys(lesson, name):
     kind, shapes = SHAPES[name]
     h, M, *weights = drawn((4,), (7, 4), *shapes)
-    lesson["expect_same"](kind(*weights), lesson[name], lesson[f"{name}_backward"], h, M, *weights)
+    lesson["check_same"](kind(*weights), lesson[name], lesson[f"{name}_backward"], h, M, *weights)
 
 
 def test_a_score_that_differs_is_told(lesson):
     h, M, W_a = drawn((4,), (7, 4), (4, 4))
     with pytest.raises(AssertionError, match="result 0 differs"):
-        lesson["expect_same"](GeneralAttention(W_a), lesson["general"],
+        lesson["check_same"](GeneralAttention(W_a), lesson["general"],
                               lesson["general_backward"], h, M, W_a + 0.1)
     with pytest.raises(AssertionError, match="result 2 differs"):
-        lesson["expect_same"](GeneralAttention(W_a), lesson["general"],
+        lesson["check_same"](GeneralAttention(W_a), lesson["general"],
                               lambda de, cache: (h, M, W_a), h, M, W_a)
 
 
@@ -66,20 +66,20 @@ def test_its_window_that_is_predicted_is_the_librarys(lesson):
     h, M, W_p, v_p = drawn((4,), (7, 4), (4, 3), (3,))
     library = LocalPredictive(DotAttention(), W_p, v_p, width=2)
     compared = lesson["local_p"], lesson["local_p_backward"], h, M, W_p, v_p
-    lesson["expect_same_look"](library, *compared)
+    lesson["check_same_look"](library, *compared)
     with pytest.raises(AssertionError, match="result 0 differs"):
-        lesson["expect_same_look"](LocalPredictive(DotAttention(), W_p, v_p, width=3), *compared)
+        lesson["check_same_look"](LocalPredictive(DotAttention(), W_p, v_p, width=3), *compared)
 
 
 def test_its_decoder_is_the_librarys(lesson):
-    lesson["expect_same_decoder"](lesson["PlainDecoder"], np.random.default_rng(7))
+    lesson["check_same_decoder"](lesson["PlainDecoder"], np.random.default_rng(7))
 
 
 def test_a_decoder_that_feeds_nothing_back_is_told(lesson):
     class Deaf(lesson["PlainDecoder"]):
-        def backward(self, dfeds, dalphas, cache, grad):
-            super().backward(dfeds, dalphas, cache, grad)
-            grad.F[...] = 0
+        def backward(self, dfeds, dalphas, cache, grads):
+            super().backward(dfeds, dalphas, cache, grads)
+            grads.F[...] = 0
 
     with pytest.raises(AssertionError, match="result 3 differs"):
-        lesson["expect_same_decoder"](Deaf, np.random.default_rng(7))
+        lesson["check_same_decoder"](Deaf, np.random.default_rng(7))

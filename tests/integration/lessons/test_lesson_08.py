@@ -52,11 +52,11 @@ def test_its_one_head_is_the_librarys(lesson, rng):
     known, _, looked = layer.forward(X[None], M[None], np.ones((1, 4, 6), bool))
     np.testing.assert_allclose(out, known[0], atol=1e-12)
     dX, dM, *ours = lesson["one_head_backward"](out**2, cache, None)
-    grad = layer.zeros_like()
-    known_dX, known_dM = layer.backward(known**2, None, looked, grad)
+    grads = layer.zeros_like()
+    known_dX, known_dM = layer.backward(known**2, None, looked, grads)
     np.testing.assert_allclose(dX, known_dX[0], atol=1e-12)
     np.testing.assert_allclose(dM, known_dM[0], atol=1e-12)
-    for mine, (_, theirs) in zip(ours, grad.named_parameters(), strict=True):
+    for mine, (_, theirs) in zip(ours, grads.named_parameters(), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
 
@@ -67,10 +67,10 @@ def test_its_many_heads_are_the_librarys(lesson, rng, heads):
     M = rng.standard_normal((2, 4, 5))
     visible = np.ones((2, 3, 4), bool)
     visible[0, 1, 2:] = False
-    lesson["expect_same"](lesson["PlainMultiHead"](*arrays, heads), layer, X, M, visible)
+    lesson["check_same"](lesson["PlainMultiHead"](*arrays, heads), layer, X, M, visible)
     other = lesson["PlainMultiHead"](*arrays, 8)
     with pytest.raises(AssertionError, match="result 0 differs"):
-        lesson["expect_same"](other, layer, X, M, visible)
+        lesson["check_same"](other, layer, X, M, visible)
 
 
 def test_the_scrambled_layer_leaks(lesson):

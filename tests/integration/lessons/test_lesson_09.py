@@ -38,11 +38,11 @@ def test_its_norm_is_the_librarys(lesson, rng):
     y, cache = plain.forward(x)
     known_y, known = library.forward(x)
     np.testing.assert_allclose(y, known_y, atol=1e-12)
-    grad = plain.zeros_like()
+    grads = plain.zeros_like()
     known_grad = library.zeros_like()
-    np.testing.assert_allclose(plain.backward(dy, cache, grad),
+    np.testing.assert_allclose(plain.backward(dy, cache, grads),
                                library.backward(dy, known, known_grad), atol=1e-12)
-    np.testing.assert_allclose(grad.vector, known_grad.vector, atol=1e-12)
+    np.testing.assert_allclose(grads.vector, known_grad.vector, atol=1e-12)
 
 
 def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
@@ -59,19 +59,19 @@ def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
 def test_its_encoder_layer_is_the_librarys(lesson, rng, heads, kind, pre_norm):
     layer = encoder(lesson, rng, kind, heads)
     x = rng.standard_normal((7, 8))
-    lesson["expect_same_encoder"](layer, x, pre_norm)
+    lesson["check_same_encoder"](layer, x, pre_norm)
     with pytest.raises(AssertionError, match="result 0 differs"):
-        lesson["expect_same_encoder"](layer, x, not pre_norm)
+        lesson["check_same_encoder"](layer, x, not pre_norm)
 
 
 def test_a_layer_with_half_its_gradient_is_told(lesson, rng):
     class Lossy(lesson["PlainEncoderLayer"]):
-        def backward(self, dz, cache, grad):
-            return super().backward(dz, cache, grad) / 2
+        def backward(self, dz, cache, grads):
+            return super().backward(dz, cache, grads) / 2
 
     lossy = randomize(lesson["new_layer"](Lossy, rng, 8, 5, 2), rng)
     with pytest.raises(AssertionError, match="result 1 differs"):
-        lesson["expect_same_encoder"](lossy, rng.standard_normal((4, 8)))
+        lesson["check_same_encoder"](lossy, rng.standard_normal((4, 8)))
 
 
 def test_its_decoder_layer_is_the_librarys(lesson, rng):
@@ -79,14 +79,14 @@ def test_its_decoder_layer_is_the_librarys(lesson, rng):
     passes = lesson["decode"], lesson["decode_backward"]
     x = rng.standard_normal((6, 8))
     m = rng.standard_normal((3, 8))
-    lesson["expect_same_decoder"](layer, *passes, x, m)
+    lesson["check_same_decoder"](layer, *passes, x, m)
 
-    def halved(dout, layer, cache, grad):
-        dx, dm = lesson["decode_backward"](dout, layer, cache, grad)
+    def halved(dout, layer, cache, grads):
+        dx, dm = lesson["decode_backward"](dout, layer, cache, grads)
         return dx, dm / 2
 
     with pytest.raises(AssertionError, match="result 2 differs"):
-        lesson["expect_same_decoder"](layer, lesson["decode"], halved, x, m)
+        lesson["check_same_decoder"](layer, lesson["decode"], halved, x, m)
 
 
 def test_only_the_triangle_keeps_the_law(lesson):

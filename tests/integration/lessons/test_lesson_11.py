@@ -7,7 +7,7 @@ import pytest
 from lesson_files import LESSONS, TEXTS, derivation, pictures_in, recorded, written
 
 from numpy_attention.attention.combined import Combined
-from numpy_attention.attention.key_value import KeyValueReader
+from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.single import Single
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.gradcheck import GradientError
@@ -42,30 +42,30 @@ def texts():
 
 def test_its_combined_reader_is_the_librarys(lesson, arrays, texts):
     W_s, W_q, v, *above = arrays
-    library = KeyValueReader(Combined(W_s, W_q, v), *above)
-    lesson["expect_same"](lesson["PlainReader"](*arrays), library, *texts)
+    library = KeyValueReadout(Combined(W_s, W_q, v), *above)
+    lesson["check_same"](lesson["PlainReader"](*arrays), library, *texts)
 
 
 def test_single_is_combined_without_a_query(lesson, arrays, texts):
     W_s, W_q, v, *above = arrays
-    library = KeyValueReader(Single(W_s, v), *above)
+    library = KeyValueReadout(Single(W_s, v), *above)
     without = lesson["PlainReader"](W_s, 0 * W_q, v, *above)
-    lesson["expect_same"](without, library, *texts)
+    lesson["check_same"](without, library, *texts)
     with pytest.raises(AssertionError, match="y differs"):
-        lesson["expect_same"](lesson["PlainReader"](*arrays), library, *texts)
+        lesson["check_same"](lesson["PlainReader"](*arrays), library, *texts)
 
 
 def test_a_gradient_that_differs_is_told(lesson, arrays, texts):
     class Deaf(lesson["PlainReader"]):
-        def backward(self, dy, dalpha, cache, grad):
-            dh = super().backward(dy, dalpha, cache, grad)
-            grad.v[...] = 0
+        def backward(self, dy, dalpha, cache, grads):
+            dh = super().backward(dy, dalpha, cache, grads)
+            grads.v[...] = 0
             return dh
 
     W_s, W_q, v, *above = arrays
-    library = KeyValueReader(Combined(W_s, W_q, v), *above)
+    library = KeyValueReadout(Combined(W_s, W_q, v), *above)
     with pytest.raises(AssertionError, match="attention.v differs"):
-        lesson["expect_same"](Deaf(*arrays), library, *texts)
+        lesson["check_same"](Deaf(*arrays), library, *texts)
 
 
 def test_all_at_once_is_one_by_one_in_texts_of_any_length(lesson, arrays, texts):
@@ -95,8 +95,8 @@ def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
 
 
 def test_influence_tells_what_the_gradient_check_does_not(lesson):
-    found = {name: lesson["influence"](reader) for name, reader in lesson["READERS"].items()}
-    assert all(lesson["check"](reader).right for reader in lesson["READERS"].values())
+    found = {name: lesson["influence"](reader) for name, reader in lesson["HISTORY_READOUTS"].items()}
+    assert all(lesson["check"](reader).right for reader in lesson["HISTORY_READOUTS"].values())
     by_kind = [found["as it should be"], found["without the triangle"],
                found["traced at the first word"]]
     assert [moved.sum() for moved in by_kind] == [21, 36, 6]

@@ -8,8 +8,8 @@ from lesson_files import LESSONS, derivation, pictures_in, recorded, seeds_of, t
 
 from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.attention.combined import Combined
-from numpy_attention.attention.key_value import KeyValueReader
-from numpy_attention.attention.ngram import NGramReader
+from numpy_attention.attention.key_value import KeyValueReadout
+from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 
@@ -61,7 +61,7 @@ def weights(rng):
 
 def library_of(weights, roles, window):
     W_Y, W_h, w, W_r, W_x = weights
-    return KeyValueReader(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=window)
+    return KeyValueReadout(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=window)
 
 
 @pytest.mark.parametrize("roles", [1, 2, 3])
@@ -69,7 +69,7 @@ def library_of(weights, roles, window):
 def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
     plain = lesson["PlainReader"](*weights, roles, window)
     h = rng.standard_normal((7, 2, 3 * roles))
-    lesson["expect_same"](plain, library_of(weights, roles, window), h)
+    lesson["check_same"](plain, library_of(weights, roles, window), h)
     y, alpha, cache = plain.forward(h[:, 0])
     known = library_of(weights, roles, window)
     _, _, looked, kept = known.forward(h, np.ones((7, 2), bool))
@@ -86,7 +86,7 @@ def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
 def test_another_cut_is_told(lesson, rng, weights, roles):
     h = rng.standard_normal((7, 2, 3 * roles))
     with pytest.raises(AssertionError, match="dh differs"):
-        lesson["expect_same"](lesson["Misfiled"](*weights, roles, 4),
+        lesson["check_same"](lesson["Misfiled"](*weights, roles, 4),
                               library_of(weights, roles, 4), h)
 
 
@@ -94,7 +94,7 @@ def test_another_cut_is_told(lesson, rng, weights, roles):
 def test_its_n_gram_is_the_librarys(lesson, rng, order):
     W = rng.standard_normal(((order - 1) * 3, 5))
     h = rng.standard_normal((6, 2, len(W)))
-    lesson["expect_same"](lesson["PlainNGram"](W, order), NGramReader(W, order), h)
+    lesson["check_same"](lesson["PlainNGram"](W, order), NGramReadout(W, order), h)
 
 
 def test_the_planted_bug_passes_with_one_role_and_is_named_with_three(lesson):

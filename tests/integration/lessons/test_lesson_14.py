@@ -38,8 +38,8 @@ def test_every_version_learns_the_same_in_float64(lesson, version):
     found = []
     for name in ("FirstWritten", version):
         model = lesson["created"](lesson[name], 9, 3, np.float64)
-        grad = model.zeros_like()
-        losses = [model.train_step(inputs, targets, grad) for _ in range(3)]
+        grads = model.zeros_like()
+        losses = [model.train_step(inputs, targets, grads) for _ in range(3)]
         found.append((losses, model.vector))
     np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-10)
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-10)
@@ -47,7 +47,7 @@ def test_every_version_learns_the_same_in_float64(lesson, version):
 
 
 def test_the_lesson_holds_each_version_to_the_one_before(lesson):
-    pairs = re.findall(r"^expect_same\((\w+), (\w+)\)", TEXTS[NAME], re.MULTILINE)
+    pairs = re.findall(r"^check_same\((\w+), (\w+)\)", TEXTS[NAME], re.MULTILINE)
     assert pairs == [*zip(VERSIONS[1:], VERSIONS), ("OnePassUpdate", "FirstWritten")]
     code = "".join(cell.body for cell in tagged(NAME) if not cell.is_text)
     ladder = re.search(r"^LADDER = \{(.*?)^\}", code, re.MULTILINE | re.DOTALL)[1]
@@ -56,19 +56,19 @@ def test_the_lesson_holds_each_version_to_the_one_before(lesson):
 
 def test_its_clipping_is_at_work(lesson):
     model = lesson["created"](lesson["FirstWritten"], lesson["V"], lesson["H"])
-    grad = model.zeros_like()
-    model.loss_and_grad(lesson["inputs"], lesson["targets"], grad)
-    assert np.linalg.norm(grad.vector) > 1.2 * lesson["CLIP"]
+    grads = model.zeros_like()
+    model.loss_and_grad(lesson["inputs"], lesson["targets"], grads)
+    assert np.linalg.norm(grads.vector) > 1.2 * lesson["CLIP"]
 
 
 def without(name):
     """A way back that forgets the gradient of one parameter."""
-    def backward(self, dhs, cache, grad):
-        other = grad.zeros_like()
+    def backward(self, dhs, cache, grads):
+        other = grads.zeros_like()
         dxs = super(type(self), self).backward(dhs, cache, other)
         for each, array in other.named_parameters():
             if each != name:
-                getattr(grad, each)[...] += array
+                getattr(grads, each)[...] += array
         return dxs
     return backward
 
@@ -77,28 +77,28 @@ def without(name):
 def test_a_term_left_out_is_caught_by_both_checks(lesson, name):
     wrong = type("Wrong", (lesson["OnePassUpdate"],), {"backward": without(name)})
     with pytest.raises(AssertionError, match=f"Wrong: d{name} differs"):
-        lesson["expect_same"](wrong, lesson["OnePassUpdate"])
+        lesson["check_same"](wrong, lesson["OnePassUpdate"])
     with pytest.raises(GradientError, match=f"wrong gradient for {name};"):
         lesson["check"](wrong)
 
 
 def test_a_gradient_that_is_never_cleared_is_caught(lesson):
     class Stale(lesson["OnePassUpdate"]):
-        def train_step(self, inputs, targets, grad):
-            loss = self.loss_and_grad(inputs, targets, grad)
-            rate = lesson["CLIP"] / np.linalg.norm(grad.vector)
-            self.vector[...] -= self.dtype.type(rate) * grad.vector
+        def train_step(self, inputs, targets, grads):
+            loss = self.loss_and_grad(inputs, targets, grads)
+            rate = lesson["CLIP"] / np.linalg.norm(grads.vector)
+            self.vector[...] -= self.dtype.type(rate) * grads.vector
             return loss
 
     with pytest.raises(AssertionError, match="the weights after two steps differs"):
-        lesson["expect_same"](Stale, lesson["OnePassUpdate"])
+        lesson["check_same"](Stale, lesson["OnePassUpdate"])
 
 
 def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
     with pytest.raises(GradientError, match="wrong gradient for U; right: W, b, E, d, S"):
         lesson["check"](lesson["OneOff"])
     with pytest.raises(AssertionError, match="OneOff: dU differs"):
-        lesson["expect_same"](lesson["OneOff"], lesson["InputsAtOnce"])
+        lesson["check_same"](lesson["OneOff"], lesson["InputsAtOnce"])
 
 
 def test_the_floor_makes_the_products_of_a_step(lesson):
@@ -145,9 +145,9 @@ def test_what_the_steps_take_adds_up(parts):
     ms = {"first": 50.0, "worse": 52.0, "last": 30.0}
     taken = parts.falls(ms, list(ms))
     assert taken == {"worse": -2.0, "last": 22.0}
-    parts.expect_parts_add_up(50.0, [*taken.values(), 30.0])
+    parts.check_parts_add_up(50.0, [*taken.values(), 30.0])
     with pytest.raises(AssertionError, match="is not 50"):
-        parts.expect_parts_add_up(50.0, taken.values())
+        parts.check_parts_add_up(50.0, taken.values())
     shares = {"products": 0.75, "softmax": 0.125}
     assert parts.rest_of(shares) == 0.125
 

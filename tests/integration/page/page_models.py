@@ -8,7 +8,7 @@ from numpy_attention.data.text_form import TextForm
 from numpy_attention.page.export import exported
 from numpy_attention.page.write import engine, json_for_script
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 WORDS = [f"w{k}" for k in range(12)]
 SENTENCES = 200
@@ -39,7 +39,7 @@ def translator_of(name, settings, rng, **training):
 
 def writer_of(name, settings, rng, **training):
     text = Text([[WORDS]])
-    writer = Writer.create(text, name, {"hidden": 12} | settings, WriterTraining(**training))
+    writer = LanguageModelRun.create(text, name, {"hidden": 12} | settings, LanguageModelTraining(**training))
     randomly(writer.model, rng)
     return writer
 

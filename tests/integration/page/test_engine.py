@@ -20,7 +20,7 @@ from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.page.export import rounded
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import Writer, WriterTraining
+from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 CLOSE = 1e-4
 
@@ -81,7 +81,7 @@ SEARCH = """(model, [sentences, sizes]) => sizes.map((size) => sentences.map((wo
 }))"""
 
 
-def expect_alike(found, wanted):
+def check_alike(found, wanted):
     """The same words with the same log p, and weights within 1e-4."""
     assert [one["words"] for one in found] == [other.target for other in wanted]
     for one, other in zip(found, wanted):
@@ -94,8 +94,8 @@ def test_a_translator_translates_as_in_python(tab, rng, name, settings, turned):
     translator = translator_of(name, settings, rng, reverse_source=turned)
     sentences = sentences_of(rng)
     greedy, beam = asked(tab, translator, SEARCH, [sentences, [1, 5]])
-    expect_alike(greedy, translator.translate(sentences, 1))
-    expect_alike(beam, translator.translate(sentences, 5))
+    check_alike(greedy, translator.translate(sentences, 1))
+    check_alike(beam, translator.translate(sentences, 5))
 
 
 WRITERS = {
@@ -349,7 +349,7 @@ def test_fewer_bytes_give_what_the_rounded_model_gives(tab, rng, precision):
     greedy, = asked(tab, translator, SEARCH, [sentences, [1]], precision=precision)
     for _, array in translator.model.named_parameters():
         array[...] = rounded(array, precision)
-    expect_alike(greedy, translator.translate(sentences, 1))
+    check_alike(greedy, translator.translate(sentences, 1))
 
 
 def test_an_earlier_checkpoint_is_the_model_of_then(tab, rng):
@@ -362,7 +362,7 @@ def test_an_earlier_checkpoint_is_the_model_of_then(tab, rng):
     found = asked(tab, translator, f"""(model, argument) => (
       ({SEARCH})(load(model.data, 0), argument)[0])""", [[["w1", "w2"]], [1]],
                   checkpoints={"epoch 1": then})
-    expect_alike(found, wanted)
+    check_alike(found, wanted)
 
 
 def test_what_cannot_be_read_is_told(tab, rng):
@@ -383,8 +383,8 @@ def test_the_shipped_translator_translates_as_in_python(tab):
     pairs = load_parallel("bible-en-es", "test", part="clauses", max_length=8)
     sentences = [list(pair.source) for pair in pairs[:SENTENCES]]
     greedy, beam = asked(tab, translator, SEARCH, [sentences, [1, 5]])
-    expect_alike(greedy, translator.translate(sentences, 1))
-    expect_alike(beam, translator.translate(sentences, 5))
+    check_alike(greedy, translator.translate(sentences, 1))
+    check_alike(beam, translator.translate(sentences, 5))
 
 
 def test_a_trained_luong_translates_as_in_python(tab, rng):
@@ -396,14 +396,14 @@ def test_a_trained_luong_translates_as_in_python(tab, rng):
     sentences = [list(pair.source) for pair in
                  load_parallel("grammar-en-fr", "test", rng=rng, count=SENTENCES)]
     greedy, beam = asked(tab, translator, SEARCH, [sentences, [1, 5]])
-    expect_alike(greedy, translator.translate(sentences, 1))
-    expect_alike(beam, translator.translate(sentences, 5))
+    check_alike(greedy, translator.translate(sentences, 1))
+    check_alike(beam, translator.translate(sentences, 5))
 
 
 def test_a_trained_language_model_reads_as_in_python(tab, rng):
     text = Text(running_text.load("bible-en", "valid").articles[:8])
-    how = WriterTraining(epochs=2, learning_rate=0.01, batch_size=8, state="sentence")
-    writer = Writer.create(text, "attentive-language-model",
+    how = LanguageModelTraining(epochs=2, learning_rate=0.01, batch_size=8, state="sentence")
+    writer = LanguageModelRun.create(text, "attentive-language-model",
                            {"hidden": 24, "attention": "key-value-predict", "layers": 1}, how)
     writer.fit(text, threads=1, progress=False)
     sentences = [sentence[:12] for sentence in text.sentences[:SENTENCES]]

@@ -9,7 +9,7 @@ from page_models import SPACES, WORDS, translator_of, writer_of
 
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.data.pairs import Pair
-from numpy_attention.page.export import (characters, expect_small, exported, in_bytes, kept_array,
+from numpy_attention.page.export import (characters, check_small, exported, in_bytes, kept_array,
                                          kinds, parts_of, rounded)
 
 
@@ -113,16 +113,16 @@ def test_an_unknown_precision_is_refused(rng):
 def test_a_model_too_large_is_told_what_would_do():
     arrays = {"W": np.zeros((300, 1000), np.float32)}
     assert characters(arrays, "float32") == 1_600_000
-    expect_small(arrays, "float32", 1, 1_600_000)
+    check_small(arrays, "float32", 1, 1_600_000)
     with pytest.raises(ValueError) as error:
-        expect_small(arrays, "float32", 1, 1_000_000)
+        check_small(arrays, "float32", 1, 1_000_000)
     assert str(error.value) == (
         "300,000 parameters make a page of 1.6 MB, expected at most 1.0 MB: --precision float16 "
         "makes it 0.8 MB; --precision byte makes it 0.4 MB")
     with pytest.raises(ValueError, match="in 4 checkpoints make a page of 3.2 MB.*byte makes"):
-        expect_small(arrays, "float16", 4, 2_000_000)
+        check_small(arrays, "float16", 4, 2_000_000)
     with pytest.raises(ValueError, match="train a smaller model"):
-        expect_small(arrays, "byte", 9, 1_000_000)
+        check_small(arrays, "byte", 9, 1_000_000)
 
 
 def test_subwords_are_kept_in_the_order_in_which_they_were_learnt(rng):

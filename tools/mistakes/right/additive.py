@@ -33,7 +33,7 @@ class PlainAttention(Module):
         context = (alpha[:, :, None] * memory.values).sum(1)        # (B, D)
         return context, alpha, (memory, query, x, alpha)
 
-    def step_backward(self, dcontext, dweights, cache, dmemory, grad):
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         memory, query, x, alpha = cache
         # context = Σ_j α_j h_j
         dalpha = dweights + (memory.values * dcontext[:, None]).sum(2)
@@ -41,7 +41,7 @@ class PlainAttention(Module):
         # α = softmax(e)
         de = softmax_backward(dalpha, alpha)
         # e = x v_a
-        grad.v_a += (de[:, :, None] * x).sum((0, 1))
+        grads.v_a += (de[:, :, None] * x).sum((0, 1))
         dx = de[:, :, None] * self.v_a
         # x = tanh(a)
         da = dx * (1 - x**2)
@@ -49,14 +49,14 @@ class PlainAttention(Module):
         dmemory.keys += da
         dprojected = da.sum(1)
         # projected = query W_a + b_a
-        grad.W_a += query.T @ dprojected
-        grad.b_a += dprojected.sum(0)
+        grads.W_a += query.T @ dprojected
+        grads.b_a += dprojected.sum(0)
         dquery = dprojected @ self.W_a.T
         return dquery
 
-    def read_backward(self, memory, dmemory, grad):
+    def read_backward(self, memory, dmemory, grads):
         # keys = values U_a
-        grad.U_a += np.tensordot(memory.values, dmemory.keys, ((0, 1), (0, 1)))
+        grads.U_a += np.tensordot(memory.values, dmemory.keys, ((0, 1), (0, 1)))
         dvalues = dmemory.keys @ self.U_a.T
         dvalues += dmemory.values
         return dvalues

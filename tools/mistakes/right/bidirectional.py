@@ -37,7 +37,7 @@ class Direction(Module):
             hs[s + 1] = m * o * np.tanh(c) + ~m * hs[s]
         return hs[1:], (xs, mask, hs, cs, gates)
 
-    def backward(self, dhs, cache, grad):
+    def backward(self, dhs, cache, grads):
         xs, mask, hs, cs, gates = cache
         dxs = np.zeros_like(xs)
         dh, dc = np.zeros_like(hs[0]), np.zeros_like(cs[0])
@@ -58,12 +58,12 @@ class Direction(Module):
             # a = x W + h U + b
             da = np.concatenate((di * i * (1 - i), df * f * (1 - f), do * o * (1 - o),
                                  dg * (1 - g**2)), axis=1)          # (B, 4H)
-            grad.W += xs[s].T @ da
-            grad.U += hs[s].T @ da
-            grad.b += da.sum(0)
+            grads.W += xs[s].T @ da
+            grads.U += hs[s].T @ da
+            grads.b += da.sum(0)
             dxs[s] = da @ self.W.T
             dh = da @ self.U.T + dh_stay
-        grad.first += dh.sum(0)
+        grads.first += dh.sum(0)
         return dxs
 
 
@@ -84,17 +84,17 @@ class Encoder(Module):
         both = np.concatenate((rightward, leftward), axis=2)
         return both, s_0, (ends, s_0.copy(), cache_right, cache_left)
 
-    def backward(self, dboth, ds_0, cache, grad):
+    def backward(self, dboth, ds_0, cache, grads):
         ends, s_0, cache_right, cache_left = cache
         da = ds_0 * (1 - s_0**2)
-        grad.W_0 += ends.T @ da
-        grad.b_0 += da.sum(0)
+        grads.W_0 += ends.T @ da
+        grads.b_0 += da.sum(0)
         dright, dleft = (half.copy() for half in np.split(dboth, 2, axis=2))
         dends = np.split(da @ self.W_0.T, 2, axis=1)
         dright[-1] += dends[0]
         dleft[0] += dends[1]
-        dxs = self.right.backward(dright, cache_right, grad.right)
-        dxs += self.left.backward(dleft[::-1], cache_left, grad.left)[::-1]
+        dxs = self.right.backward(dright, cache_right, grads.right)
+        dxs += self.left.backward(dleft[::-1], cache_left, grads.left)[::-1]
         return dxs, None
 
 

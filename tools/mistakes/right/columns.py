@@ -46,7 +46,7 @@ class Columns(Module):
             sentences.append(steps)
         return hs, last, (xs, sentences)
 
-    def backward(self, dhs, dlast, cache, grad):
+    def backward(self, dhs, dlast, cache, grads):
         xs, sentences = cache
         dxs = np.zeros_like(xs)
         for b, steps in enumerate(sentences):
@@ -60,26 +60,26 @@ class Columns(Module):
                 dh = dh * (1 - z)
                 # n = tanh(W_n x + U_n (r ∘ h) + b_n)
                 da_n = dn * (1 - n**2)
-                grad.W_n += np.outer(da_n, x)
-                grad.U_n += np.outer(da_n, r * h)
-                grad.b_n += da_n
+                grads.W_n += np.outer(da_n, x)
+                grads.U_n += np.outer(da_n, r * h)
+                grads.b_n += da_n
                 drh = self.U_n.T @ da_n
                 dr = drh * h
                 dh += drh * r
                 # z = σ(W_z x + U_z h + b_z)
                 da_z = dz * z * (1 - z)
-                grad.W_z += np.outer(da_z, x)
-                grad.U_z += np.outer(da_z, h)
-                grad.b_z += da_z
+                grads.W_z += np.outer(da_z, x)
+                grads.U_z += np.outer(da_z, h)
+                grads.b_z += da_z
                 dh += self.U_z.T @ da_z
                 # r = σ(W_r x + U_r h + b_r)
                 da_r = dr * r * (1 - r)
-                grad.W_r += np.outer(da_r, x)
-                grad.U_r += np.outer(da_r, h)
-                grad.b_r += da_r
+                grads.W_r += np.outer(da_r, x)
+                grads.U_r += np.outer(da_r, h)
+                grads.b_r += da_r
                 dh += self.U_r.T @ da_r
                 dxs[b, t] = self.W_r.T @ da_r + self.W_z.T @ da_z + self.W_n.T @ da_n
-            grad.first += dh
+            grads.first += dh
         return dxs, None
 
 

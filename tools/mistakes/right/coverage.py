@@ -29,7 +29,7 @@ class Coverage(Module):
         g = np.zeros(mask.shape)                                    # (B, S)
         contexts, weights, penalties, steps = [], [], [], []
         for s in states:
-            x, alpha = self.look(s, keys, g, mask)
+            x, alpha = self.attend(s, keys, g, mask)
             contexts.append(np.einsum("bs,bsd->bd", alpha, memory))
             weights.append(alpha)
             penalties.append(np.minimum(alpha, g).sum(1))
@@ -46,7 +46,7 @@ class Coverage(Module):
         p = np.exp(e - e.max(1, keepdims=True))
         return x, p / p.sum(1, keepdims=True)
 
-    def backward(self, dcontexts, dweights, dpenalties, cache, grad):
+    def backward(self, dcontexts, dweights, dpenalties, cache, grads):
         states, memory, steps = cache
         dstates = np.zeros_like(states)
         dmemory = np.zeros_like(memory)
@@ -66,18 +66,18 @@ class Coverage(Module):
             # α = softmax(e)
             de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
             # e = v · x, x = tanh(a)
-            grad.v += np.einsum("bs,bsa->a", de, x)
+            grads.v += np.einsum("bs,bsa->a", de, x)
             da = de[:, :, None] * self.v * (1 - x**2)               # (B, S, A)
             # a = keys + s W_s + g w_g
             dkeys += da
-            grad.w_g += np.einsum("bsa,bs->a", da, g)
+            grads.w_g += np.einsum("bsa,bs->a", da, g)
             dg += da @ self.w_g
             dq = da.sum(1)                                          # (B, A)
-            grad.W_s += states[t].T @ dq
+            grads.W_s += states[t].T @ dq
             dstates[t] = dq @ self.W_s.T
         # keys = memory W_h + b
-        grad.W_h += np.tensordot(memory, dkeys, ([0, 1], [0, 1]))
-        grad.b += dkeys.sum((0, 1))
+        grads.W_h += np.tensordot(memory, dkeys, ([0, 1], [0, 1]))
+        grads.b += dkeys.sum((0, 1))
         dmemory += dkeys @ self.W_h.T
         return dstates, dmemory, None
 

@@ -21,16 +21,16 @@ class Attention(Module):
         alpha = alpha / alpha.sum(1)[:, None]
         return np.matmul(alpha[:, None], h)[:, 0], (s, x, alpha)    # (B, D)
 
-    def look_backward(self, dc, h, looked, grad, dh, dkeys):
+    def attend_backward(self, dc, h, looked, grads, dh, dkeys):
         s, x, alpha = looked
         dalpha = np.matmul(h, dc[:, :, None])[:, :, 0]
         dh += alpha[:, :, None] * dc[:, None, :]
         de = alpha * (dalpha - np.sum(alpha * dalpha, 1)[:, None])
-        grad.v_a += np.einsum("bs,bsa->a", de, x)
+        grads.v_a += np.einsum("bs,bsa->a", de, x)
         da = de[:, :, None] * self.v_a * (1 - x**2)                 # (B, S, A)
         dkeys += da
         dq = da.sum(axis=1)                                         # (B, A)
-        grad.W_a += s.T @ dq
+        grads.W_a += s.T @ dq
         return dq @ self.W_a.T
 
 
@@ -47,19 +47,19 @@ class GRUStep(Module):
         n = np.tanh(a_n + (r * s) @ self.V)
         return (1 - z) * s + z * n, (x, s, r, z, n)
 
-    def backward(self, dnew, cache, grad):
+    def backward(self, dnew, cache, grads):
         x, s, r, z, n = cache
         ds, dn, dz = dnew * (1 - z), dnew * z, dnew * (n - s)
         da_n = dn * (1 - n**2)
-        grad.V += (r * s).T @ da_n
+        grads.V += (r * s).T @ da_n
         drs = da_n @ self.V.T
         dr = drs * s
         ds += drs * r
         da_rz = np.concatenate([dr * r * (1 - r), dz * z * (1 - z)], axis=1)
-        grad.U += s.T @ da_rz
+        grads.U += s.T @ da_rz
         ds += da_rz @ self.U.T
         da = np.concatenate([da_rz, da_n], axis=1)                  # (B, 3H)
-        grad.W += x.T @ da
+        grads.W += x.T @ da
         return da @ self.W.T, ds
 
 
@@ -79,32 +79,32 @@ class Translator(Module):
         s = s_0 = np.tanh(h[:, 0] @ self.W_i)                       # (B, H)
         outputs, steps = [], []
         for y in ys:
-            c, looked = self.attention.look(s, h, keys, mask)
+            c, looked = self.attention.attend(s, h, keys, mask)
             s, stepped = self.cell.forward(np.concatenate([y, c], axis=1), s)
             outputs.append(s @ self.W_o + c @ self.C_o)
             steps.append((c, looked, s, stepped))
         return np.stack(outputs), (xs, h, s_0, steps)               # (T, B, K)
 
-    def backward(self, doutputs, cache, grad):
+    def backward(self, doutputs, cache, grads):
         xs, h, s_0, steps = cache
         dh, dkeys, dys = np.zeros_like(h), np.zeros(h.shape[:2] + self.attention.v_a.shape), []
         ds = np.zeros_like(s_0)
         for do, (c, looked, s, stepped) in zip(doutputs[::-1], steps[::-1]):
-            grad.W_o += s.T @ do
-            grad.C_o += c.T @ do
+            grads.W_o += s.T @ do
+            grads.C_o += c.T @ do
             ds = ds + do @ self.W_o.T
-            dx, ds = self.cell.backward(ds, stepped, grad.cell)
+            dx, ds = self.cell.backward(ds, stepped, grads.cell)
             dys.append(dx[:, :-h.shape[2]])
             dc = dx[:, -h.shape[2]:] + do @ self.C_o.T
-            ds += self.attention.look_backward(dc, h, looked, grad.attention, dh, dkeys)
-        grad.attention.U_a += np.einsum("bsd,bsa->da", h, dkeys)
+            ds += self.attention.attend_backward(dc, h, looked, grads.attention, dh, dkeys)
+        grads.attention.U_a += np.einsum("bsd,bsa->da", h, dkeys)
         dh += dkeys @ self.attention.U_a.T
         du = ds * (1 - s_0**2)
-        grad.W_i += h[:, 0].T @ du
+        grads.W_i += h[:, 0].T @ du
         dh[:, 0] += du @ self.W_i.T
         da = dh * (1 - h**2)
-        grad.W_s += np.einsum("bsi,bsd->id", xs, da)
-        grad.b_s += da.sum((0, 1))
+        grads.W_s += np.einsum("bsi,bsd->id", xs, da)
+        grads.b_s += da.sum((0, 1))
         return da @ self.W_s.T, np.stack(dys[::-1]), None
 
 

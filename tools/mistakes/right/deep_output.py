@@ -42,7 +42,7 @@ class DeepOutput(Module):
         scores = nll.sum(axis=0) / known.sum(axis=0)
         return np.array(loss), scores, (s, c, before, targets, known, y, even, odd, m, log_p)
 
-    def backward(self, dloss, dscores, cache, grad):
+    def backward(self, dloss, dscores, cache, grads):
         s, c, before, targets, known, y, even, odd, m, log_p = cache
         T, B = targets.shape
         # the loss and the scores
@@ -54,22 +54,22 @@ class DeepOutput(Module):
             dlogits[t, np.arange(B), targets[t]] -= 1
         dlogits *= dnll[:, :, None]
         # logits = m W_o + b_o
-        grad.W_o += np.einsum("tbk,tbv->kv", m, dlogits)
-        grad.b_o += dlogits.sum(axis=(0, 1))
+        grads.W_o += np.einsum("tbk,tbv->kv", m, dlogits)
+        grads.b_o += dlogits.sum(axis=(0, 1))
         dm = dlogits @ self.W_o.T
         # m = max(even, odd)
         du = np.empty(s.shape[:2] + self.b_u.shape)
         du[:, :, 0::2] = dm * (even > odd)
         du[:, :, 1::2] = dm * (even <= odd)
         # u = s U_o + y V_o + c C_o + b_u
-        grad.U_o += np.einsum("tbh,tbk->hk", s, du)
-        grad.V_o += np.einsum("tbi,tbk->ik", y, du)
-        grad.C_o += np.einsum("tbd,tbk->dk", c, du)
-        grad.b_u += du.sum(axis=(0, 1))
+        grads.U_o += np.einsum("tbh,tbk->hk", s, du)
+        grads.V_o += np.einsum("tbi,tbk->ik", y, du)
+        grads.C_o += np.einsum("tbd,tbk->dk", c, du)
+        grads.b_u += du.sum(axis=(0, 1))
         ds = du @ self.U_o.T
         dy = du @ self.V_o.T
         dc = du @ self.C_o.T
-        np.add.at(grad.E, before, dy)
+        np.add.at(grads.E, before, dy)
         return ds, dc, None, None, None
 
 

@@ -38,7 +38,7 @@ class GeneralAttention(Module):
         context = np.einsum("bs,bsd->bd", alpha, memory)
         return context, alpha, (q, alpha)
 
-    def backward(self, dys, dweights, cache, grad):
+    def backward(self, dys, dweights, cache, grads):
         hs, memory, steps = cache
         dhs = np.zeros_like(hs)
         dmemory = np.zeros_like(memory)
@@ -46,15 +46,15 @@ class GeneralAttention(Module):
             h = hs[t]
             # y = tanh(context C + h W + b)
             du = dys[t] * (1 - y * y)                               # (B, K)
-            grad.C += context.T @ du
-            grad.W += h.T @ du
-            grad.b += du.sum(0)
+            grads.C += context.T @ du
+            grads.W += h.T @ du
+            grads.b += du.sum(0)
             dcontext = du @ self.C.T
             dhs[t] += du @ self.W.T
-            dhs[t] += self.attend_backward(dcontext, dweights[t], h, memory, looked, dmemory, grad)
+            dhs[t] += self.attend_backward(dcontext, dweights[t], h, memory, looked, dmemory, grads)
         return dhs, dmemory, None
 
-    def attend_backward(self, dcontext, dalpha, h, memory, looked, dmemory, grad):
+    def attend_backward(self, dcontext, dalpha, h, memory, looked, dmemory, grads):
         q, alpha = looked
         # context = Σ_j α_j m_j
         dalpha = dalpha + np.einsum("bd,bsd->bs", dcontext, memory)
@@ -66,7 +66,7 @@ class GeneralAttention(Module):
         dq = np.einsum("bs,bsd->bd", de, memory)
         dmemory += np.einsum("bs,bd->bsd", de, q)
         # q = h W_a
-        grad.W_a += h.T @ dq
+        grads.W_a += h.T @ dq
         return dq @ self.W_a.T
 
 

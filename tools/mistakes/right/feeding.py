@@ -50,7 +50,7 @@ class Feeding(Module):
             fed = out
         return outputs, weights, h.copy(), (memory, keys, tape)
 
-    def backward(self, doutputs, dweights, dlast, cache, grad):
+    def backward(self, doutputs, dweights, dlast, cache, grads):
         memory, keys, tape = cache
         B, T, K = doutputs.shape
         D, E = memory.shape[2], len(self.W) - K
@@ -64,7 +64,7 @@ class Feeding(Module):
             # h̃ = tanh([c; h] W_c)
             dout = doutputs[:, t] + dfed
             du = dout * (1 - s["out"]**2)
-            grad.W_c += s["joined"].T @ du
+            grads.W_c += s["joined"].T @ du
             djoined = du @ self.W_c.T
             dc = djoined[:, :D]
             dh += djoined[:, D:]
@@ -80,15 +80,15 @@ class Feeding(Module):
             dh += (de[:, None, :] @ keys)[:, 0]
             # h = tanh([y; h̃] W + h U + b)
             da = dh * (1 - s["h_new"]**2)
-            grad.W += s["x"].T @ da
-            grad.U += s["h"].T @ da
-            grad.b += da.sum(0)
+            grads.W += s["x"].T @ da
+            grads.U += s["h"].T @ da
+            grads.b += da.sum(0)
             dx = da @ self.W.T
             dys[:, t] = dx[:, :E]
             dfed = dx[:, E:]
             dh = da @ self.U.T
         # keys_s = W_a m_s
-        grad.W_a += np.einsum("bsh,bsd->hd", dkeys, memory)
+        grads.W_a += np.einsum("bsh,bsd->hd", dkeys, memory)
         dmemory += dkeys @ self.W_a
         return dys, dh, dmemory, None
 

@@ -43,7 +43,7 @@ class PlainGRU(Module):
             rs[t], zs[t], ns[t], ss[t] = r, z, n, s
         return hs[1:].copy(), hs[T].copy(), (xs, hs, mask, rs, zs, ns, ss)
 
-    def backward(self, dhs, dlast, cache, grad):
+    def backward(self, dhs, dlast, cache, grads):
         xs, hs, mask, rs, zs, ns, ss = cache
         T, B, _ = xs.shape
         H = len(self.U)
@@ -67,22 +67,22 @@ class PlainGRU(Module):
             dr = da_n * s
             ds = da_n * r
             # s = h U_n + b_n
-            grad.U[:, 2 * H:] += h.T @ ds
-            grad.b_n += ds.sum(0)
+            grads.U[:, 2 * H:] += h.T @ ds
+            grads.b_n += ds.sum(0)
             dh_prev += ds @ U_n.T
             # r, z = σ(a + h U)
             da_r = dr * r * (1 - r)
             da_z = dz * z * (1 - z)
-            grad.U[:, :H] += h.T @ da_r
-            grad.U[:, H:2 * H] += h.T @ da_z
+            grads.U[:, :H] += h.T @ da_r
+            grads.U[:, H:2 * H] += h.T @ da_z
             dh_prev += da_r @ U_r.T
             dh_prev += da_z @ U_z.T
             # a = x W + b
             da[:, :H] = da_r
             da[:, H:2 * H] = da_z
             da[:, 2 * H:] = da_n
-            grad.W += xs[t].T @ da
-            grad.b += da.sum(0)
+            grads.W += xs[t].T @ da
+            grads.b += da.sum(0)
             dxs[t] = da @ self.W.T
             dh_next = dh_prev
         return dxs, dh_next, None

@@ -39,12 +39,12 @@ class Heads(Module):
         Y = self.gamma * N + self.beta
         return Y, P, (X, M, Q, K, V, P.copy(), Z, N, sigma)
 
-    def backward(self, dY, dP, cache, grad):
+    def backward(self, dY, dP, cache, grads):
         X, M, Q, K, V, P, Z, N, sigma = cache
         I, d = dY.shape[2], Q.shape[3]
         # Y = γ ∘ N + β
-        grad.gamma += np.einsum("bti,bti->i", dY, N)
-        grad.beta += np.einsum("bti->i", dY)
+        grads.gamma += np.einsum("bti,bti->i", dY, N)
+        grads.beta += np.einsum("bti->i", dY)
         dN = dY * self.gamma
         # N = (R − mean) / σ
         dR = dN - dN.sum(axis=2, keepdims=True) / I
@@ -52,7 +52,7 @@ class Heads(Module):
         dR /= sigma
         # R = X + Σ_n Z_n W_o^n
         dX = dR.copy()
-        grad.W_o += np.einsum("bntd,bti->ndi", Z, dR)
+        grads.W_o += np.einsum("bntd,bti->ndi", Z, dR)
         dZ = np.einsum("bti,ndi->bntd", dR, self.W_o)
         # Z = P V
         dP = dP + np.einsum("bntd,bnsd->bnts", dZ, V)
@@ -64,10 +64,10 @@ class Heads(Module):
         dQ = np.einsum("bnts,bnsd->bntd", dE, K)
         dK = np.einsum("bnts,bntd->bnsd", dE, Q)
         # Q, K, V
-        grad.W_q += np.einsum("bti,bntd->nid", X, dQ)
-        grad.W_k += np.einsum("bsc,bnsd->ncd", M, dK)
-        grad.W_v += np.einsum("bsc,bnsd->ncd", M, dV)
-        grad.b_v += np.einsum("bnsd->nd", dV)
+        grads.W_q += np.einsum("bti,bntd->nid", X, dQ)
+        grads.W_k += np.einsum("bsc,bnsd->ncd", M, dK)
+        grads.W_v += np.einsum("bsc,bnsd->ncd", M, dV)
+        grads.b_v += np.einsum("bnsd->nd", dV)
         dX += np.einsum("bntd,nid->bti", dQ, self.W_q)
         dM = np.einsum("bnsd,ncd->bsc", dK, self.W_k)
         dM += np.einsum("bnsd,ncd->bsc", dV, self.W_v)

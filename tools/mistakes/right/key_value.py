@@ -46,15 +46,15 @@ class Reader(Module):
         y = np.tanh(r @ self.W_r + p @ self.W_x)                    # (T, B, K)
         return y, weights, (h, r, y, looked)
 
-    def backward(self, dy, dweights, cache, grad):
+    def backward(self, dy, dweights, cache, grads):
         h, r, y, looked = cache
         k, v, p = self.cut(h)
         dh = np.zeros_like(h)
         dk, dv, dp = self.cut(dh)                                   # views: += fills dh
         # y = tanh(r W_r + p W_x)
         da = dy * (1 - y**2)                                        # (T, B, K)
-        grad.W_r += np.tensordot(r, da, ([0, 1], [0, 1]))
-        grad.W_x += np.tensordot(p, da, ([0, 1], [0, 1]))
+        grads.W_r += np.tensordot(r, da, ([0, 1], [0, 1]))
+        grads.W_x += np.tensordot(p, da, ([0, 1], [0, 1]))
         dr = da @ self.W_r.T
         dp += da @ self.W_x.T
         for t in range(1, len(h)):
@@ -66,14 +66,14 @@ class Reader(Module):
             # α = softmax(e)
             de = alpha * (dalpha - (alpha * dalpha).sum(0))
             # e = M w, M = tanh(z)
-            grad.w += np.tensordot(de, M, 2)
+            grads.w += np.tensordot(de, M, 2)
             dM = de[:, :, None] * self.w
             dz = dM * (1 - M**2)                                    # (L, B, A)
             # z_i = k_i W_Y + k_t W_h
-            grad.W_Y += np.tensordot(k[past], dz, ([0, 1], [0, 1]))
+            grads.W_Y += np.tensordot(k[past], dz, ([0, 1], [0, 1]))
             dk[past] += dz @ self.W_Y.T
             down = dz.sum(0)                                        # (B, A)
-            grad.W_h += k[t].T @ down
+            grads.W_h += k[t].T @ down
             dk[t] += down @ self.W_h.T
         return dh
 

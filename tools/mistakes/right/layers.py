@@ -91,7 +91,7 @@ class Tagger(Module):
         loss, cache_l = cross_entropy(logits, targets, known)
         return loss, (ids, cache_a, cache_u, h, cache_m, cache_o, cache_l)
 
-    def backward(self, dloss, cache, grad):
+    def backward(self, dloss, cache, grads):
         ids, cache_a, cache_u, h, cache_m, cache_o, cache_l = cache
         dlogits = cross_entropy_backward(dloss, cache_l)
         dm, dW_o, db_o = linear_backward(dlogits, cache_o)
@@ -99,13 +99,13 @@ class Tagger(Module):
         du = dh * (1 - h**2)
         da, dgamma, dbeta = layer_norm_backward(du, cache_u)
         dx, dW, db = linear_backward(da, cache_a)
-        grad.E += embedding_backward(dx, ids, self.E)
-        grad.W += dW
-        grad.b += db
-        grad.gamma += dgamma
-        grad.beta += dbeta
-        grad.W_o += dW_o
-        grad.b_o += db_o
+        grads.E += embedding_backward(dx, ids, self.E)
+        grads.W += dW
+        grads.b += db
+        grads.gamma += dgamma
+        grads.beta += dbeta
+        grads.W_o += dW_o
+        grads.b_o += db_o
         return None, da, None, None
 
 

@@ -33,7 +33,7 @@ class Local(Module):
         for b in range(B):
             h, m = hs[b], memory[b, :lengths[b]]                    # (T, H), (S, D)
             p, predicted = self.predict(h, len(m))
-            w, alpha, gauss, q = self.weigh(h, m, p)
+            w, alpha, gauss, q = self.attention_weights(h, m, p)
             joined = np.hstack([w @ m, h])                          # (T, D + H)
             outputs[b] = np.tanh(joined @ self.W_c)
             weights[b, :, :lengths[b]] = w
@@ -47,7 +47,7 @@ class Local(Module):
         share = 1 / (1 + np.exp(-x @ self.v_p))                     # (T,)
         return length * share, (x, share)
 
-    def weigh(self, h, m, p):
+    def attention_weights(self, h, m, p):
         q = h @ self.W_a                                            # (T, D)
         e = q @ m.T                                                 # (T, S)
         alpha = np.exp(e - e.max(1, keepdims=True))
@@ -56,7 +56,7 @@ class Local(Module):
         gauss = np.exp(-2 * away**2 / self.window**2)               # (T, S)
         return alpha * gauss, alpha, gauss, q
 
-    def backward(self, doutputs, dweights, dplaces, cache, grad):
+    def backward(self, doutputs, dweights, dplaces, cache, grads):
         dhs = np.zeros_like(cache["hs"])
         dmemory = np.zeros_like(cache["memory"])
         for b, one in enumerate(cache["sentences"]):
@@ -65,18 +65,18 @@ class Local(Module):
             dm = dmemory[b, :length]
             # y = tanh([w m; h] W_c)
             da = doutputs[b] * (1 - one["y"]**2)
-            grad.W_c += one["joined"].T @ da
+            grads.W_c += one["joined"].T @ da
             djoined = da @ self.W_c.T
             dc, dh = djoined[:, :m.shape[1]], djoined[:, m.shape[1]:]
             dm += one["w"].T @ dc
             dw = dc @ m.T + dweights[b, :, :length]                 # (T, S)
             # the two that make w
-            dp = self.weigh_backward(dw, h, m, one, dh, dm, grad) + dplaces[b]
-            self.predict_backward(dp, h, length, one["predicted"], dh, grad)
+            dp = self.weigh_backward(dw, h, m, one, dh, dm, grads) + dplaces[b]
+            self.predict_backward(dp, h, length, one["predicted"], dh, grads)
             dhs[b] = dh
         return dhs, dmemory, None
 
-    def weigh_backward(self, dw, h, m, one, dh, dm, grad):
+    def weigh_backward(self, dw, h, m, one, dh, dm, grads):
         alpha, gauss = one["alpha"], one["gauss"]
         dalpha = dw * gauss
         dgauss = dw * alpha
@@ -88,16 +88,16 @@ class Local(Module):
         dm += de.T @ one["q"]
         dq = de @ m
         # q = h W_a
-        grad.W_a += h.T @ dq
+        grads.W_a += h.T @ dq
         dh += dq @ self.W_a.T
         return dp
 
-    def predict_backward(self, dp, h, length, predicted, dh, grad):
+    def predict_backward(self, dp, h, length, predicted, dh, grads):
         x, share = predicted
         du = dp * length * share * (1 - share)                      # (T,)
-        grad.v_p += x.T @ du
+        grads.v_p += x.T @ du
         dx = du[:, None] * self.v_p * (1 - x**2)
-        grad.W_p += h.T @ dx
+        grads.W_p += h.T @ dx
         dh += dx @ self.W_p.T
 
 

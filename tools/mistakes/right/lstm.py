@@ -42,16 +42,16 @@ class PlainLSTM(Module):
         h_new = o * m
         return dict(x=x, h=h, c=c, i=i, f=f, g=g, o=o, m=m, c_new=c_new, h_new=h_new)
 
-    def backward(self, dhs, dstate, cache, grad):
+    def backward(self, dhs, dstate, cache, grads):
         """From ∂L/∂hs and ∂L/∂(last state) to ∂L/∂xs and ∂L/∂(first state)."""
         dh, dc = dstate
         dxs = []
         for dy, step in zip(dhs[::-1], cache[::-1]):
-            dx, dh, dc = self.step_backward(dy + dh, dc, step, grad)
+            dx, dh, dc = self.step_backward(dy + dh, dc, step, grads)
             dxs.append(dx)
         return np.stack(dxs[::-1]), (dh, dc)
 
-    def step_backward(self, dh_new, dc_new, step, grad):
+    def step_backward(self, dh_new, dc_new, step, grads):
         x, h, c = step["x"], step["h"], step["c"]
         i, f, g, o, m = step["i"], step["f"], step["g"], step["o"], step["m"]
         # h' = o ∘ m, m = tanh(c')
@@ -60,7 +60,7 @@ class PlainLSTM(Module):
         dc_new = dc_new + dm * (1 - m**2)
         # o = σ(a_o + p ∘ c')
         da_o = do * o * (1 - o)
-        grad.p += (da_o * step["c_new"]).sum(0)
+        grads.p += (da_o * step["c_new"]).sum(0)
         dc_new += da_o * self.p
         # c' = f ∘ c + i ∘ g
         df = dc_new * c
@@ -73,9 +73,9 @@ class PlainLSTM(Module):
         da_g = dg * (1 - g**2)
         da = np.hstack([da_i, da_f, da_g, da_o])                    # (B, 4H)
         # a = x W + h U + b
-        grad.W += x.T @ da
-        grad.U += h.T @ da
-        grad.b += da.sum(axis=0)
+        grads.W += x.T @ da
+        grads.U += h.T @ da
+        grads.b += da.sum(axis=0)
         dx = da @ self.W.T
         dh = da @ self.U.T
         return dx, dh, dc

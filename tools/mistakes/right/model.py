@@ -57,43 +57,43 @@ class LanguageModel(Module):
         cache = ids, kept, targets, known, x, h, z, n, alphas, joined, o, p
         return np.array(loss), h[T].copy(), cache
 
-    def backward(self, dloss, dlast, cache, grad):
+    def backward(self, dloss, dlast, cache, grads):
         ids, kept, targets, known, x, h, z, n, alphas, joined, o, p = cache
         T, B, H = z.shape
         dlogits = p - np.eye(len(self.E))[targets]
         dlogits *= dloss * known[:, :, None] / known.sum()
-        grad.E += np.einsum("tbv,tbi->vi", dlogits, o)
-        grad.b_v += dlogits.sum((0, 1))
+        grads.E += np.einsum("tbv,tbi->vi", dlogits, o)
+        grads.b_v += dlogits.sum((0, 1))
         do = dlogits @ self.E
         du = do * (1 - o**2)
-        grad.W_o += np.tensordot(joined, du, ([0, 1], [0, 1]))
+        grads.W_o += np.tensordot(joined, du, ([0, 1], [0, 1]))
         dh, dr = np.split(du @ self.W_o.T, 2, axis=2)               # (T, B, H)
         dh = dh.copy()                                              # of h_1 … h_T
         dh[-1] += dlast
         dx = np.zeros_like(x)
         for t in range(T - 1, -1, -1):
             if t > 0:
-                self.look_backward(t, h, alphas[t], dr[t], dh, grad)
+                self.attend_backward(t, h, alphas[t], dr[t], dh, grads)
             # h_t = h + z ∘ (n − h)
             dz = dh[t] * (n[t] - h[t])
             da = np.hstack([dz * z[t] * (1 - z[t]), dh[t] * z[t] * (1 - n[t]**2)])
-            grad.W += x[t].T @ da
-            grad.U += h[t].T @ da
-            grad.b += da.sum(0)
+            grads.W += x[t].T @ da
+            grads.U += h[t].T @ da
+            grads.b += da.sum(0)
             dx[t] = da @ self.W.T
             dbefore = dh[t] * (1 - z[t]) + da @ self.U.T
             if t > 0:
                 dh[t - 1] += dbefore
-        np.add.at(grad.E, ids, dx * kept / (1 - self.rate))
+        np.add.at(grads.E, ids, dx * kept / (1 - self.rate))
         return None, None, dbefore, None, None
 
-    def look_backward(self, t, h, alpha, dr, dh, grad):
+    def attend_backward(self, t, h, alpha, dr, dh, grads):
         """Adds to dh what the step t, which looks back at those before it, hands to all of them."""
         past, q = h[1:t + 1], h[t + 1] @ self.A
         dalpha = np.einsum("bh,ibh->ib", dr, past)
         de = alpha * (dalpha - (alpha * dalpha).sum(0))
         dq = np.einsum("ib,ibh->bh", de, past)
-        grad.A += h[t + 1].T @ dq
+        grads.A += h[t + 1].T @ dq
         dh[t] += dq @ self.A.T
         dh[:t] += alpha[:, :, None] * dr + de[:, :, None] * q
 

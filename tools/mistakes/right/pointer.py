@@ -33,7 +33,7 @@ class Pointer(Module):
         loss = -np.log(p[rows, targets]).mean()
         return np.array(loss), g.copy(), (h, memory, ids, targets, q, weights, v, p)
 
-    def backward(self, dloss, dg_out, cache, grad):
+    def backward(self, dloss, dg_out, cache, grads):
         h, memory, ids, targets, q, weights, v, p = cache
         N = len(h)
         rows = np.arange(N)
@@ -47,7 +47,7 @@ class Pointer(Module):
         dv = dp * weights[:, -1:]                                   # (N, V)
         # v = softmax(h W_v)
         dlogits = softmax_backward(dv, v)
-        grad.W_v += h.T @ dlogits
+        grads.W_v += h.T @ dlogits
         dh = dlogits @ self.W_v.T
         # [a; g] = softmax(scores)
         dweights = np.concatenate((da, dg[:, None]), axis=1)
@@ -57,11 +57,11 @@ class Pointer(Module):
         dq = np.einsum("ns,nsd->nd", de, memory)
         dmemory = np.einsum("ns,nd->nsd", de, q)
         dq += np.outer(dlast, self.k)
-        grad.k += q.T @ dlast
+        grads.k += q.T @ dlast
         # q = tanh(h W_q + b_q)
         du = dq * (1 - q**2)
-        grad.W_q += h.T @ du
-        grad.b_q += du.sum(axis=0)
+        grads.W_q += h.T @ du
+        grads.b_q += du.sum(axis=0)
         dh += du @ self.W_q.T
         return dh, dmemory, None, None
 

@@ -28,7 +28,7 @@ class Layer(Module):
             hs.append(np.where(mask[t, :, None], new, hs[t]))
         return np.stack(hs[1:]), (xs, hs, mask)
 
-    def backward(self, dhs, cache, grad):
+    def backward(self, dhs, cache, grads):
         xs, hs, mask = cache
         da = np.zeros_like(dhs)                                     # (T, B, H)
         dh = np.zeros_like(hs[0])
@@ -36,12 +36,12 @@ class Layer(Module):
             dh = dh + dhs[t]
             # h_t = tanh(a_t + h_{t−1} U), or h_{t−1}
             da[t] = mask[t, :, None] * dh * (1 - hs[t + 1]**2)
-            grad.U += hs[t].T @ da[t]
+            grads.U += hs[t].T @ da[t]
             dh = np.where(mask[t, :, None], 0, dh)
             dh += da[t] @ self.U.T
         # a = x W + b, all steps at once
-        grad.W += np.einsum("tbi,tbh->ih", xs, da)
-        grad.b += da.sum(axis=(0, 1))
+        grads.W += np.einsum("tbi,tbh->ih", xs, da)
+        grads.b += da.sum(axis=(0, 1))
         dxs = da @ self.W.T
         return dxs, dh
 
@@ -67,17 +67,17 @@ class Reader(Module):
         scaled = self.gain * mean
         return hs, scaled, (caches, mask, kept, lengths, mean)
 
-    def backward(self, dhs, dscaled, cache, grad):
+    def backward(self, dhs, dscaled, cache, grads):
         caches, mask, kept, lengths, mean = cache
         # scaled = gain · mean
-        grad.gain += (dscaled * mean).sum()
+        grads.gain += (dscaled * mean).sum()
         dmean = dscaled * self.gain
         # mean = Σ_t m_t h_t / length
         dtotal = dmean / lengths[:, None]
         dhs = dhs + mask[:, :, None] * dtotal
         dfirst = []
         for n in reversed(range(len(self.layers))):
-            dhs, dh0 = self.layers[n].backward(dhs, caches[n], grad.layers[n])
+            dhs, dh0 = self.layers[n].backward(dhs, caches[n], grads.layers[n])
             dfirst.insert(0, dh0)
             if n > 0:
                 dhs = kept * dhs / (1 - self.rate)

@@ -36,13 +36,13 @@ class SelfAttention(Module):
         Y = X + Z @ self.W_o
         return Y, P, (X, Q, K, V, G, P, Z)
 
-    def backward(self, dY, dP, cache, grad):
+    def backward(self, dY, dP, cache, grads):
         X, Q, K, V, G, P, Z = cache
         N = self.W_q.shape[1]
         # Y = X + Z W_o
         dX = dY.copy()
         dZ = dY @ self.W_o.T
-        grad.W_o += weight_gradient(Z, dY)
+        grads.W_o += weight_gradient(Z, dY)
         # Z = P V
         dP = dP + dZ @ V.transpose(0, 2, 1)
         dV = P.transpose(0, 2, 1) @ dZ
@@ -50,14 +50,14 @@ class SelfAttention(Module):
         dE = P * (dP - np.sum(P * dP, axis=2, keepdims=True))
         # E = G / √N / tau
         dG = dE / np.sqrt(N) / self.tau
-        grad.tau -= np.sum(dG * G) / self.tau
+        grads.tau -= np.sum(dG * G) / self.tau
         # G = Q Kᵀ
         dQ = dG @ K
         dK = dG.transpose(0, 2, 1) @ Q
         # Q, K, V = X W_q, X W_k, X W_v
-        grad.W_q += weight_gradient(X, dQ)
-        grad.W_k += weight_gradient(X, dK)
-        grad.W_v += weight_gradient(X, dV)
+        grads.W_q += weight_gradient(X, dQ)
+        grads.W_k += weight_gradient(X, dK)
+        grads.W_v += weight_gradient(X, dV)
         dX += dQ @ self.W_q.T
         dX += dK @ self.W_k.T
         dX += dV @ self.W_v.T

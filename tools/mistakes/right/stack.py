@@ -28,7 +28,7 @@ class Layer(Module):
         h_new = o * np.tanh(c_new)
         return h_new, c_new, (x, h, c, i, f, o, g, c_new)
 
-    def step_backward(self, dh_new, dc_new, cache, grad):
+    def step_backward(self, dh_new, dc_new, cache, grads):
         x, h, c, i, f, o, g, c_new = cache
         # h' = o ∘ tanh(c')
         tanh_c = np.tanh(c_new)
@@ -44,9 +44,9 @@ class Layer(Module):
         dx = np.zeros_like(x)
         dh_before = np.zeros_like(h)
         for k in range(4):
-            grad.W[k] += x.T @ da[k]
-            grad.U[k] += h.T @ da[k]
-            grad.b[k] += da[k].sum(axis=0)
+            grads.W[k] += x.T @ da[k]
+            grads.U[k] += h.T @ da[k]
+            grads.b[k] += da[k].sum(axis=0)
             dx += da[k] @ self.W[k].T
             dh_before += da[k] @ self.U[k].T
         return dx, dh_before, dc_before
@@ -72,17 +72,17 @@ class Stack(Module):
             cache.append((steps, x))
         return np.array(ys), np.array(h), np.array(c), cache
 
-    def backward(self, dys, dh_last, dc_last, cache, grad):
+    def backward(self, dys, dh_last, dc_last, cache, grads):
         dh, dc = list(dh_last), list(dc_last)
         dxs = []
         for t in reversed(range(len(cache))):
             steps, top = cache[t]
-            grad.V += top.T @ dys[t]
-            grad.b_y += dys[t].sum(axis=0)
+            grads.V += top.T @ dys[t]
+            grads.b_y += dys[t].sum(axis=0)
             dx = dys[t] @ self.V.T
             for n in reversed(range(len(self.layers))):
                 dx, dh[n], dc[n] = self.layers[n].step_backward(
-                    dh[n] + dx, dc[n], steps[n], grad.layers[n])
+                    dh[n] + dx, dc[n], steps[n], grads.layers[n])
             dxs.append(dx)
         return np.array(dxs[::-1]), np.array(dh), np.array(dc)
 

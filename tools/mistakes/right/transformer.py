@@ -35,16 +35,16 @@ def forward(p, X, mask):
     return Y, P.mean(1), (cache_1, cache_a, cache_2, inner, f, slope)
 
 
-def backward(p, dY, dmean, cache, grad):
+def backward(p, dY, dmean, cache, grads):
     cache_1, cache_a, cache_2, inner, f, slope = cache
-    grad.W_2 += np.einsum("btf,btm->fm", f, dY)
+    grads.W_2 += np.einsum("btf,btm->fm", f, dY)
     du = dY @ p.W_2.T * slope                                       # (B, T, F)
-    grad.W_1 += np.einsum("btm,btf->mf", inner, du)
-    dX_1 = layer_norm_backward(du @ p.W_1.T, p.gamma_2, cache_2, grad.gamma_2, grad.beta_2)
+    grads.W_1 += np.einsum("btm,btf->mf", inner, du)
+    dX_1 = layer_norm_backward(du @ p.W_1.T, p.gamma_2, cache_2, grads.gamma_2, grads.beta_2)
     dX_1 += dY
     dP = dmean[:, None] / p.heads                                   # (B, 1, T, T)
-    dnormed = attention_backward(p, dX_1, dP, cache_a, grad)
-    dX = layer_norm_backward(dnormed, p.gamma_1, cache_1, grad.gamma_1, grad.beta_1)
+    dnormed = attention_backward(p, dX_1, dP, cache_a, grads)
+    dX = layer_norm_backward(dnormed, p.gamma_1, cache_1, grads.gamma_1, grads.beta_1)
     return dX + dX_1, None
 
 
@@ -59,9 +59,9 @@ def attention(p, X, mask):
     return Z @ p.W_o, P, (X, Q, K, V, P, Z)
 
 
-def attention_backward(p, dout, dP, cache, grad):
+def attention_backward(p, dout, dP, cache, grads):
     X, Q, K, V, P, Z = cache
-    grad.W_o += np.einsum("bti,btj->ij", Z, dout)
+    grads.W_o += np.einsum("bti,btj->ij", Z, dout)
     dZ = split_heads(dout @ p.W_o.T, p.heads)                       # (B, heads, T, d)
     dP = dP + dZ @ V.swapaxes(2, 3)
     dV = P.swapaxes(2, 3) @ dZ
@@ -69,7 +69,7 @@ def attention_backward(p, dout, dP, cache, grad):
     dE /= np.sqrt(Q.shape[-1])
     dQ, dK = dE @ K, dE.swapaxes(2, 3) @ Q
     dqkv = np.concatenate([merge_heads(d) for d in (dQ, dK, dV)], axis=-1)
-    grad.W_qkv += np.einsum("bti,btj->ij", X, dqkv)
+    grads.W_qkv += np.einsum("bti,btj->ij", X, dqkv)
     return dqkv @ p.W_qkv.T
 
 

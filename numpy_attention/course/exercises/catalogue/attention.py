@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.course.exercises.exercise import Case, Exercise
 from numpy_attention.course.exercises.source import Source
 from numpy_attention.gradcheck import protocol
-from numpy_attention.validation.messages import given
+from numpy_attention.validation.messages import typed_repr
 
 SIXTH = "06_additive_attention"
 NINTH = "09_transformer"
@@ -39,8 +39,8 @@ def causal_cases(rng, its):
         reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes))
         mask = np.arange(5)[:, None] < np.array(lengths)
         yield Case(reader.forward, (rng.standard_normal((5, 2, 4)), mask),
-                   lambda dy, dalpha, cache, grad, reader=reader: (
-                       reader.backward(dy, dalpha, cache, grad), None), reader)
+                   lambda dy, dalpha, cache, grads, reader=reader: (
+                       reader.backward(dy, dalpha, cache, grads), None), reader)
 
 
 def key_value_cases(rng, its):
@@ -96,7 +96,7 @@ def numbered(found):
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))
                 for words, total in found]
     except (TypeError, ValueError):
-        raise TypeError(f"beam gives {given(found)}: expected a list of (words, log p), of which "
+        raise TypeError(f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
                         "words is a tuple of numbers") from None
     return np.array((rows + [(0.0, 0.0)] * MOST)[:MOST])
 
@@ -126,8 +126,8 @@ ATTENTION = [
 
 Bahdanau et al. 2015, equations 5 and 6, appendix A.1.2. step_backward is given ∂L/∂c, and ∂L/∂α or
 None. It adds to dmemory.values and dmemory.keys, since every step of the decoder reads both, and to
-grad.W_a and grad.v_a, and returns ∂L/∂q. softmax_backward returns ∂L/∂e. read_backward comes last,
-with all that the steps have gathered in dmemory, adds to grad.U_a and returns ∂L/∂h (B, S, D).
+grads.W_a and grads.v_a, and returns ∂L/∂q. softmax_backward returns ∂L/∂e. read_backward comes last,
+with all that the steps have gathered in dmemory, adds to grads.U_a and returns ∂L/∂h (B, S, D).
 """, additive_cases, (
             "h_j is used in two ways: it is found by its key, and it is said in the context.",
             "Walk up: the context, the softmax, the score, the tanh, then query and keys.",
@@ -144,7 +144,7 @@ with all that the steps have gathered in dmemory, adds to grad.U_a and returns �
     x̂ = (x − mean of x) / s                         (T, D)
     y = g x̂ + b
 
-Ba et al. 2016. Given ∂L/∂y (T, D), add to grad.g and grad.b, and return ∂L/∂x.
+Ba et al. 2016. Given ∂L/∂y (T, D), add to grads.g and grads.b, and return ∂L/∂x.
 """, layer_norm_cases, (
             "Adding one number to a whole row changes no x̂. So what must ∂L/∂x of a row add up "
             "to? And stretching a row changes (nearly) no x̂ either.",

@@ -77,7 +77,7 @@ BASICS = [
     α_j = exp(e_j) / Σ_k exp(e_k)          a row e (S,) of scores → weights α (S,)
 
 Given ∂L/∂α, return ∂L/∂e, for every row of a batch (B, S). Every α_j depends on every e_k, since
-they add up to 1. `cache` is what the forward returned last. `grad` is where the gradients of
+they add up to 1. `cache` is what the forward returned last. `grads` is where the gradients of
 parameters go: there are none here.
 """, softmax_cases, (
             "Adding one number to all scores changes no weight. So what must the parts of ∂L/∂e "
@@ -108,14 +108,14 @@ Given dloss, which is ∂(what comes after)/∂L, return the gradient of z (N, V
         Source("basics", ("Embedding",)), ("Embedding.backward",), """
     rows = E[ids]          E (V, D), ids (N,) → (N, D)
 
-Given ∂L/∂rows (N, D), add to grad.E (V, D), and return nothing. The same id may stand in ids many
-times. `grad` has the same arrays as the layer, and may hold gradients of other calls already.
+Given ∂L/∂rows (N, D), add to grads.E (V, D), and return nothing. The same id may stand in ids many
+times. `grads` has the same arrays as the layer, and may hold gradients of other calls already.
 """, embedding_cases, (
             "The sum of all elements of dE is the sum of all elements of drows, whatever the ids "
             "are.",
             "rows = onehot(ids) E, with onehot (N, V). What is dE of that product?",
             "dE[v] = Σ over all n with ids_n = v of drows_n"),
-        "np.add.at adds once for every place; `grad.E[ids] += …` reads the rows, adds, and writes "
+        "np.add.at adds once for every place; `grads.E[ids] += …` reads the rows, adds, and writes "
         "each row once, so that the last of equal ids wins.",
         "Checked with ids that are all distinct, the wrong one is right."),
     Exercise(
@@ -123,7 +123,7 @@ times. `grad` has the same arrays as the layer, and may hold gradients of other 
         ("Linear.backward",), """
     y = x W + b            x (B, I), W (I, O), b (O,) → y (B, O)
 
-Given ∂L/∂y (B, O), add to grad.W and grad.b, and return ∂L/∂x (B, I).
+Given ∂L/∂y (B, O), add to grads.W and grads.b, and return ∂L/∂x (B, I).
 """, linear_cases, (
             "W and b were used by each of the B rows: what is used many times receives many "
             "gradients, and they add up.",

@@ -25,8 +25,8 @@ def gru_cases(rng, its):
         mask = np.arange(3)[:, None] < np.array([3, 2])
         inputs = rng.standard_normal((3, 2, 2)), rng.standard_normal((2, 5)), mask
         yield Case(cell.forward, inputs,
-                   lambda dys, dlast, cache, grad, cell=cell: (
-                       *cell.backward(dys, dlast, cache, grad), None), cell)
+                   lambda dys, dlast, cache, grads, cell=cell: (
+                       *cell.backward(dys, dlast, cache, grads), None), cell)
 
 
 CELLS = [
@@ -37,7 +37,7 @@ CELLS = [
     i = σ(a_i)      f = σ(a_f)      g = tanh(a_g)      o = σ(a_o)
     c′ = f c + i g                  h′ = o tanh(c′)
 
-Given ∂L/∂h′ and, from the step after alone, ∂L/∂c′ (B, H), add to grad.W, grad.U and grad.b, and
+Given ∂L/∂h′ and, from the step after alone, ∂L/∂c′ (B, H), add to grads.W, grads.U and grads.b, and
 return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time is there, and calls you.
 """, lstm_cases, (
             "c′ has two listeners: the next step, and h′.",
@@ -58,7 +58,7 @@ return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time i
     h′ = (1 − keep) n + keep h                  keep = z ("old"), or 1 − z ("new"); 1 past the end
 
 `see` has the part of n that the reset gate is for; write its backward pass, then that of the whole
-loop. Given ∂L/∂(all states) and ∂L/∂(last state), add to grad.W, grad.U, grad.b, and grad.b_n where
+loop. Given ∂L/∂(all states) and ∂L/∂(last state), add to grads.W, grads.U, grads.b, and grads.b_n where
 there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
 """, gru_cases, (
             "The old state goes on in three ways: kept, seen by the candidate, and through both "

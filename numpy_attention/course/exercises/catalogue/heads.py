@@ -16,7 +16,7 @@ def scaled_dot_cases(rng, its):
     for T, S in ((4, 5), (2, 3)):
         q, k, v = (rng.standard_normal(shape) for shape in ((2, T, 6), (2, S, 6), (2, S, 7)))
         yield Case(its.attention, (q, k, v, visible_to(rng, 2, T, S)),
-                   lambda dY, dA, cache, grad: (*its.attention_backward(dY, dA, cache), None))
+                   lambda dY, dA, cache, grads: (*its.attention_backward(dY, dA, cache), None))
 
 
 def multi_head_cases(rng, its):
@@ -24,7 +24,7 @@ def multi_head_cases(rng, its):
     layer = its.PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
     inputs = rng.standard_normal((2, 4, 3)), rng.standard_normal((2, 5, 7))
     yield Case(layer.forward, (*inputs, visible_to(rng, 2, 4, 5)),
-               lambda dy, dweights, cache, grad: (*layer.backward(dy, dweights, cache, grad), None),
+               lambda dy, dweights, cache, grads: (*layer.backward(dy, dweights, cache, grads), None),
                layer)
 
 

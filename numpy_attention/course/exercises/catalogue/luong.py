@@ -17,7 +17,7 @@ def score_cases(name, *shapes):
         for H, S in ((3, 6), (3, 2)):
             h, M = rng.standard_normal(H), rng.standard_normal((S, 4 if shapes else H))
             weights = [rng.standard_normal(shape) for shape in shapes]
-            yield Case(forward, (h, M, *weights), lambda de, cache, grad: backward(de, cache))
+            yield Case(forward, (h, M, *weights), lambda de, cache, grads: backward(de, cache))
     return cases
 
 
@@ -25,7 +25,7 @@ def local_p_cases(rng, its):
     for S in (6, 9):
         inputs = [rng.standard_normal(shape) for shape in ((4,), (S, 4), (4, 5), (5,))]
         yield Case(its.local_p, inputs,
-                   lambda dc, dalpha, cache, grad: its.local_p_backward(dc, dalpha, cache))
+                   lambda dc, dalpha, cache, grads: its.local_p_backward(dc, dalpha, cache))
 
 
 def feeding_cases(rng, its):

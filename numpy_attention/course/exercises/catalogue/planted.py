@@ -42,7 +42,7 @@ PLANTED = [
             "which h̃ met F in step t?"),
         "F met the h̃ of the step before, as U met its h.",
         needs=("input-feeding",),
-        planted=("grad.F += fed_before.T @ dk", "grad.F += fed.T @ dk")),
+        planted=("grads.F += fed_before.T @ dk", "grads.F += fed.T @ dk")),
     Exercise(
         "find-in-heads", "a look where nothing is", EIGHTH,
         Source(EIGHTH, ("softmax", "attention", "attention_backward")), (), TASK,

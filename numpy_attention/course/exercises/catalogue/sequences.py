@@ -46,7 +46,7 @@ SEQUENCES = [
     h_t = tanh(x_t W + h_{t−1} U + b)          t = 1 … T
 
 Given ∂L/∂h_t from above for every t, and ∂L/∂h_T of whatever uses the last state besides, add to
-grad.W, grad.U and grad.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one U and one b serve all steps.
+grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one U and one b serve all steps.
 """, bptt_cases, (
             "h_t has two listeners: what stands above it, and the next step. What they say adds "
             "up.",
@@ -79,7 +79,7 @@ over all chunks.
     h_t = n_t where the mask is True, h_{t−1} where it is False
 
 Sentences of a batch differ in length. Past its end a sentence's state stays as it is. Given
-∂L/∂h_t for every t, add to grad.W and grad.U and return ∂L/∂xs, ∂L/∂h_0, and None for the mask.
+∂L/∂h_t for every t, add to grads.W and grads.U and return ∂L/∂xs, ∂L/∂h_0, and None for the mask.
 """, masked_cases, (
             "What is read past the end changes nothing: its dx is 0.",
             "np.where sends each gradient to the one that was taken. There are two ways back.",
@@ -95,7 +95,7 @@ Sentences of a batch differ in length. Past its end a sentence's state stays as 
     scores = t W                            (B, K)
 
 The layer from which RNNsearch reads its words (Bahdanau et al. 2015, appendix A.2.2). Given
-∂L/∂scores, add to grad.U, grad.V, grad.C and grad.W, and return ∂L/∂s, ∂L/∂y, ∂L/∂c.
+∂L/∂scores, add to grads.U, grads.V, grads.C and grads.W, and return ∂L/∂s, ∂L/∂y, ∂L/∂c.
 """, deep_output_cases, (
             "The smaller of a pair could be a bit smaller still, and nothing would change.",
             "t is linear in whichever of the two was taken.",

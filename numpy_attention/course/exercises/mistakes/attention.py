@@ -43,7 +43,7 @@ ATTENTION = {
          "        alike = dx_hat.sum(1, keepdims=True) / len(dy)\n"
          "        return (dx_hat - alike - x_hat * along) / s",
          "mean and variance are those of a row, over its D elements; len is the number of rows"),
-        ("grad.g += (dy * x_hat).sum(0)", "grad.g += dy.sum(0)",
+        ("grads.g += (dy * x_hat).sum(0)", "grads.g += dy.sum(0)",
          "g multiplied x̂: x̂ is a factor of its gradient"),
     ),
     "beam": (
@@ -92,7 +92,7 @@ ATTENTION = {
          "return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,",
          "which sum is whose: the query's gradient is a sum over what it met, the key's over who "
          "met it"),
-        ("grad.W_Y += k.T @ dZ.sum(0)", "grad.W_Y += k.T @ dZ.sum(1)",
+        ("grads.W_Y += k.T @ dZ.sum(0)", "grads.W_Y += k.T @ dZ.sum(1)",
          "W_Y made the keys: a key's gradient is a sum over all steps that met it"),
         ("alpha.T @ dr", "alpha @ dr",
          "r = α v, so dv = αᵀ dr: from those who looked to what was looked at"),
@@ -101,7 +101,7 @@ ATTENTION = {
         ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
          "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
          "loss by more than the average look does"),
-        ("grad.W_x += p.T @ da", "grad.W_x += k.T @ da",
+        ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",
          "W_x met the part that predicts, p, not the key"),
         ("* self.w * (1 - M**2)", "* self.w", "the tanh was passed without its derivative"),
     ),

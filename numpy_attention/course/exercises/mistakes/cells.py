@@ -41,7 +41,7 @@ CELLS = {
          "with reset before the product, U_n met r h, not h"),
         ("return ds @ U_n.T, dr, h.T @ ds", "return ds @ U_n.T, dr, h.T @ da_n",
          "with reset after the product, what comes back to U_n went through r"),
-        ("grad.b_n += (da_n * r).sum(0)", "grad.b_n += da_n.sum(0)",
+        ("grads.b_n += (da_n * r).sum(0)", "grads.b_n += da_n.sum(0)",
          "b_n stands inside of r: r is a factor of its gradient"),
     ),
 }

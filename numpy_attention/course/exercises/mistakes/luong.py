@@ -73,9 +73,9 @@ LUONG = {
         ("return np.array(dys[::-1])", "return np.array(dys)",
          "the loop goes from the last step to the first, and so does what it gathers: dys is "
          "turned round at the end"),
-        ("grad.F += fed_before.T @ dk", "grad.F += fed.T @ dk",
+        ("grads.F += fed_before.T @ dk", "grads.F += fed.T @ dk",
          "F met h̃ of the step before"),
-        ("grad.U += h_before.T @ dk", "grad.U += h.T @ dk",
+        ("grads.U += h_before.T @ dk", "grads.U += h.T @ dk",
          "U met the state before the step"),
         ("dM += de[:, :, None] * h[:, None] + alpha[:, :, None] * dc[:, None]",
          "dM += alpha[:, :, None] * dc[:, None]",

@@ -14,7 +14,7 @@ def softmax(e):
     return alpha, alpha
 
 
-def softmax_backward(dalpha, cache, grad):
+def softmax_backward(dalpha, cache, grads):
     """∂L/∂α (B, S) → ∂L/∂e (B, S)."""
     alpha = cache
     mean = (alpha * dalpha).sum(axis=1, keepdims=True)      # what an average look does
@@ -30,7 +30,7 @@ def cross_entropy(z, y):
     return loss, (shifted, log_sum, y)
 
 
-def cross_entropy_backward(dloss, cache, grad):
+def cross_entropy_backward(dloss, cache, grads):
     """∂(what comes after)/∂L → ∂/∂z (N, V), and None for the classes."""
     shifted, log_sum, y = cache
     dz = np.exp(shifted - log_sum[:, None])                 # p
@@ -49,10 +49,10 @@ class Embedding(Module):
         """ids (N,) → their rows (N, D), cache."""
         return self.E[ids], ids
 
-    def backward(self, drows, cache, grad):
-        """∂L/∂rows (N, D): adds to grad.E (V, D); ids have no gradient."""
+    def backward(self, drows, cache, grads):
+        """∂L/∂rows (N, D): adds to grads.E (V, D); ids have no gradient."""
         ids = cache
-        np.add.at(grad.E, ids, drows)
+        np.add.at(grads.E, ids, drows)
 
 
 @dataclass(eq=False)
@@ -66,11 +66,11 @@ class Linear(Module):
         """x (B, I) → y (B, O), cache."""
         return x @ self.W + self.b, x
 
-    def backward(self, dy, cache, grad):
-        """∂L/∂y (B, O) → ∂L/∂x (B, I); adds to grad.W and grad.b."""
+    def backward(self, dy, cache, grads):
+        """∂L/∂y (B, O) → ∂L/∂x (B, I); adds to grads.W and grads.b."""
         x = cache
-        grad.W += x.T @ dy
-        grad.b += dy.sum(axis=0)
+        grads.W += x.T @ dy
+        grads.b += dy.sum(axis=0)
         return dy @ self.W.T
 
 
@@ -81,7 +81,7 @@ def squash(a, b):
     return x, s, (x, s)
 
 
-def squash_backward(dx, ds, cache, grad):
+def squash_backward(dx, ds, cache, grads):
     """∂L/∂x, ∂L/∂s → ∂L/∂a, ∂L/∂b, from the outputs alone."""
     x, s = cache
     return dx * (1 - x**2), ds * s * (1 - s)
@@ -96,7 +96,7 @@ def dropout(x, keep, p):
     return x * scale, scale
 
 
-def dropout_backward(dy, cache, grad):
+def dropout_backward(dy, cache, grads):
     """∂L/∂y (B, H) → ∂L/∂x, and None for keep and p."""
     scale = cache
     return dy * scale, None, None

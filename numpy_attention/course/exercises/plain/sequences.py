@@ -24,7 +24,7 @@ class MaskedRNN(Module):
             news.append(new)
         return np.stack(hs[1:]), (xs, hs, news, mask)
 
-    def backward(self, dhs, cache, grad):
+    def backward(self, dhs, cache, grads):
         """From ∂L/∂(all states) to ∂L/∂xs, ∂L/∂h_0, and None for the mask."""
         xs, hs, news, mask = cache
         dxs = np.zeros_like(xs)
@@ -35,8 +35,8 @@ class MaskedRNN(Module):
             dnew = np.where(m, dh, 0)
             stays = np.where(m, 0, dh)              # past the end the old state went through
             da = dnew * (1 - news[t]**2)
-            grad.W += xs[t].T @ da
-            grad.U += hs[t].T @ da
+            grads.W += xs[t].T @ da
+            grads.U += hs[t].T @ da
             dxs[t] = da @ self.W.T
             dh = da @ self.U.T + stays
         return dxs, dh, None
@@ -86,14 +86,14 @@ class DeepOutput(Module):
         t = pairs.max(axis=2)                                   # (B, L)
         return t @ self.W, (s, y, c, pairs, t)
 
-    def backward(self, dscores, cache, grad):
+    def backward(self, dscores, cache, grads):
         """∂L/∂scores (B, K) → ∂L/∂s, ∂L/∂y, ∂L/∂c."""
         s, y, c, pairs, t = cache
-        grad.W += t.T @ dscores
+        grads.W += t.T @ dscores
         dt = dscores @ self.W.T                                 # (B, L)
         largest = pairs == t[:, :, None]                        # (B, L, 2)
         dwide = (dt[:, :, None] * largest).reshape(len(t), -1)  # (B, 2L)
-        grad.U += s.T @ dwide
-        grad.V += y.T @ dwide
-        grad.C += c.T @ dwide
+        grads.U += s.T @ dwide
+        grads.V += y.T @ dwide
+        grads.C += c.T @ dwide
         return dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T
