@@ -1,6 +1,6 @@
 """How far the same training ends apart on other threads, other processors, other libraries.
 
-    python benchmarks/same_numbers.py                   all that docs/same_numbers.md tells
+    python benchmarks/same_numbers.py                   all that docs/reproducibility.md tells
     python benchmarks/same_numbers.py --steps 100
 
 Each line is a training of a small translator in a process of its own, which takes the kernels of

@@ -1,16 +1,30 @@
-"""Attention, understood by building it: NumPy, hand-written gradients, real text.
+"""Attention mechanisms in NumPy, with every gradient written by hand.
 
-Vectors are rows: the paper's `W q` is `q @ W`, and a batch of B vectors is an array (B, Q).
-Sequences are time-major (T, B, I), what attention reads is batch-major (B, S, D), and a mask is
-boolean, True where there is a token. `dx` is ∂L/∂x, and `grads.W`, in the gradient twin of a model,
-∂L/∂W.
+Train a translator on a corpus that ships with the package, translate, and draw its attention:
 
-One table of letters, for shapes in comments, docstrings and errors of the whole package:
+    import numpy_attention as na
 
-    B  batch: sentences or streams of text side by side
+    pairs = na.load_corpus("bible-en-es", "train", max_length=7)
+    translator = na.Translator.create(pairs, "rnnsearch", {"hidden": 64, "embedding": 64})
+    translator.fit(pairs)
+    translation, = translator.translate([["in", "the", "beginning"]])
+    print(translation.target)
+    na.save(translation.heatmap(), "attention.png")
+
+Every layer and model has `create`, `forward` and `backward`; `na.gradcheck` compares a backward
+pass with central differences and names the first wrong line. Names are imported at first use.
+
+Conventions: vectors are rows, so that the paper's `W q` is `q @ W`, and a batch of B vectors is an
+array (B, Q). Sequences are time-major (T, B, I), the memory of an attention is batch-major
+(B, S, D), and a mask is boolean, True where there is a token. `dx` is ∂L/∂x. The gradient of a
+model is a model of the same structure: `grads.W` is ∂L/∂W.
+
+Shapes in comments, docstrings and errors use one table of letters:
+
+    B  batch: sentences or streams of text
     T  steps of a sequence, in a translator those of the target
-    S  positions that attention can look at: the source's, or the past's
-    N  rows of any kind: leading axes as one, words without padding
+    S  positions of a memory: those of the source, or of the past
+    N  rows of any kind: leading axes merged into one, words without padding
     V  vocabulary
     E  embedding of a word
     I  inputs of a layer or cell
@@ -19,14 +33,83 @@ One table of letters, for shapes in comments, docstrings and errors of the whole
     G  gates · H, all pre-activations of a cell side by side
     D  values that attention averages, annotations; the size of a Transformer
     Q  query
-    A  what a score adds up over: of the layer in which query and key meet
+    A  the layer in which query and key meet
     P  the layer in which local-p predicts its position
-    K  what the output layer reads
+    K  input of the output layer
     M  states that a language model carries on to the next batch
     L  layers
 
-`…` stands for any leading axes. A letter of a paper that means something else in one file alone, as
-`l` in Bahdanau's maxout, is explained there.
+`…` stands for any leading axes. A file that uses a paper's letter in another sense, as `l` in
+Bahdanau's maxout, explains it there.
 """
 
+from importlib import import_module
+from typing import Any
+
 __version__ = "1.0.0"
+
+# name: the module that defines it, imported when the name is first used
+_PUBLIC = {
+    # cells
+    "RNN": "cells.rnn",
+    "LSTM": "cells.lstm",
+    "GRU": "cells.gru",
+    "Stacked": "cells.stacked",
+    "Bidirectional": "cells.bidirectional",
+    # layers
+    "Module": "module",
+    "Linear": "layers.linear",
+    "Embedding": "layers.embedding",
+    "Dropout": "layers.dropout",
+    "LayerNorm": "layers.layer_norm",
+    "Output": "layers.output",
+    # attention
+    "Memory": "attention.memory",
+    "DotAttention": "attention.dot",
+    "GeneralAttention": "attention.general",
+    "AdditiveAttention": "attention.additive",
+    "LocationAttention": "attention.location",
+    "LocalMonotonic": "attention.local",
+    "LocalPredictive": "attention.local",
+    "ScaledDotProductAttention": "attention.scaled_dot",
+    "MultiHeadAttention": "attention.multi_head",
+    "KeyValueReadout": "attention.key_value",
+    "NGramReadout": "attention.ngram",
+    # models
+    "RNNSearch": "models.rnnsearch",
+    "EncoderDecoder": "models.encoder_decoder",
+    "LuongTranslator": "models.luong",
+    "Transformer": "models.transformer",
+    "LanguageModel": "models.language_model",
+    "AttentiveLanguageModel": "models.attentive_language_model",
+    # text, training and use
+    "load_corpus": "data.datasets.corpora",
+    "Vocabulary": "data.vocabulary",
+    "Trainer": "training.trainer",
+    "SGD": "training.optimizers",
+    "Adam": "training.optimizers",
+    "Adadelta": "training.optimizers",
+    "beam_search": "decoding.beam",
+    "Translator": "experiments.runs.translator",
+    "LanguageModelRun": "experiments.runs.writer",
+    # checks and pictures
+    "gradcheck": "gradcheck",
+    "numeric_gradient": "gradcheck",
+    "attention_heatmap": "plotting",
+    "learning_curves": "plotting",
+    "save": "plotting",
+}
+
+__all__ = list(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'numpy_attention' has no attribute {name!r}")
+    found = getattr(import_module(f"numpy_attention.{_PUBLIC[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

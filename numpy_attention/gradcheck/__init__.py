@@ -3,6 +3,9 @@
 Beside them the laws that differences cannot see (`laws`).
 """
 
+import sys
+from types import ModuleType
+
 from numpy_attention.gradcheck.check import gradcheck
 from numpy_attention.gradcheck.differences import (
     EPSILON, TOLERANCE, check_epsilon, numeric_gradient, relative_errors)
@@ -12,3 +15,13 @@ from numpy_attention.gradcheck.report import GradientError, Report
 
 __all__ = ["EPSILON", "GradientError", "NotAParameter", "Report", "TOLERANCE", "check_epsilon",
            "gradcheck", "numeric_gradient", "protocol", "randomize", "relative_errors"]
+
+
+class _CallableModule(ModuleType):
+    """This package, also as the function: `na.gradcheck(layer, x, rng=rng)`."""
+
+    def __call__(self, *arguments, **options):
+        return gradcheck(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallableModule

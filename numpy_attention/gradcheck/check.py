@@ -27,6 +27,7 @@ from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, check_epsilon,
                                                    relative_errors)
+from numpy_attention.gradcheck.drive import protocol
 from numpy_attention.gradcheck.faults import (check_elements, check_passes, gradients_of_inputs,
                                               warn_of_numbers)
 from numpy_attention.gradcheck.given import first_nan
@@ -51,7 +52,8 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     target.forward.
     backward(doutput, …, cache, grads) → the inputs' gradients, one, or a tuple in the order of the
     inputs, None for an input that is no float array; default target.backward.
-    Both must draw the same random numbers at every call.
+    Both must draw the same random numbers at every call. An attention without the two is driven
+    through its `read` and `step` by queries (T, B, Q) and values (B, S, D), without padding.
     causal: the axis of time in the first input and in outputs of as many steps, none of which may
     read a later step of that input; None: nothing is known of time.
 
@@ -65,6 +67,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
     check_epsilon(epsilon)
+    if forward is backward is None and hasattr(target, "read") and hasattr(target, "step") and (
+            len(inputs) == 2 and np.ndim(inputs[1]) == 3):
+        forward, backward = protocol(target, np.ones(inputs[1].shape[:2], bool))
     forward = getattr(target, "forward", None) if forward is None else forward
     backward = getattr(target, "backward", None) if backward is None else backward
     check_passes(target, forward, backward)
@@ -80,7 +85,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 # kinds of laws that are broken for themselves, whatever else is wrong
-SINGLE_PROCESS = "argument changed", "mask forward", "future", "unwritten"
+ALONE = "argument changed", "mask forward", "future", "unwritten"
 
 
 @dataclass
@@ -195,7 +200,7 @@ class Check:
         if report.wrong:
             told(report, self)
         report.laws = [one for one in [*broken_laws(self), *report.laws]
-                       if one.kind in SINGLE_PROCESS or not report.is_explained]
+                       if one.kind in ALONE or not report.is_explained]
         told_of_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)

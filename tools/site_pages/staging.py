@@ -164,7 +164,7 @@ def letters():
     from site_pages.docstrings import as_rst
     text = "\n".join(as_rst(numpy_attention.__doc__.strip().splitlines()[2:]))
     return ("# Letters and conventions\n\n```{eval-rst}\n" + text + "\n```\n\n"
-            "Why things are built so is in the [design notes](docs/design.md); the first lines of "
+            "Why things are built so is in the [design notes](docs/architecture.md); the first lines of "
             "the package, from which this page is made, are "
             f"[here](site:{sources.page_of('numpy_attention/__init__.py')}).\n")
 

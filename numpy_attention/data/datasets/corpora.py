@@ -238,3 +238,13 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
     if corpus.cut == "characters":
         return "".join(letter for sentence in sentences for letter in sentence)
     return sentences
+
+
+def load_corpus(name: str, split: str = "train", **options: Any) -> list:
+    """A split of a corpus: Pairs of a parallel one, sentences or letters of a text.
+
+    options: as in `load_parallel`; a text takes none. ValueError: an unknown name or split.
+    """
+    if find_corpus(name).kind == "parallel":
+        return load_parallel(name, split, **options)
+    return list(load_text(name, split, **options))

@@ -1,6 +1,6 @@
 """What a figure depends on beside the model: the text, the seed, threads, and the libraries.
 
-docs/same_numbers.md says which of them change it, and by how much.
+docs/reproducibility.md says which of them change it, and by how much.
 """
 
 from collections.abc import Iterable, Sequence

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from numpy_attention.validation.arguments import check_tokens
 from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS
@@ -31,12 +32,20 @@ class Translation:
         return [self.source[int(row[:-1].argmax())] if "<unk>" in word and row[:-1].any() else word
                 for word, row in zip(self.target, self.weights)]
 
-    def _repr_html_(self) -> str:
-        """How a notebook shows it: its words, and what was looked at for each, as a table."""
+    def heatmap(self, **options: Any) -> Any:
+        """Draw the attention weights; options as in `plotting.attention_heatmap`. → the Axes."""
+        from numpy_attention.plotting import attention_heatmap
+        return attention_heatmap(self.weights, *self._labels(), **options)
+
+    def _labels(self) -> tuple[list[str], list[str]]:
+        """Source and target tokens of the weights' columns and rows, </s> included."""
         end = [SPECIAL_TOKENS[EOS]]
-        rows = self.target + end * (len(self.weights) - len(self.target))
+        return self.source + end, self.target + end * (len(self.weights) - len(self.target))
+
+    def _repr_html_(self) -> str:
+        """Show the words and their attention weights as a table in a notebook."""
         words = " ".join(map(token_html, self.target))
-        table = heatmap_table(self.weights, [*self.source, *end], rows)
+        table = heatmap_table(self.weights, *self._labels())
         return f"<p>{words} &nbsp;(log p {self.log_probability:.3f})</p>\n{table}"
 
 

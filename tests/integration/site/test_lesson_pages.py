@@ -14,7 +14,7 @@ def course(tmp_path, monkeypatch):
     folder = tmp_path / "lessons"
     (folder / "answers").mkdir(parents=True)
     (folder / "04_gru.py").write_text(
-        '# %% [markdown]\n# # Lesson 04: a unit\n#\n# See [the design](../docs/design.md).\n\n'
+        '# %% [markdown]\n# # Lesson 04: a unit\n#\n# See [the design](../docs/architecture.md).\n\n'
         '# %%\nprint("forty-two")\n')
     (folder / "answers" / "04_gru.md").write_text(
         "# Lesson 04: answers\n\n## 1. Why\n\n<details><summary>Answer</summary>\n\nSo.\n\n"
@@ -69,7 +69,7 @@ def test_a_page_has_downloads_outputs_and_answers(course):
     first, code, answers = book["cells"]
     text = "".join(first["source"])
     assert text.startswith("# Lesson 04: a unit\n\n:::{container} downloads\n")
-    assert "(site:course/04_gru.py)" in text and "(docs/design.md)" in text
+    assert "(site:course/04_gru.py)" in text and "(docs/architecture.md)" in text
     stream, picture = code["outputs"]
     assert "".join(stream["text"]) == " a 2 %\nend\n"
     assert picture["data"]["image/png"] == "AAAA"

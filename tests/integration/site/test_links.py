@@ -3,13 +3,13 @@
 import pytest
 from site_pages.links import DeadLink, Links
 
-PAGES = {"docs/own.md": "docs/own.md", "README.md": "index.md", "README.md#results": "results.md",
+PAGES = {"docs/custom_mechanisms.md": "docs/custom_mechanisms.md", "README.md": "index.md", "README.md#results": "results.md",
          "lessons/06_additive_attention.py": "lessons/06_additive_attention.ipynb"}
 
 
 @pytest.mark.parametrize("link, target", [
-    ("own.md", "own.md"),
-    ("own.md#2-what", "own.md#2-what"),
+    ("custom_mechanisms.md", "custom_mechanisms.md"),
+    ("custom_mechanisms.md#2-what", "custom_mechanisms.md#2-what"),
     ("../README.md", "../index.md"),
     ("../README.md#results", "../results.md"),
     ("../README.md#start", "../index.md"),
@@ -31,7 +31,7 @@ def test_a_picture_stands_where_it_stood(monkeypatch, tmp_path):
     (tmp_path / "docs" / "it.png").write_bytes(b"")
     monkeypatch.setattr("site_pages.links.ROOT", tmp_path)
     links = Links(PAGES)
-    assert links.changed("![it](it.png)", "docs/own.md", "docs/own.md") == "![it](it.png)"
+    assert links.changed("![it](it.png)", "docs/custom_mechanisms.md", "docs/custom_mechanisms.md") == "![it](it.png)"
     assert links.pictures == {"docs/it.png"} and not links.asked
 
 

@@ -16,7 +16,7 @@ def test_every_room_is_on_the_map_and_every_arrow_leads_down():
 
 
 def test_the_map_in_words_has_every_room_below_those_that_it_uses():
-    text = (rooms.ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    text = (rooms.ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     lines = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| [")]
     places = {room: number for number, line in enumerate(lines)
               for room in re.findall(r"numpy_attention/(\w+)", line)}

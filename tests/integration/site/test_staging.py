@@ -30,7 +30,7 @@ def test_every_text_and_lesson_has_a_page_that_a_table_of_contents_names(staged)
 
 def test_nothing_is_written_again_that_has_not_changed(staged):
     before = {path: path.stat().st_mtime_ns for path in staged.rglob("*") if path.is_file()}
-    page = staged / "docs" / "own.md"
+    page = staged / "docs" / "custom_mechanisms.md"
     page.write_text("another")
     (staged / "old.md").write_text("# Old\n")
     assert staging.stage(staged, UNRUN)[0]                          # old.md has gone

@@ -1,0 +1,55 @@
+"""`import numpy_attention as na`: every documented name, and nothing loaded before it is used."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import numpy_attention as na
+
+
+def test_every_public_name_is_a_documented_class_or_function():
+    assert 35 <= len(na.__all__) <= 50
+    for name in na.__all__:
+        found = getattr(na, name)
+        assert found.__doc__ and not found.__doc__.startswith(f"{name}("), name
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, numpy_attention; print({'numpy', 'numba', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'Gru'"):
+        na.Gru
+
+
+def test_names_are_listed_before_they_are_used():
+    assert set(na.__all__) <= set(dir(na))
+
+
+@pytest.mark.parametrize("first", ["numpy_attention", "numpy_attention.gradcheck"])
+def test_gradcheck_is_callable_whatever_is_imported_first(first):
+    code = (f"import {first}; import numpy as np, numpy_attention as na; "
+            "rng = np.random.default_rng(0); "
+            "layer = na.Linear.create(rng, 3, 2, dtype=np.float64); "
+            "print(na.gradcheck(layer, rng.standard_normal((4, 3)), rng=rng))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "Linear" in done.stdout, done.stderr
+
+
+def test_an_attention_is_checked_through_its_protocol(rng):
+    attention = na.AdditiveAttention.create(rng, query_size=3, value_size=4, size=5,
+                                            dtype=np.float64)
+    queries, values = rng.standard_normal((2, 6, 3)), rng.standard_normal((6, 7, 4))
+    assert "W_a" in str(na.gradcheck(attention, queries, values, rng=rng))
+
+
+def test_load_corpus_gives_pairs_or_text():
+    assert na.load_corpus("bible-en-es", "valid", max_length=7)[0].source
+    assert na.load_corpus("bible-en", "valid")[0][0]
+    with pytest.raises(ValueError, match="is unknown; choose one of"):
+        na.load_corpus("bible")
