@@ -11,7 +11,7 @@ from numba.core.dispatcher import Dispatcher
 
 import numpy_attention
 from numpy_attention import registry
-from numpy_attention.gradcheck import rewriting, watching
+from numpy_attention.gradcheck.locate import rewriting, watching
 
 PACKAGE = Path(numpy_attention.__file__).parent
 

@@ -4,7 +4,7 @@
     python tools/mutate.py --only layers/linear.py      a file of it, or any other
     python tools/mutate.py --workers 2 --resume FILE    in two processes; FILE keeps the outcomes
 
-A mutant is caught when a check of `numpy_attention.gradcheck.cases` that reaches the mutated function fails.
+A mutant is caught when a check of `gradcheck.cases` that reaches the mutated function fails.
 Exit status 1 when one survives that equivalent.py does not explain, or when what stands there, or
 in mutants.py, names nothing any more. What may be mutated, and how, is said in mutants.py.
 
@@ -32,7 +32,7 @@ from mutants import ALSO, ALSO_FORWARD, functions, mutants, plain
 from outcomes import Outcomes, digest
 
 from numpy_attention.gradcheck import differences
-from numpy_attention.gradcheck.report import Report
+from numpy_attention.gradcheck.report.report import Report
 
 # of processor time, for a check of a mutant; one that takes longer hangs, and counts as caught
 SECONDS = 60

@@ -1,27 +1,74 @@
-"""Central differences against a hand-written backward pass, and a report of where it goes wrong.
+"""Check a hand-written backward pass against central differences, and report where it is wrong.
 
-Beside them the laws that differences cannot see (`laws`).
+    check.py    the check; `differences`, `harness` and `faults` are its parts
+    laws/       properties of the two passes that central differences cannot see
+    locate/     the search for the first wrong line: instrumented passes, compared value by value
+    edits/      small edits of a statement, tried to see which one makes the gradients correct
+    report/     the words
+    cases/      the gradient checks of the library's own layers and models
+
+The names below are the public ones. They are imported on first use.
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 
-from numpy_attention.gradcheck.check import gradcheck
-from numpy_attention.gradcheck.differences import (
-    EPSILON, TOLERANCE, check_epsilon, numeric_gradient, relative_errors)
-from numpy_attention.gradcheck.drive import protocol, randomize
-from numpy_attention.gradcheck.faults import NotAParameter
-from numpy_attention.gradcheck.report import GradientError, Report
+_MODULE_OF = {
+    # the check
+    "gradcheck": "check",
+    "GradientError": "errors",
+    "NotAParameter": "errors",
+    "Report": "report.report",
+    "EPSILON": "differences",
+    "TOLERANCE": "differences",
+    "check_epsilon": "differences",
+    "numeric_gradient": "differences",
+    "relative_errors": "differences",
+    "protocol": "harness",
+    "randomize": "harness",
+    "fewer_trials": "locate.budget",
+    # trees of arrays: inputs, outputs, caches
+    "arrays_within": "locate.watching",
+    "copy_arrays": "arrays",
+    "outputs_of": "arrays",
+    "random_like": "arrays",
+    "Watch": "locate.watching",
+    # places in a user's code
+    "PACKAGE": "locate.rewriting",
+    "Place": "locate.rewriting",
+    "describe_place": "passes",
+    "failing_place": "locate.rewriting",
+    "file_label": "report.notebooks",
+    "source_line": "passes",
+    "statement_text": "locate.sources",
+    # instrumented functions, whose values pass through a listener
+    "LISTENER": "locate.rewriting",
+    "BackwardRewriter": "locate.backwards",
+    "Instrumented": "locate.rewriting",
+    "called_functions": "locate.rewriting",
+    "loaded": "locate.rewriting",
+    "path_of": "locate.rewriting",
+    "profiled": "locate.rewriting",
+    "reads_of": "locate.rewriting",
+}
 
-__all__ = ["EPSILON", "GradientError", "NotAParameter", "Report", "TOLERANCE", "check_epsilon",
-           "gradcheck", "numeric_gradient", "protocol", "randomize", "relative_errors"]
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 class _CallableModule(ModuleType):
     """This package, also as the function: `na.gradcheck(layer, x, rng=rng)`."""
 
-    def __call__(self, *arguments, **options):
-        return gradcheck(*arguments, **options)
+    def __call__(self, *inputs, **options):
+        return self.gradcheck(*inputs, **options)
 
 
 sys.modules[__name__].__class__ = _CallableModule

@@ -33,9 +33,9 @@ def is_tree(value):
     return value is None or np.asarray(value).dtype.kind in "fiub"
 
 
-def copied(value):
+def copy_arrays(value):
     if isinstance(value, (list, tuple)):
-        return type(value)(copied(item) for item in value)
+        return type(value)(copy_arrays(item) for item in value)
     if isinstance(value, np.ndarray):
         return np.array(value, order="C")
     return value

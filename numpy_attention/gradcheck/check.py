@@ -24,20 +24,19 @@ import numpy as np
 
 from numpy_attention.validation.arguments import check_generator, check_number
 from numpy_attention.gradcheck import differences
-from numpy_attention.gradcheck.arrays import copied, dot, float_arrays, outputs_of, random_like
-from numpy_attention.gradcheck.differences import (EPSILON, ROUNDING, TOLERANCE, check_epsilon,
-                                                   relative_errors)
-from numpy_attention.gradcheck.drive import protocol
+from numpy_attention.gradcheck.arrays import copy_arrays, dot, float_arrays, outputs_of, random_like
+from numpy_attention.gradcheck.differences import EPSILON, ROUNDING, TOLERANCE, check_epsilon
+from numpy_attention.gradcheck.harness import protocol
 from numpy_attention.gradcheck.faults import (check_elements, check_passes, gradients_of_inputs,
                                               warn_of_numbers)
-from numpy_attention.gradcheck.given import first_nan
-from numpy_attention.gradcheck.hidden import check_causal
+from numpy_attention.gradcheck.laws.no_mutation import first_nan
+from numpy_attention.gradcheck.laws.masking import check_causal
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
-from numpy_attention.gradcheck.passes import told_of
-from numpy_attention.gradcheck.report import (GradientError, Report, line_of, of_stop, told,
-                                              told_of_forward)
-from numpy_attention.gradcheck.rewriting import line_that_stops
-from numpy_attention.gradcheck.watching import Watch, arrays_within
+from numpy_attention.gradcheck.passes import describe_place, source_line
+from numpy_attention.gradcheck.errors import GradientError
+from numpy_attention.gradcheck.report.report import Report, of_stop, told, told_of_forward
+from numpy_attention.gradcheck.locate.rewriting import failing_place
+from numpy_attention.gradcheck.locate.watching import Watch, arrays_within
 from numpy_attention.module import Module
 
 
@@ -76,7 +75,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     linecache.checkcache()              # a file may have been changed since a check before
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
-    check = Check(target, [copied(value) for value in inputs], forward, backward,
+    check = Check(target, [copy_arrays(value) for value in inputs], forward, backward,
                   title or type(target).__name__, tolerance, epsilon, causal)
     check.draw(rng)
     check_causal(check)
@@ -153,7 +152,7 @@ class Check:
         self.twins = {} if grads is None else {id(one): name for name, one in grads.modules()}
         with self.named("backward"):
             given = self.upstream if upstream is None else upstream
-            dinputs = self.backward(*map(copied, given), cache, grads)
+            dinputs = self.backward(*map(copy_arrays, given), cache, grads)
         found = {} if self.model is None else dict(grads.named_parameters())
         return found | self.of_inputs(dinputs), grads
 
@@ -163,13 +162,13 @@ class Check:
         try:
             yield
         except Exception as error:
-            place = line_that_stops(error)
+            place = failing_place(error)
             if place is None:
                 raise
             raise GradientError(
-                f"{self.title}: {what} stops in {told_of(place)}, with {type(error).__name__}: "
-                f"{error}\n"
-                f"    {line_of(place)}") from error
+                f"{self.title}: {what} stops in {describe_place(place)}, with "
+                f"{type(error).__name__}: {error}\n"
+                f"    {source_line(place)}") from error
 
     def of_inputs(self, dinputs):
         return gradients_of_inputs(dinputs, self.inputs)
@@ -182,7 +181,7 @@ class Check:
         noise = ROUNDING * abs(self.loss()) / self.epsilon
         if not np.isfinite(noise):
             place = first_nan(self)
-            where = f"; NaN comes first from {told_of(place)}" if place else ""
+            where = f"; NaN comes first from {describe_place(place)}" if place else ""
             text = (f"{self.title}: the outputs are not finite, so no difference can be taken: "
                     f"give inputs on which they are{where}")
             error = of_stop(text, self)
@@ -205,6 +204,3 @@ class Check:
         if report.wrong or report.laws:
             raise GradientError(report)
         return report
-
-
-__all__ = ["Check", "GradientError", "Report", "gradcheck", "relative_errors"]

@@ -10,18 +10,14 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import float_arrays
-from numpy_attention.gradcheck.report import GradientError
-from numpy_attention.gradcheck.watching import arrays_within
+from numpy_attention.gradcheck.errors import GradientError, NotAParameter
+from numpy_attention.gradcheck.locate.watching import arrays_within
 from numpy_attention.validation.messages import typed_repr
 from numpy_attention.module import Module, join
 
 # numbers that nobody means to train
 SETTINGS = {"rate", "dropout", "epsilon", "eps", "smoothing"}
 STEP = 1e-3             # by which a number is moved, relative to its size
-
-
-class NotAParameter(UserWarning):
-    """What looks like something to learn, and is neither checked nor trained."""
 
 
 # ---- what is to be checked ----------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 import functools
 import inspect
+import linecache
 from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.gradcheck.arrays import copied, outputs_of
-from numpy_attention.gradcheck.notebooks import file_told
-from numpy_attention.gradcheck.rewriting import Place
+from numpy_attention.gradcheck.arrays import copy_arrays, outputs_of
+from numpy_attention.gradcheck.report.notebooks import file_label
+from numpy_attention.gradcheck.locate.rewriting import Place
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,18 @@ class Broken:
         if self.place is None:
             return self.text
         what, _, advice = self.text.partition("\n")
-        lines = [f"{what}, {told_of(self.place)}", f"    {self.place.text}", advice]
+        lines = [f"{what}, {describe_place(self.place)}", f"    {self.place.text}", advice]
         return "\n".join(filter(None, lines))
 
 
-def told_of(place):
-    return f"line {place.line} of {file_told(place.file)}, {place.function}"
+def describe_place(place):
+    """Return "line 7 of mine.py, Mine.backward"."""
+    return f"line {place.line} of {file_label(place.file)}, {place.function}"
+
+
+def source_line(place):
+    """The statement as it is written, or as Python reads it."""
+    return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
 class Unjudged(Exception):
@@ -78,13 +85,13 @@ class First:
 
     def __init__(self, check):
         self.check = check
-        _, self.cache = forward_of(check, copied(check.inputs))
-        self.upstream = copied(check.upstream)
+        _, self.cache = forward_of(check, copy_arrays(check.inputs))
+        self.upstream = copy_arrays(check.upstream)
         self.grad = twin(check)
 
     @functools.cached_property
     def of_inputs(self):
-        return copied_values(backward_of(self.check, self.upstream, self.cache, self.grad))
+        return copy_values(backward_of(self.check, self.upstream, self.cache, self.grad))
 
     @functools.cached_property
     def of_parameters(self):
@@ -99,11 +106,11 @@ class First:
         """→ {name: gradient} of all, of another upstream or cache; in the same twin, emptied."""
         if self.grad is not None:
             self.grad.vector[...] = 0
-        of_inputs = backward_of(self.check, copied(upstream), cache, self.grad)
-        return in_twin(self.grad) | copied_values(of_inputs)
+        of_inputs = backward_of(self.check, copy_arrays(upstream), cache, self.grad)
+        return in_twin(self.grad) | copy_values(of_inputs)
 
 
-def copied_values(arrays):
+def copy_values(arrays):
     return {name: np.array(array) for name, array in arrays.items()}
 
 

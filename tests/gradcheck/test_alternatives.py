@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import numpy_attention
-from numpy_attention.gradcheck.at_hand import Written, fits, lies_over, part_of
-from numpy_attention.gradcheck.edits import Editing
-from numpy_attention.gradcheck.forward_edits import EditingForward
-from numpy_attention.gradcheck.repairs import KINDS
-from numpy_attention.gradcheck.rewriting import Rewritten
-from numpy_attention.gradcheck.variants import written
+from numpy_attention.gradcheck.edits.candidates import Written, fits, lies_over, part_of
+from numpy_attention.gradcheck.edits.editing import Editing
+from numpy_attention.gradcheck.edits.forward import EditingForward
+from numpy_attention.gradcheck.edits.repairs import KINDS
+from numpy_attention.gradcheck.locate.rewriting import Instrumented
+from numpy_attention.gradcheck.edits.variants import written
 
 
 def given(dys, dstate, other, out):
@@ -72,8 +72,8 @@ def printed(code):
 @pytest.fixture(scope="module")
 def offered():
     edits = []
-    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {"mask": {FULL}},
-                                                   {"length"}, Written([one], [given])))
+    Instrumented([plain], lambda one, places: Editing(one, places, edits, NAMES, {"mask": {FULL}},
+                                                      {"length"}, Written([one], [given])))
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
 
@@ -167,8 +167,8 @@ def test_every_kind_that_is_offered_has_its_place(offered):
 
 def test_what_a_function_at_hand_returns_is_exchanged_there_alone():
     edits = []
-    Rewritten([plain], lambda one, places: Editing(one, places, edits, NAMES, {}, set(),
-                                                   Written([one, given])))
+    Instrumented([plain], lambda one, places: Editing(one, places, edits, NAMES, {}, set(),
+                                                      Written([one, given])))
     assert not any(edit.new.startswith("dv, dk") for edit in edits)
     assert any(edit.new == "given(dz[::-1], dh, x, dys)" for edit in edits)
 
@@ -224,7 +224,7 @@ def test_every_function_of_the_package_can_be_edited(room, kind):
             def editing(one, places):
                 return kind(one, places, edits, names, {"mask": {(2,)}}, set(), Written([one]))
 
-            made = Rewritten([function], editing)
+            made = Instrumented([function], editing)
             rewritten += [] if made.declined else [function]
             assert made.declined or all(edit.place.line for edit in edits)
     assert len(rewritten) > 5

@@ -8,8 +8,8 @@ from mistakes.fourth import FOURTH
 from mistakes.planting import plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.arithmetic import expression_of, made_of, told
-from numpy_attention.gradcheck.rewriting import Place
+from numpy_attention.gradcheck.report.arithmetic import expression_of, made_of, told
+from numpy_attention.gradcheck.locate.rewriting import Place
 
 NAMED = {mistake.name: mistake for mistake in FOURTH}
 

@@ -1,6 +1,6 @@
 """How much a search may try."""
 
-from numpy_attention.gradcheck.budget import Budget, fewer_trials
+from numpy_attention.gradcheck.locate.budget import Budget, fewer_trials
 
 
 def test_a_budget_is_spent_by_number():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.alternatives import NUDGE
-from numpy_attention.gradcheck.at_hand import Written
-from numpy_attention.gradcheck.edits import Edit, Editing
-from numpy_attention.gradcheck.repairs import Chosen, Copying, Repairs, editable
-from numpy_attention.gradcheck.rewriting import Rewritten
+from numpy_attention.gradcheck.edits.alternatives import NUDGE
+from numpy_attention.gradcheck.edits.candidates import Written
+from numpy_attention.gradcheck.edits.editing import Edit, Editing
+from numpy_attention.gradcheck.edits.repairs import Chosen, Copying, Repairs, editable
+from numpy_attention.gradcheck.locate.rewriting import Instrumented
 
 
 def plain(dy, x, W):
@@ -18,8 +18,8 @@ def plain(dy, x, W):
 
 def edits_of(function, names=None, masks=None):
     edits: list[Edit] = []
-    Rewritten([function], lambda one, places: Editing(one, places, edits, names or {},
-                                                      masks or {}, set(), Written([one])))
+    Instrumented([function], lambda one, places: Editing(one, places, edits, names or {},
+                                                         masks or {}, set(), Written([one])))
     return edits
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.cells.gru import GRU
-from numpy_attention.gradcheck import (GradientError, NotAParameter, gradcheck, protocol,
-                                       randomize)
+from numpy_attention.gradcheck import GradientError, NotAParameter, gradcheck, protocol, randomize
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.linear import Linear
 from numpy_attention.module import Array, Module

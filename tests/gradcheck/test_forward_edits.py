@@ -8,10 +8,10 @@ from mistakes.kept_out import KEPT_OUT
 from mistakes.known import KNOWN
 
 from numpy_attention.gradcheck import gradcheck
-from numpy_attention.gradcheck.at_hand import Written
+from numpy_attention.gradcheck.edits.candidates import Written
 from numpy_attention.gradcheck.check import Check
-from numpy_attention.gradcheck.forward_edits import EditingForward, ForwardRepairs, norm
-from numpy_attention.gradcheck.rewriting import Rewritten
+from numpy_attention.gradcheck.edits.forward import EditingForward, ForwardRepairs, norm
+from numpy_attention.gradcheck.locate.rewriting import Instrumented
 
 
 def softmax(e):
@@ -67,8 +67,8 @@ def test_the_line_of_a_forward_is_named(name, words):
 
 def offered_for(function, names, masks):
     edits = []
-    Rewritten([function], lambda one, places: EditingForward(one, places, edits, names, masks,
-                                                             set(), Written([one])))
+    Instrumented([function], lambda one, places: EditingForward(one, places, edits, names, masks,
+                                                                set(), Written([one])))
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.notebooks import file_told
-from numpy_attention.gradcheck.rewriting import is_somebodys
+from numpy_attention.gradcheck.report.notebooks import file_label
+from numpy_attention.gradcheck.locate.rewriting import is_somebodys
 
 RIGHT = '''from dataclasses import dataclass
 import numpy as np
@@ -202,17 +202,17 @@ def test_an_assertion_may_say_more_than_is_written(run):
     ("<stdin>", "<stdin>"),
 ])
 def test_the_name_of_a_file(file, told):
-    assert file_told(file) == told
+    assert file_label(file) == told
 
 
 def test_the_number_that_ipython_knows(monkeypatch):
     cells = {KERNEL: ("Cell", "In[7]")}
     shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=cells.get))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    assert file_told(KERNEL) == "cell In[7]"
-    assert file_told(SHELL) == "cell In[4]" and file_told("mine.py") == "mine.py"
+    assert file_label(KERNEL) == "cell In[7]"
+    assert file_label(SHELL) == "cell In[4]" and file_label("mine.py") == "mine.py"
 
 
 def test_ipython_that_is_imported_and_does_not_run(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    assert file_told(KERNEL) == "a cell"
+    assert file_label(KERNEL) == "a cell"

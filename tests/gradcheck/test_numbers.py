@@ -5,9 +5,9 @@ import pytest
 from mistakes.planting import run
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.kinds import of_arrays
-from numpy_attention.gradcheck.lines import nested
-from numpy_attention.gradcheck.uses import Uses
+from numpy_attention.gradcheck.report.kinds import of_arrays
+from numpy_attention.gradcheck.locate.localize import nested
+from numpy_attention.gradcheck.locate.contributions import Uses
 
 RNN = """
 import numpy as np

@@ -5,7 +5,7 @@ import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.check import Check
-from numpy_attention.gradcheck.reruns import cut, cut_around, is_right, reruns, sizes
+from numpy_attention.gradcheck.locate.reruns import cut, cut_around, is_right, reruns, sizes
 
 WRONG = ["input[0]"]
 MASK = np.array([[True, True, False], [True, False, False], [True, True, True], [True] * 3])

@@ -8,7 +8,7 @@ from mistakes.kept_out import KEPT_OUT
 from mistakes.planting import plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.scores import is_softmax, largest_sum
+from numpy_attention.gradcheck.laws.softmax import is_softmax, largest_sum
 
 NAMED = {mistake.name: mistake for mistake in [*FOURTH, *FRESH, *KEPT_OUT]}
 

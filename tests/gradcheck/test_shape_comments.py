@@ -14,8 +14,8 @@ from numba.core.dispatcher import Dispatcher
 from shape_comments import Watch
 
 import numpy_attention
-from numpy_attention.experiments.analysis import (ablate, cloze_test, disturbed, loss_by_distance, recover,
-                                      role_gradients)
+from numpy_attention.experiments.analysis import (ablate, cloze_test, disturbed, loss_by_distance,
+                                                  recover, role_gradients)
 from numpy_attention.gradcheck.cases import CASES
 from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
 from numpy_attention.data.cloze import Question
@@ -26,7 +26,7 @@ from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.plain import basics, search, sequences
 from numpy_attention.course.exercises.signature import arrays_of
-from numpy_attention.gradcheck import rewriting
+from numpy_attention.gradcheck.locate import rewriting
 from numpy_attention.kernels import softmax
 from numpy_attention.page.export import kept_array
 from numpy_attention.page.table import heatmap_table

@@ -5,7 +5,7 @@ import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.check import Check
-from numpy_attention.gradcheck.smallest import smallest
+from numpy_attention.gradcheck.locate.smallest import smallest
 
 
 def product(x, W):

@@ -16,12 +16,12 @@ from mutants import Function, Mutant
 
 from numpy_attention.gradcheck.cases import CHECKS
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.finding import Finding
-from numpy_attention.gradcheck.kinds import Kind
+from numpy_attention.gradcheck.report.finding import Finding
+from numpy_attention.gradcheck.report.kinds import Kind
 from numpy_attention.gradcheck.passes import Broken
-from numpy_attention.gradcheck.report import Report
-from numpy_attention.gradcheck import rewriting, watching
-from numpy_attention.gradcheck.rewriting import Place
+from numpy_attention.gradcheck.report.report import Report
+from numpy_attention.gradcheck.locate import rewriting, watching
+from numpy_attention.gradcheck.locate.rewriting import Place
 
 LINEAR = PACKAGE / "layers" / "linear.py"
 every = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.file)

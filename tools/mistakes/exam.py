@@ -34,8 +34,8 @@ from mistakes.known import KNOWN  # noqa: E402
 from mistakes.planting import FILES, plant  # noqa: E402
 
 from numpy_attention.gradcheck import GradientError, gradcheck  # noqa: E402
-from numpy_attention.gradcheck.faults import NotAParameter  # noqa: E402
-from numpy_attention.gradcheck.report import is_beside  # noqa: E402
+from numpy_attention.gradcheck.errors import NotAParameter  # noqa: E402
+from numpy_attention.gradcheck.report.report import is_beside  # noqa: E402
 
 COUNTED = "number", "caught", "right", "doubted", "another", "beside", "wrong", "none", "kind"
 WIDTHS = 8, 8, 8, 9, 9, 8, 7, 6, 6

@@ -22,13 +22,12 @@ from numpy_attention.course.exercises.given import Given, with_given
 from numpy_attention.course.exercises.signature import arrays_of, named, signature
 from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
-from numpy_attention.gradcheck import GradientError, NotAParameter, gradcheck
-from numpy_attention.gradcheck.arrays import copied
-from numpy_attention.gradcheck.budget import fewer_trials
-from numpy_attention.gradcheck.passes import told_of
-from numpy_attention.gradcheck.report import line_of
-from numpy_attention.gradcheck.rewriting import line_that_stops
-from numpy_attention.gradcheck.watching import Watch, arrays_within
+from numpy_attention.gradcheck import (GradientError, NotAParameter, Watch, arrays_within,
+                                       fewer_trials, gradcheck)
+from numpy_attention.gradcheck import copy_arrays as copied
+from numpy_attention.gradcheck import describe_place as told_of
+from numpy_attention.gradcheck import failing_place as line_that_stops
+from numpy_attention.gradcheck import source_line as line_of
 from numpy_attention.validation.messages import cut, typed_repr
 from numpy_attention.custom.code import Code, place_in_code, read
 from numpy_attention.validation.paths import short_path

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
-from numpy_attention.gradcheck.arrays import random_like
+from numpy_attention.gradcheck import random_like
 from numpy_attention.module import Module
 
 Numbers = dict[str, float]

@@ -22,7 +22,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from numpy_attention.course import lessons as course
-from numpy_attention.gradcheck.rewriting import profiled
+from numpy_attention.gradcheck import profiled
 from numpy_attention.validation.messages import short_repr
 from numpy_attention.validation.paths import as_path
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.gradcheck.backwards import Backward
-from numpy_attention.gradcheck.rewriting import (LISTENER, Place, Rewritten, called, loaded,
-                                                 path_of, reads_of)
-from numpy_attention.gradcheck.sources import lines_between
+from numpy_attention.gradcheck import LISTENER, Place, loaded, path_of, reads_of
+from numpy_attention.gradcheck import BackwardRewriter as Backward
+from numpy_attention.gradcheck import Instrumented as Rewritten
+from numpy_attention.gradcheck import called_functions as called
+from numpy_attention.gradcheck import statement_text as lines_between
 from numpy_attention.module import Module
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ import numpy as np
 from numpy_attention.validation.arguments import as_integers, check_function, check_text, check_tokens
 from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
 from numpy_attention.data.vocabulary import EOS
-from numpy_attention.gradcheck.arrays import outputs_of
+from numpy_attention.gradcheck import outputs_of
 from numpy_attention.validation.messages import typed_repr
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.teacher_forced import TeacherForced

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numpy_attention.validation.arguments import check_text, as_list
-from numpy_attention.gradcheck.notebooks import file_told
-from numpy_attention.gradcheck.rewriting import PACKAGE
+from numpy_attention.gradcheck import PACKAGE
+from numpy_attention.gradcheck import file_label as file_told
 from numpy_attention.validation.messages import plural, short_repr
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.course.trace.recording import Call, Recording, Step, Told, written

@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from numpy_attention.gradcheck.cases.case import (B, D, H, I, SEED, T, V, Case, array, check_same_loss,
-                                         plain)
+from numpy_attention.gradcheck.cases.case import (B, D, H, I, SEED, T, V, Case, array,
+                                                  check_same_loss, plain)
 from numpy_attention.gradcheck import randomize
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout

@@ -1,0 +1,1 @@
+"""Small edits of statements, tried to see which one makes the gradients correct."""

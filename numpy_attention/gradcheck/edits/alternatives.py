@@ -1,0 +1,81 @@
+"""What may have been meant instead of a statement or an expression: what its function has."""
+
+import ast
+
+from numpy_attention.gradcheck.edits.candidates import CUTS, fits, part_of
+from numpy_attention.gradcheck.locate.rewriting import Rewriter, is_gradient, path_of, reads_of
+from numpy_attention.gradcheck.edits.variants import target_of
+
+NUDGE = "nudge"         # no mistake: it shows which gradients a statement has a part in
+
+
+class Alternatives(Rewriter):
+    """Knows what a function has, and so what one of its statements may have been meant to say.
+
+    names: {name, or path: shapes}, the arrays that the function has; masks: likewise those of True
+    and False; written: what all functions of the file have. statement: the one at hand.
+    """
+
+    def __init__(self, function, places, names, masks, numbers, written):
+        super().__init__(function, places)
+        self.names = names
+        self.masks = masks
+        self.numbers = numbers
+        self.written = written
+        self.statement = None
+        self.stored = None      # (line, name) of each name that the function stores
+
+    def calls_known(self, node):
+        """Whether a value is given by one of the functions, where it can be exchanged as well."""
+        function = getattr(node, "func", None)
+        return getattr(function, "attr", getattr(function, "id", "")) in self.written.names
+
+    def had_before(self, node):
+        """The gradients by a name that there are before a statement."""
+        if self.stored is None:
+            self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
+                           if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        stored = {name for line, name in self.stored if line < node.lineno}
+        return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
+
+    def fitting(self, wholes):
+        """The masks, cut so that they can be laid over arrays of some shapes, or of any."""
+        return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
+                if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
+
+    def shapes_of(self, statement):
+        """The shapes of what a statement makes, as far as they are known."""
+        if isinstance(statement, ast.Return):
+            return self.shapes_of_value(statement.value)
+        target = target_of(statement)
+        is_part = isinstance(target, ast.Subscript)
+        path = path_of(target.value if is_part else target)
+        if path.startswith("grads."):
+            path = path.replace("grads.", "self.", 1)
+        shapes = self.names.get(path, ())
+        if is_part:
+            return {part_of(shape, target.slice) for shape in shapes} - {None}
+        return set(shapes)
+
+    def shapes_of_value(self, value):
+        """Those of the first gradient that it reads, of which it is a product."""
+        if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
+            for path in sorted(filter(is_gradient, reads_of(value))):
+                if path in self.names:
+                    return set(self.names[path])
+        return set(self.names.get(path_of(value), ()))
+
+    def alike(self, statement):
+        """The names of arrays of the shape of what a statement makes, none where it is unknown."""
+        return self.of_shapes(self.shapes_of(statement), path_of(target_of(statement)))
+
+    def of_shapes(self, shapes, but=""):
+        return [name for name, others in self.names.items() if name != but and others & shapes]
+
+    def may_be_meant(self, path, other):
+        """Whether both are parameters of as many axes."""
+        both = path.startswith("self.") and other.startswith("self.")
+        return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
+
+    def reads_mask(self, node):
+        return not isinstance(node, ast.Constant) and bool(reads_of(node) & self.masks.keys())

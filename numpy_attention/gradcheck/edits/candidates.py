@@ -1,0 +1,93 @@
+"""What stands in some functions, of which something else can be made; the shapes of parts."""
+
+import ast
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.rewriting import Declined, path_of, tree_of
+
+# what a mask, or one step of it, is cut to, so that it fits a value
+CUTS = {
+    "": lambda mask: mask,
+    "[:, None]": lambda mask: mask[:, None],
+    "[:, :, None]": lambda mask: mask[:, :, None],
+    "[:, None, :]": lambda mask: mask[:, None, :],
+    "[:, None, None, :]": lambda mask: mask[:, None, None, :],
+    "[t]": lambda mask: mask[0],
+    "[t][:, None]": lambda mask: mask[0][:, None],
+}
+
+
+class Written:
+    """What stands in some functions, and others: slices; names of indices; entries: step["c"].
+
+    names: of the functions. is_softmax: whether there is what may be one.
+    """
+
+    def __init__(self, functions, others=()):
+        self.names = {one.__name__ for one in functions}
+        self.is_softmax = False
+        slices, indices = {}, {}
+        bases, dicts = {}, []
+        for function in [*functions, *others]:
+            try:
+                tree = tree_of(function)
+            except Declined:
+                continue
+            text = ast.unparse(tree)
+            self.is_softmax |= "softmax" in text or "exp(" in text and "max(" in text
+            for one in ast.walk(tree):
+                if isinstance(one, ast.Subscript):
+                    slices[ast.dump(one.slice)] = one.slice
+                    if isinstance(one.slice, ast.Name):
+                        indices[one.slice.id] = None
+                    if isinstance(getattr(one.slice, "value", None), str) and path_of(one.value):
+                        bases.setdefault(path_of(one.value), {})[one.slice.value] = None
+                dicts.append(keys_of(one))
+        self.slices = list(slices.values())
+        self.indices = list(indices)
+        for keys in bases.values():
+            for others in dicts:
+                if keys.keys() & others.keys():
+                    keys.update(others)
+        self.entries = [f"{base}[{key!r}]" for base, keys in bases.items() for key in keys]
+
+
+def keys_of(node):
+    """Those of a dict that is written as dict(c=c) or {"c": c}."""
+    if isinstance(node, ast.Call) and path_of(node.func) == "dict":
+        return {one.arg: None for one in node.keywords if one.arg}
+    if isinstance(node, ast.Dict):
+        return {one.value: None for one in node.keys if isinstance(one, ast.Constant)}
+    return {}
+
+
+def fits(shape, cut, whole):
+    """Whether a mask of some shape, cut, can be laid over an array as it is."""
+    try:
+        found = CUTS[cut](np.broadcast_to(True, shape)).shape
+        return np.broadcast_shapes(found, whole) == whole
+    except (IndexError, ValueError):
+        return False
+
+
+def part_of(shape, index):
+    """The shape of x[index]; None: that cannot be told."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    if len(parts) > len(shape):
+        return None
+    left = list(shape[len(parts):])
+    for part, length in reversed(list(zip(parts, shape))):
+        if ast.unparse(part) == ":":
+            left.insert(0, length)
+        elif isinstance(part, ast.Slice):
+            return None
+    return tuple(left)
+
+
+def lies_over(shape, whole):
+    """Whether an array of fewer axes than another broadcasts over it as it is."""
+    try:
+        return 0 < len(shape) < len(whole) and np.broadcast_shapes(shape, whole) == whole
+    except ValueError:
+        return False

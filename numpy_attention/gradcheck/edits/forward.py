@@ -1,0 +1,261 @@
+"""Which small edit of a forward pass makes the backward pass the right one, and so what is wrong.
+
+A gradient can be wrong because the forward is: the backward is that of the forward that was meant.
+"""
+
+import ast
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import dot, outputs_of, random_like
+from numpy_attention.gradcheck.edits.alternatives import NUDGE
+from numpy_attention.gradcheck.edits.candidates import CUTS
+from numpy_attention.gradcheck.edits.editing import Editing
+from numpy_attention.gradcheck.edits.repairs import Chosen, Repairs, quiet
+from numpy_attention.gradcheck.locate.rewriting import path_of, targets_of
+from numpy_attention.gradcheck.edits.variants import (altered, copied, parsed, subscript,
+                                                      with_argument)
+
+DIRECTIONS = 3
+STEP = 1e-5
+CLOSE = 1e-6            # of a directional derivative, beside the size of the gradient
+NEARER = 1e-2           # of how far off they were before the edit
+ROUNDING = 1e-9
+LEAST = 1e-2            # of the gradients' size that an edit may leave: 0 is right for a constant
+SEED = 13
+
+
+def norm(gradients):
+    return np.sqrt(sum(np.sum(np.square(one)) for one in gradients.values() if one is not None))
+
+
+class EditingForward(Editing):
+    """The edits of a forward: none that takes a term or a factor out.
+
+    A backward that forgets a term is right for a forward without it, and yet it is the backward
+    that is wrong.
+    """
+
+    taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
+             "wrong variable")
+
+    def of_statement(self, node):
+        for kind, variant in super().of_statement(node):
+            if kind in ("assigned", "exchanged"):
+                yield kind, variant
+            elif kind in ("axis", "mask backward"):
+                yield "buffer" if kind == "axis" else "mask forward", variant
+        if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
+            for one in targets_of(node.targets[0]):
+                if getattr(one, "id", None) in self.names:
+                    turned = ast.parse(f"{one.id} = {one.id}[::-1]").body
+                    yield "wrong step", [copied(node), *turned]
+        if isinstance(node, ast.Assign) and is_constant(node.value):
+            yield "mask forward", [altered(node, value=parsed("-np.inf"))]
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            name = ast.Name(node.target.id, ast.Load())
+            value = ast.BinOp(name, copied(node.op), copied(node.value))
+            yield "buffer", [ast.Assign([copied(node.target)], value)]
+
+    def whole(self, statement):
+        text = f"({ast.unparse(statement.value)})"
+        yield NUDGE, parsed(f"1.001 * {text}")
+        if isinstance(statement.value, ast.Tuple) or is_constant(statement.value):
+            return
+        shapes = self.shapes_of(statement)
+        for mask in self.fitting(shapes) if shapes else ():
+            is_score = self.written.is_softmax and "exp(" not in text
+            hidden = ["-np.inf"] if is_score else []
+            for other in [*hidden, *self.alike(statement)]:
+                yield "mask forward", parsed(f"np.where({mask}, {text}, {other})")
+            yield "mask forward", parsed(f"{mask} * {text}")
+
+    def variants(self, node):
+        for kind, variant in super().variants(node):
+            if kind == "wrong variable" and isinstance(self.statement, ast.Return):
+                yield "cache", variant
+            elif kind == "mask backward" and not self.takes_out(node, variant):
+                yield "mask forward", variant
+            elif kind in self.taken and not self.takes_out(node, variant):
+                yield kind, variant
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            for other in self.written.slices:
+                if ast.dump(other) != ast.dump(node.slice):
+                    yield "wrong step", subscript(node.value, other)
+            if path_of(node.value) in self.masks:
+                for cut in filter(None, CUTS):
+                    yield "mask forward", parsed(f"{ast.unparse(node.value)}{cut}")
+        if isinstance(node, ast.Name) and path_of(node) in {*self.names, *self.masks}:
+            kind = "mask forward" if node.id in self.masks else "wrong step"
+            yield kind, parsed(f"{node.id}[::-1]")
+        if isinstance(node, ast.Call):
+            yield from self.of_hidden(node)
+            yield from self.of_ones(node)
+            yield from self.of_out(node)
+
+    def takes_out(self, node, variant):
+        """x for x.sum(0) or np.where(mask, x, 0); or another order of a list, which the backward
+        goes through again."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return False
+        return node.func.attr == "append" or any(variant is one for one in (node.func.value,
+                                                                            *node.args))
+
+    def of_hidden(self, node):
+        """np.where(mask, a, b) with another b, but for b = −∞."""
+        if path_of(node.func) != "np.where" or len(node.args) != 3 or (
+                "inf" in ast.unparse(node.args[2])):
+            return
+        for other in ("-np.inf", "0", *self.names):
+            if other != ast.unparse(node.args[1]):
+                yield "mask forward", with_argument(node, 2, parsed(other))
+
+    def of_ones(self, node):
+        """np.tril(np.ones(…, bool)) for what is all True."""
+        if path_of(node.func) == "np.ones" and "bool" in ast.unparse(node):
+            yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
+
+    def of_out(self, node):
+        """A call that writes into an array of its own instead of a buffer."""
+        kept = [one for one in node.keywords if one.arg != "out"]
+        if len(kept) < len(node.keywords):
+            yield "buffer", altered(node, keywords=kept)
+
+
+def is_constant(node):
+    """Whether it is a number, of either sign."""
+    return isinstance(getattr(node, "operand", node), ast.Constant)
+
+
+class ForwardRepairs(Repairs):
+    """The edits of a check's forward; each is tried by whether the gradients become those of it.
+
+    laws: those that are broken, and must hold with the edit; accused: a Place that is tried first.
+    """
+
+    kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
+             "exchanged", "unwritten", "dtype", "sign", "assigned", "wrong variable")
+    editing = EditingForward
+    most = 1500
+
+    def __init__(self, check, functions, laws=(), accused=None):
+        self.check = check
+        self.accused = accused
+        self.laws = laws
+        self.answers = {}               # {edit: what `tried` says of it}
+        super().__init__(functions, [], self.run, lambda _: [], check.variables)
+        self.length = self.size = 0.0
+        rng = np.random.default_rng(SEED)
+        self.directions = [self.direction(rng) for _ in range(DIRECTIONS)]
+        self.before_edit = [] if laws else self.off_before()
+        size = norm(self.gradients_before())
+        self.size = size if np.isfinite(size) else 0.0
+
+    def direction(self, rng):
+        """Of length 1 among all variables."""
+        drawn = {name: rng.standard_normal(array.shape) for name, array in self.kept.items()}
+        return {name: array / norm(drawn) for name, array in drawn.items()}
+
+    def run(self):
+        """A run of the forward; no gradients are had from it."""
+        self.check.forward(*self.check.inputs)
+        return {}
+
+    def off_before(self):
+        """The same before any edit; [] where it cannot be told."""
+        with quiet():
+            try:
+                found = self.off()
+                return found if np.isfinite(found).all() else []
+            except Exception:           # the forward, or the backward, stops
+                return []
+            finally:
+                self.mend()
+
+    def gradients_before(self):
+        """The gradients as they are; {}: they cannot be had."""
+        with quiet():
+            try:
+                return self.check.gradients()[0] if self.check.upstream else {}
+            except Exception:           # the forward, or the backward, stops
+                return {}
+
+    def best(self, kinds, keep_laws=False):
+        """The Edit of some kinds with which all is right; None: there is none.
+
+        Where laws are broken, first one with which they hold, which must be so if keep_laws. A
+        mask has its place in the forward as late as can be, and rather where one is.
+        """
+        order = self.sorted(k for k, edit in enumerate(self.edits) if edit.kind in kinds)
+        order.sort(key=lambda k: (not self.is_accused(k), *self.is_new_mask(k)))
+        without = None
+        for k in order:
+            if k not in self.answers:
+                if self.budget.is_spent:
+                    break
+                self.budget.take()
+                self.answers[k] = self.tried(k)
+            right, lawful = self.answers[k]
+            if right and lawful:
+                return self.edits[k]
+            if right and without is None and not keep_laws:
+                without = self.edits[k]
+        return without
+
+    def is_accused(self, number):
+        place = self.edits[number].place
+        return self.accused is not None and (place.file, place.line) == (
+            self.accused.file, self.accused.line)
+
+    def is_new_mask(self, number):
+        """First what is a mask already or none, then new ones; of masks the last line first."""
+        edit = self.edits[number]
+        is_mask = edit.kind == "mask forward"
+        return is_mask and edit.adds, -edit.place.line if is_mask else 0
+
+    def tried(self, number):
+        """→ whether the gradients are right with an edit; whether the laws hold, too."""
+        with self.rewritten.told(Chosen(number)), quiet():
+            try:
+                right = self.agrees()
+                return right, right and not any(law(self.check) for law in self.laws)
+            except Exception:           # an edit may do whatever it may
+                return False, False
+            finally:
+                self.mend()
+
+    def agrees(self):
+        """Whether the gradients are those of the forward: much nearer than they were before."""
+        found = self.off()
+        if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
+            return False
+        before = self.before_edit or [1.0] * len(found)
+        return all(one <= min(CLOSE, max(NEARER * other, ROUNDING))
+                   for one, other in zip(found, before))
+
+    def off(self):
+        """How far the gradients are from those of the forward, along some random directions,
+        relative to their size; [] where one is all 0, which is right where nothing is left of X."""
+        *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
+        rng = np.random.default_rng(SEED)
+        upstream = [random_like(output, rng) for output in outputs]
+        gradients = self.check.gradients(upstream)[0]
+        if any(np.shape(gradients.get(name)) != array.shape or not np.any(gradients[name])
+               for name, array in self.kept.items()):
+            return []
+        self.length = norm(gradients)
+        found = []
+        for direction in self.directions:
+            along = sum(np.sum(gradients[name] * one) for name, one in direction.items())
+            above, below = (self.loss_at(direction, step, upstream) for step in (STEP, -STEP))
+            found.append(abs(along - (above - below) / (2 * STEP)) / self.length)
+            if found[-1] > CLOSE and self.size:
+                break
+        return found
+
+    def loss_at(self, direction, step, upstream):
+        for name, array in self.variables.items():
+            array += step * direction[name]
+        *outputs, _ = self.check.forward(*self.check.inputs)
+        self.mend()
+        return sum(dot(output, up) for output, up in zip(outputs, upstream))

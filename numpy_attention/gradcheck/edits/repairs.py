@@ -1,0 +1,212 @@
+"""Which small edit of a backward pass makes every gradient right, and so what is wrong with it."""
+
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from numpy_attention.gradcheck.edits.alternatives import NUDGE
+from numpy_attention.gradcheck.edits.candidates import Written
+from numpy_attention.gradcheck.locate.budget import Budget
+from numpy_attention.gradcheck.edits.editing import Edit, Editing
+from numpy_attention.gradcheck.locate.forwards import Forward, Naming
+from numpy_attention.gradcheck.locate.rewriting import PACKAGE, Instrumented
+
+# the kinds of edits, those first that say most, and are least likely to be right by chance
+KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape", "transpose",
+         "output ignored", "axis", "batch sum", "sign", "wrong step", "mask backward", "exchanged",
+         "derivative", "factor", "double", "extra term", "jacobian", "missing term",
+         "wrong variable")
+
+# kinds of mistakes that can be made with a gradient that is right
+OF_RIGHT = "no return", "assigned", "exchanged"
+
+
+@dataclass
+class Chosen:
+    """Listens which edit is to be made."""
+
+    edit: int = -1
+
+
+@dataclass
+class Repairs:
+    """The edits of some functions, each tried by running gradients() with it.
+
+    every: functions that may hold what was meant. gradients() → {name: gradient}, as the check has
+    them; wrong(gradients) → those that are wrong; variables: {name: array}, which an edit may
+    spoil, and which are mended then.
+    """
+
+    functions: list
+    every: list
+    gradients: object
+    wrong: object
+    variables: dict
+    edits: list[Edit] = field(default_factory=list)
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    editing: ClassVar[type] = Editing
+    most: ClassVar[int] = 3500      # of its edits that are tried
+
+    def __post_init__(self):
+        self.kept = {name: array.copy() for name, array in self.variables.items()}
+        naming = self.named()
+        written = Written(self.functions, self.every)
+
+        def editing(function, places):
+            qualname = function.__qualname__.replace("<locals>.", "")
+            return self.editing(function, places, self.edits, naming.names_of(qualname),
+                                naming.masks.get(qualname, {}),
+                                naming.numbers.get(qualname, set()), written)
+
+        self.rewritten = Instrumented(self.functions, editing)
+        self.order = {}
+        for edit in self.edits:
+            self.order.setdefault(edit.place.function, len(self.order))
+        self.refused: dict[tuple, set] = {}         # {what was wrong: edits that do not help}
+        self.before = set(self.wrong(self.gradients_with(-1)))
+        self.budget = Budget(self.most)
+
+    def named(self):
+        """The arrays that the functions have, as Naming has them."""
+        rewritten = Instrumented([*self.functions, *self.every], Forward)
+        naming = Naming(rewritten.places)
+        with rewritten.told(naming), quiet():
+            try:
+                self.gradients()
+            except Exception:           # what was made until then is told
+                pass
+        self.mend()
+        return naming
+
+    def all_right(self, number, wrong):
+        """Whether with one edit the gradients of the names in `wrong` become right, none wrong."""
+        gradients = self.gradients_with(number)
+        if not gradients:
+            return False
+        still = set(self.wrong(gradients))
+        return not still & set(wrong) and still <= self.before
+
+    def gradients_with(self, number):
+        """The gradients with an edit; {}: they cannot be had."""
+        with self.rewritten.told(Chosen(number)), quiet():
+            try:
+                gradients = self.gradients()
+            except Exception:           # an edit may do whatever it may
+                gradients = {}
+        self.mend()
+        return gradients
+
+    def mend(self):
+        for name, array in self.variables.items():
+            np.copyto(array, self.kept[name])
+
+    def reach(self):
+        """{(file, line): the gradients that its statement has a part in}, where that is known."""
+        before = self.gradients_with(-1)
+        if not before:                  # nothing could be had without an edit
+            return {}
+        found = {}
+        for k, edit in enumerate(self.edits):
+            if edit.kind == NUDGE:
+                after = self.gradients_with(k)
+                line = edit.place.file, edit.place.line
+                changed = {name for name in after if not np.array_equal(after[name], before[name])}
+                found[line] = found.get(line, set()) | changed
+        return {line: changed for line, changed in found.items() if changed}
+
+    def within(self, places):
+        """The numbers of the edits of some statements, likeliest first."""
+        lines = {(one.file, one.line) for one in places}
+        return self.sorted(k for k, edit in enumerate(self.edits) if line_of(edit) in lines)
+
+    def elsewhere(self, innocent, wrong, reach):
+        """The numbers of all edits that may make the gradients of `wrong` right.
+
+        Those of statements that have a part in all of these, and in no other, come first; those
+        of lines, {(file, line)}, that are innocent do not come at all, but for what has to do with
+        other gradients than that of the line. reach: as reach() gives it.
+        """
+        first, then = [], []
+        for k, edit in enumerate(self.edits):
+            line = line_of(edit)
+            if edit.is_apart:
+                then.append(k)
+            elif line in innocent and edit.kind not in OF_RIGHT:
+                continue
+            elif line not in reach or reach[line] == set(wrong):
+                first.append(k)
+            elif reach[line] >= set(wrong):
+                then.append(k)
+        return [*self.sorted(first), *self.sorted(then)]
+
+    def sorted(self, numbers):
+        return sorted((k for k in numbers if self.edits[k].kind in self.kinds),
+                      key=self.likelihood)
+
+    def likelihood(self, number):
+        """Its place in `kinds`; of one kind, what adds to a statement comes last, and what calls
+        comes after what is called."""
+        edit = self.edits[number]
+        return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
+
+    def first(self, numbers, wrong):
+        """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
+        refused = self.refused.setdefault(tuple(wrong), set())
+        for k in numbers:
+            if k in refused:
+                continue
+            if self.budget.is_spent:
+                return None
+            self.budget.take()
+            if self.all_right(k, wrong):
+                return self.edits[k]
+            refused.add(k)
+        return None
+
+
+def line_of(edit):
+    return edit.place.file, edit.place.line
+
+
+@dataclass
+class Copying:
+    """Listens to a forward, and gives a copy of what one place makes."""
+
+    number: int
+
+    def moved(self, value, number):
+        return value.copy() if number == self.number and isinstance(value, np.ndarray) else value
+
+    used = moved
+
+
+def editable(functions):
+    """Those of some functions that may be edited: none where one calls compiled code.
+
+    A kernel trusts the shapes it is given, and an edit may give it others; so what belongs to the
+    package is never edited, for all of it may end in a kernel.
+    """
+    own = [one for one in functions if PACKAGE not in Path(one.__code__.co_filename).parents]
+    for one in own:
+        known = (one.__globals__.get(name) for name in one.__code__.co_names)
+        if any(hasattr(value, "py_func") for value in known):
+            return []
+    return own
+
+
+class quiet:
+    """No warnings of NumPy's."""
+
+    def __enter__(self):
+        self.state = np.errstate(all="ignore")
+        self.state.__enter__()
+        self.caught = warnings.catch_warnings()
+        self.caught.__enter__()
+        warnings.simplefilter("ignore")
+
+    def __exit__(self, *error):
+        self.caught.__exit__(*error)
+        self.state.__exit__(*error)

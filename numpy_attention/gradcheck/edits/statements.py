@@ -1,0 +1,117 @@
+"""What may have been meant instead of a whole statement, or behind it, by kind of mistake."""
+
+import ast
+
+from numpy_attention.gradcheck.edits.alternatives import Alternatives
+from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of
+from numpy_attention.gradcheck.edits.variants import (altered, copied, moved, parsed, retargeted,
+                                                      shifted, subscript, swapped, target_of)
+
+
+class OfStatements(Alternatives):
+    """The alternatives of statements."""
+
+    def of_statement(self, node):
+        """(kind, statements) that may have been meant instead of one."""
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            yield from self.of_assignment(node, node.targets[0])
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
+            other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+            yield "sign", [altered(node, op=other)]
+            yield "double", []
+            if isinstance(node.target, ast.Subscript) and isinstance(node.target.slice, ast.Name):
+                text = (f"np.add.at({ast.unparse(node.target.value)}, "
+                        f"{ast.unparse(node.target.slice)}, {ast.unparse(node.value)})")
+                yield "repeated ids", ast.parse(text).body
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            yield from self.of_place(node)
+            yield from self.of_gap(node)
+            for kind, place in self.of_mask(target_of(node)):
+                yield kind, [retargeted(node, place)]
+        if isinstance(node, ast.If) and not node.orelse:
+            yield "wrong step", copied(node.body)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            for name in filter(is_gradient, self.names):
+                if "." not in name:
+                    yield "missing term", [adding(ast.Name(name, ast.Load()), node.value)]
+
+    def of_gap(self, node):
+        """dX += dY @ W.T and dX += dY.T @ A behind the statement that makes dY."""
+        made = path_of(target_of(node))
+        if not is_gradient(made) or "." in made:
+            return
+        for shape in [one for one in self.names.get(made, ()) if len(one) > 1]:
+            for name, others in self.names.items():
+                if name == made or name not in self.had_before(node):
+                    continue
+                for other in others:
+                    for value in self.products_of(made, shape, other):
+                        yield "missing term", [copied(node),
+                                               *ast.parse(f"{name} += {value}").body]
+
+    def products_of(self, name, shape, wanted):
+        """The products with a gradient of some shape that have another one."""
+        if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
+            arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
+                      and (shape[0], wanted[1]) in shapes]
+            for one in [*arrays, *self.written.entries]:
+                yield f"{name}.T @ {one}"
+        if wanted[:-1] == shape[:-1]:
+            for one, shapes in self.names.items():
+                if not is_gradient(one) and (wanted[-1], shape[-1]) in shapes:
+                    yield f"{name} @ {one}.T"
+
+    def of_assignment(self, node, target):
+        if isinstance(target, (ast.Subscript, ast.Attribute, ast.Name)):
+            yield "assigned", [adding(target, node.value)]
+            if isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
+                if ast.unparse(node.value.left) == ast.unparse(target):
+                    yield "assigned", [adding(target, node.value.right)]
+        elif isinstance(node.value, ast.Tuple):
+            for value in [*swapped(node.value), *cut_from_behind(node.value)]:
+                yield "exchanged", [ast.Assign(copied(node.targets), value)]
+        elif isinstance(target, ast.Tuple) and not self.calls_known(node.value):
+            for other in swapped(target, ast.Store):
+                yield "exchanged", [ast.Assign([other], copied(node.value))]
+
+    def of_place(self, node):
+        """x[i] = y, or x[i] += y, at another i; x[i] += y for x += y[:, None]."""
+        target = target_of(node)
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        for number, part in enumerate(parts):
+            near = []
+            if isinstance(part, ast.Subscript):
+                near = [one.slice for one in [*moved(part), *shifted(part)]]
+            for other in [*near, *self.written.slices]:
+                value = node.value
+                if isinstance(part, ast.Subscript) and ast.dump(other) != ast.dump(part.slice):
+                    whole = part.value
+                elif isinstance(node, ast.AugAssign) and isinstance(part, ast.Name):
+                    whole = ast.Name(part.id, ast.Load())
+                    value = value.value if isinstance(value, ast.Subscript) else value
+                else:
+                    continue
+                place = subscript(whole, other, ast.Store)
+                if isinstance(target, ast.Tuple):
+                    elements = [*parts[:number], place, *parts[number + 1:]]
+                    place = altered(target, elts=elements)
+                yield "axis", [altered(retargeted(node, place), value=value)]
+
+
+def cut_from_behind(node):
+    """x[:, -n:], x[:, :-n] for x[:, :n], x[:, n:]."""
+    if len(node.elts) != 2 or not all(isinstance(one, ast.Subscript) for one in node.elts):
+        return
+    first, second = (ast.unparse(one) for one in node.elts)
+    slices = [getattr(one.slice, "elts", [one.slice])[-1] for one in node.elts]
+    if not all(isinstance(one, ast.Slice) for one in slices) or slices[0].upper is None:
+        return
+    n = ast.unparse(slices[0].upper)
+    if slices[0].lower is None and first.replace(f":{n}]", f"{n}:]") == second:
+        yield parsed(f"{first.replace(f':{n}]', f'-{n}:]')}, {first.replace(f':{n}]', f':-{n}]')}")
+
+
+def adding(target, value):
+    target = parsed(ast.unparse(target))
+    target.ctx = ast.Store()
+    return ast.AugAssign(target, ast.Add(), copied(value))

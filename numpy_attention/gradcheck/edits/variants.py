@@ -1,0 +1,209 @@
+"""What may have been meant by an expression: variants of its syntax tree, by kind of mistake."""
+
+import ast
+
+from numpy_attention.gradcheck.locate.rewriting import path_of
+
+AXES = ("0", "1", "2", "None", "(0, 1)", "(1, 2)")
+REDUCTIONS = ("sum", "mean", "max")
+
+# instead of an operation on {0} and {1}, by operator: (kind, expression)
+OPERATIONS = {
+    ast.Add: [("sign", "({0}) - ({1})"), ("extra term", "{0}"), ("extra term", "{1}")],
+    ast.Sub: [("sign", "({0}) + ({1})"), ("sign", "({1}) - ({0})"), ("extra term", "{0}"),
+              ("derivative", "({0}) - ({1})**2")],
+    ast.Mult: [("factor", "{0}"), ("factor", "{1}"), ("factor", "({0}) / ({1})")],
+    ast.Div: [("factor", "{0}"), ("factor", "({0}) * ({1})")],
+    ast.Pow: [("derivative", "{0}")],
+    ast.MatMult: [("transpose", pattern) for pattern in (
+        "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "({1}).T @ ({0})",
+        "({0}).swapaxes(-1, -2) @ ({1})", "({0}) @ ({1}).swapaxes(-1, -2)", "(({0}) @ ({1})).T")],
+}
+
+
+def of_operator(node):
+    """(kind, expression) instead of a + b, a − b, a * b, a / b, a ** b, a @ b."""
+    left, right = ast.unparse(node.left), ast.unparse(node.right)
+    for kind, pattern in OPERATIONS.get(type(node.op), ()):
+        yield kind, parsed(pattern.format(left, right))
+    if isinstance(node.op, ast.Sub) and left == "1":
+        base = right.removesuffix("**2").removesuffix(" ** 2")
+        for other in (base, f"1 - ({base})", f"({base}) * (1 - ({base}))"):
+            yield "derivative", parsed(other)
+    difference = node.left
+    if isinstance(node.op, ast.Pow) and isinstance(getattr(difference, "op", None), ast.Sub):
+        one, other = ast.unparse(difference.left), ast.unparse(difference.right)
+        yield "derivative", parsed(f"({one}) - ({other})**{right}")
+
+
+def of_call(node):
+    """(kind, expression) instead of a call: other axes, arguments, kinds of arrays."""
+    name = path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
+    if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
+        yield from of_reduction(node, name)
+    elif name == "where" and len(node.args) == 3:
+        test, one, other = node.args
+        yield "mask backward", altered(node, args=[test, other, one])
+        yield "mask backward", one
+        yield "mask backward", other
+    elif name == "einsum":
+        yield from of_einsum(node)
+    elif name in ("empty", "empty_like"):
+        filled = ast.unparse(node.func).replace("empty", "zeros")
+        yield "unwritten", altered(node, func=parsed(filled))
+    elif name == "transpose":
+        yield "transpose", node.func.value
+    elif name == "outer":
+        one, other = (ast.unparse(part).removesuffix("[0]") for part in node.args)
+        yield "batch sum", parsed(f"({one}).T @ ({other})")
+    elif name in ("dot", "matmul") and len(node.args) == 2:
+        yield "shape", ast.BinOp(node.args[0], ast.MatMult(), node.args[1])
+    if name in ("range", "slice", "tril", "triu"):
+        yield from (("wrong step", other) for other in moved(node))
+    if name in ("zeros", "empty", "zeros_like") and len(node.args) == 2:
+        yield "dtype", altered(node, args=node.args[:1])
+    if name == "append" and len(node.args) == 1:
+        inserting = altered(node.func, attr="insert")
+        yield "exchanged", altered(node, func=inserting, args=[ast.Constant(0), *node.args])
+    if len(node.args) > 1 and name not in ("einsum", "where"):
+        for args in swapped(ast.Tuple(node.args, ast.Load())):
+            yield "exchanged", altered(node, args=args.elts)
+
+
+def of_sequence(node):
+    """(kind, expression): what is zipped or stacked, the other way round, or exchanged."""
+    name = path_of(node.func).rpartition(".")[2]
+    if name not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
+        return
+    for i, one in enumerate(node.args):
+        if isinstance(one, ast.Name):
+            yield "wrong step", reversed_in(node, [i])
+        if isinstance(one, (ast.List, ast.Tuple)):
+            yield from (("exchanged", with_argument(node, i, other)) for other in swapped(one))
+    named = [i for i, one in enumerate(node.args) if isinstance(one, ast.Name)]
+    if len(named) > 1:
+        yield "wrong step", reversed_in(node, named)
+
+
+def reversed_in(node, numbers):
+    for i in numbers:
+        node = with_argument(node, i, parsed(f"{ast.unparse(node.args[i])}[::-1]"))
+    return node
+
+
+def of_reduction(node, name):
+    """Another axis of a sum, a mean for a sum."""
+    is_function = path_of(node.func.value) == "np"
+    at = 1 if is_function else 0
+    for axis in AXES:
+        other = copied(node)
+        keyword = next((one for one in other.keywords if one.arg == "axis"), None)
+        if keyword is not None:
+            keyword.value = parsed(axis)
+        else:
+            other.args = [*other.args[:at], parsed(axis), *other.args[at + 1:]]
+        if ast.unparse(other) != ast.unparse(node):
+            yield "axis", other
+    for method in REDUCTIONS:
+        if method != name:
+            yield "factor", altered(node, func=altered(node.func, attr=method))
+    if not is_function:
+        yield "axis", node.func.value
+
+
+def of_einsum(node):
+    """One letter of what goes in, or the letters of what comes out, otherwise."""
+    if not node.args or not isinstance(node.args[0], ast.Constant):
+        return
+    letters, arrow, out = str(node.args[0].value).partition("->")
+    known = sorted(set(letters) & set("abcdefghijklmnopqrstuvwxyz"))
+    found = [letters[:i] + other + letters[i + 1:] + arrow + out
+             for i, letter in enumerate(letters) if letter in known
+             for other in known if other != letter]
+    found += [letters + arrow + out[:i] + out[i + 1] + out[i] + out[i + 2:]
+              for i in range(len(out) - 1)]
+    yield from (("axis", with_argument(node, 0, ast.Constant(text))) for text in found)
+
+
+def moved(node):
+    """The same with one of its numbers one less, or one more."""
+    for i, one in enumerate(ast.walk(node)):
+        if isinstance(one, ast.Constant) and type(one.value) is int:
+            for step in (-1, 1):
+                other = copied(node)
+                list(ast.walk(other))[i].value += step
+                yield other
+
+
+def shifted(node):
+    """x[:t] for x[1:t + 1], and the other way round."""
+    at = node.slice
+    if not isinstance(at, ast.Slice) or at.upper is None or at.step is not None:
+        return
+    upper = ast.unparse(at.upper)
+    if at.lower is None:
+        yield subscript(node.value, ast.Slice(ast.Constant(1), parsed(f"{upper} + 1")))
+    elif ast.unparse(at.lower) == "1" and upper.endswith(" + 1"):
+        yield subscript(node.value, ast.Slice(None, parsed(upper.removesuffix(" + 1"))))
+
+
+def swapped(node, context=ast.Load):
+    """A tuple, or a list, with two of its elements exchanged, for any two."""
+    for i in range(len(node.elts)):
+        for k in range(i):
+            elements = copied(node.elts)
+            elements[i], elements[k] = elements[k], elements[i]
+            yield type(node)(elements, context())
+
+
+# ---- syntax trees -------------------------------------------------------------------------------
+
+
+def parsed(text):
+    return ast.parse(text, mode="eval").body
+
+
+def copied(node):
+    """A syntax tree, or a list of them, once more; copy.deepcopy takes three times as long."""
+    if isinstance(node, list):
+        return [copied(one) for one in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = node.__class__.__new__(node.__class__)
+    for name, value in vars(node).items():
+        setattr(made, name, copied(value))
+    return made
+
+
+def altered(node, **fields):
+    """A copy of a node with other fields."""
+    made = copied(node)
+    for name, value in fields.items():
+        setattr(made, name, copied(value))
+    return made
+
+
+def with_argument(call, i, value):
+    """A copy of a call with another argument."""
+    return altered(call, args=[*call.args[:i], value, *call.args[i + 1:]])
+
+
+def subscript(value, at, context=ast.Load):
+    return ast.Subscript(copied(value), copied(at), context())
+
+
+def target_of(statement):
+    """The target of an assignment, the first of several; a statement without one: `pass`."""
+    targets = getattr(statement, "targets", [ast.Pass()])
+    return getattr(statement, "target", None) or targets[0]
+
+
+def retargeted(statement, target):
+    """A copy of an assignment with another target."""
+    if isinstance(statement, ast.Assign):
+        return altered(statement, targets=[target])
+    return altered(statement, target=target)
+
+
+def written(node):
+    return "; ".join(" ".join(line.split()) for line in ast.unparse(node).splitlines())

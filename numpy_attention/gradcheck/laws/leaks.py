@@ -1,0 +1,87 @@
+"""Where in a forward pass words that a mask hides get in: the line after which they should not.
+
+Two forward passes differ in hidden words alone. Arrays (…, B, S, …) of both are the same but there,
+line after line, until in one of them others differ too: a word that can be read has read them.
+"""
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.watching import arrays_within, lines_of, nearest, place_of
+
+SAME = 1e-9             # relative to the largest
+
+
+def leak(run, other, mask):
+    """The Place where a mask is missing; run() and other() differ in what it hides. None: unknown.
+
+    In the function that has the mask, the line that makes what should be masked, or else the line
+    that reads it.
+    """
+    found = first_leak(recorded(run), recorded(other), mask)
+    if found is None:
+        return None
+    frame, line, sources = found
+    while not has(frame, mask):
+        frame = nearest(frame.f_back)
+        if frame is None:
+            return None
+        line = frame.f_lineno
+    return place_of(frame, sources.get(frame, line))
+
+
+def first_leak(records, others, mask):
+    """→ frame, line, {frame: the last line that made what differs in hidden words alone}."""
+    sources = {}
+    known = {}
+    for (frame, line, arrays), (_, other_line, there) in zip(records, others):
+        if line != other_line:
+            return None
+        for name, array in arrays.items():
+            before = known.get((frame, name))
+            if name not in there or (before is not None and np.array_equal(before, array)):
+                continue
+            known[frame, name] = array
+            where = places_of(array, there[name], mask.shape)
+            if where is None:
+                continue
+            if where.shape != mask.shape:
+                return None                         # an array without these axes: nobody can tell
+            if (where & mask).any():
+                return frame, line, sources
+            if line != frame.f_code.co_firstlineno:
+                sources[frame] = line
+    return None
+
+
+def places_of(array, other, shape):
+    """Where two arrays differ: over their axes (B, S), True without them. None: nowhere."""
+    if array.shape != other.shape or array.dtype.kind != "f":
+        return None
+    differ = np.abs(array - other) > SAME * np.abs(array).max(initial=0)
+    if not differ.any():
+        return None
+    for axis in range(array.ndim - 1):
+        if array.shape[axis:axis + 2] == shape:
+            rest = tuple(i for i in range(array.ndim) if i not in (axis, axis + 1))
+            return differ.any(rest)
+    return np.array(True)
+
+
+def has(frame, mask):
+    """Whether a function has the mask, by itself or within an object."""
+    return any(array.dtype == bool and np.array_equal(array, mask)
+               for _, array in arrays_within(dict(frame.f_locals), ""))
+
+
+def recorded(run):
+    """[(frame, line, its arrays by name)] after each line of a user's code."""
+    lines = []
+
+    def record(frame, line):
+        arrays = {name: value.copy() for name, value in frame.f_locals.items()
+                  if isinstance(value, np.ndarray)}
+        lines.append((frame, line, arrays))
+        return ()
+
+    lines_of(run, record)
+    return lines

@@ -1,0 +1,48 @@
+"""Whether backward is linear in its upstream; where not, why: ignored, rounded or clipped."""
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import combined, copy_arrays
+from numpy_attention.gradcheck.passes import (Broken, backward_of, differing, forward_of, listed,
+                                              twin)
+from numpy_attention.gradcheck.locate.watching import first_line_with
+
+# of two upstreams: large enough that a clipped gradient shows, small enough that a rounded one does
+LARGE, SMALL = 100.0, -1e-3
+
+
+def linear_in_upstream(first):
+    """backward(a u + b v) = a backward(u) + b backward(v)."""
+    check = first.check
+    u = check.upstream
+    v = combined(lambda array: np.array(np.flip(array)), u)
+    of_u = first.gradients
+    of_v = first.again(v, first.cache)
+    together = combined(lambda one, other: LARGE * one + SMALL * other, u, v)
+    small = combined(lambda array: SMALL * array, u)
+    of_both = first.again(together, first.cache)
+    of_small = first.again(small, first.cache)
+    wanted = {name: LARGE * of_u[name] + SMALL * of_v[name] for name in of_u}
+    wrong = differing(of_both, wanted, check.tolerance)
+    lost = {name: SMALL * of_u[name] for name in of_u}
+    wrong += [name for name in differing(of_small, lost, check.tolerance) if name not in wrong]
+    if not wrong:
+        return []
+    if not differing(of_both, {name: of_u[name] for name in wrong}, check.tolerance):
+        return [Broken("output ignored", f"backward gives the same {listed(wrong)} whatever its "
+                       "upstream is\n  a gradient is a sum of upstream × derivative")]
+    if all(not of_small[name].any() for name in wrong):
+        return [Broken("dtype", f"a small upstream is lost: {listed(wrong)} is 0 then"
+                       "\n  floats are put into integers, or rounded: make the array of floats",
+                       integers_in(check))]
+    return [Broken("factor", f"backward is not linear in its upstream: {listed(wrong)}"
+                   "\n  a gradient is a sum of upstream × derivative: nothing may be clipped, "
+                   "rounded or chosen by the upstream's size")]
+
+
+def integers_in(check):
+    """The Place after which what is named like a gradient, dX, first holds integers, or None."""
+    _, cache = forward_of(check, copy_arrays(check.inputs))
+    return first_line_with(
+        lambda: backward_of(check, copy_arrays(check.upstream), cache, twin(check)),
+        lambda name, array: name.startswith("d") and array.dtype.kind in "iu")

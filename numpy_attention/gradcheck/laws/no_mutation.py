@@ -1,0 +1,99 @@
+"""What passes are given stays what it is: inputs, weights, upstream, cache."""
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import copy_arrays
+from numpy_attention.gradcheck.passes import (Broken, Unjudged, backward_of, differing, forward_of,
+                                              listed, names_of, twin)
+from numpy_attention.gradcheck.locate.watching import (Watch, arrays_within, first_line_with,
+                                                       lines_of)
+
+
+def differentiated_stays(check):
+    """Neither pass changes the inputs or the weights: no difference could be taken."""
+    seen = {}
+    held = Watch([*arrays_within(list(check.inputs), "input", seen), *check.parameters.items()])
+    upstream = copy_arrays(check.upstream)
+    cache = None
+
+    def run_forward():
+        nonlocal cache
+        _, cache = forward_of(check, check.inputs)
+
+    def run_backward():
+        backward_of(check, copy_arrays(upstream), cache, twin(check))
+
+    for what, run in (("forward", run_forward), ("backward", run_backward)):
+        try:
+            run()
+        except Unjudged:
+            held.restore()
+            return []
+        changed = held.restore()
+        if changed:
+            found = changes(what, changed, held, run)
+            held.restore()
+            return found
+    return []
+
+
+def arguments_stay(first):
+    """backward changes neither its upstream nor the cache."""
+    check = first.check
+    seen = {}
+    held = Watch([*named_upstream(check, first.upstream, seen),
+                  *arrays_within(first.cache, "cache", seen)])
+
+    def run():
+        backward_of(check, first.upstream, first.cache, twin(check))
+
+    _ = first.gradients
+    changed = held.restore()
+    return changes("backward", changed, held, run) if changed else []
+
+
+def named_upstream(check, upstream, seen):
+    """(name, array) of what backward is given, by its own names for it."""
+    names = names_of(check.backward)
+    for i, value in enumerate(upstream):
+        yield from arrays_within(value, names[i] if i < len(names) else f"upstream[{i}]", seen)
+
+
+def changes(what, names, held, run):
+    """A Broken for each line that changes arrays; run() does it once more."""
+    places = lines_of(run, lambda *_: held.changed())
+    by_place = {}
+    for name in names:
+        by_place.setdefault(places.get(name), []).append(name)
+    return [Broken("argument changed", f"{what} changes {listed(names[:3])} in place"
+                   "\n  what it is given belongs to its caller: compute a new array, or work on a "
+                   "copy", place)
+            for place, names in by_place.items()]
+
+
+# ---- forward gives the same again ---------------------------------------------------------------
+
+
+def repeatable(check):
+    """forward gives the same outputs for the same inputs."""
+    first = copy_arrays(forward_of(check, copy_arrays(check.inputs))[0])
+    second, _ = forward_of(check, copy_arrays(check.inputs))
+    once = dict(arrays_within(first, "output"))
+    again = dict(arrays_within(second, "output"))
+    finite = {name: array for name, array in once.items() if np.isfinite(array).all()}
+    wrong = differing(again, finite, 1e-9) if again.keys() == once.keys() else list(once)
+    if not wrong:
+        return []
+    return [Broken("random", f"forward gives another {listed(wrong)} when it is called again"
+                   "\n  no difference can be taken: make the random generator anew, from one "
+                   "seed, in every call, keep nothing between calls, and fill what np.empty gives")]
+
+
+# ---- nothing is NaN -----------------------------------------------------------------------------
+
+
+def first_nan(check):
+    """The Place in the forward after which an array of its own first holds NaN, or None."""
+    with np.errstate(all="ignore"):
+        return first_line_with(lambda: forward_of(check, copy_arrays(check.inputs)),
+                               lambda _, array: array.dtype.kind == "f" and np.isnan(array).any())

@@ -1,0 +1,93 @@
+"""The law of scores: one number added to all of them changes nothing, so their gradient sums to 0.
+
+    α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
+
+It is asked of a wrong de alone: where all gradients are right it holds by itself. That the forward
+has a softmax of e, and that c changes nothing there, whatever else becomes of e, is measured. So
+nothing is asked of what does not owe it: scores that are an output too, or Gaussians.
+"""
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.forwards import STEP
+from numpy_attention.gradcheck.passes import Broken
+
+NOTHING = 1e-5          # of a derivative, or a sum, beside the size of what it is made of
+MOST_TIMES = 20         # that e is made, each of which is moved
+SEED = 13
+
+
+def unbalanced(derivatives, compared):
+    """→ [Broken] of the first de of a Comparison that does not sum to 0 where ∂L/∂e does, or []."""
+    for group in last_of_their_names(compared):
+        if group.state != "wrong" or not group.is_named or group.renamed:
+            continue
+        arrays = [value.values[-1] for value in group.values]
+        numbers = compared.candidates(group)[0]
+        for axis in axes_of_softmax(derivatives, numbers, arrays[0].shape):
+            largest = largest_sum(arrays, axis)
+            if largest and all(may_be_shifted(derivatives, one, axis) for one in numbers):
+                name = group.values[0].name
+                return [Broken("jacobian", f"the law of the scores is broken: Σ {name} = 0 along "
+                               f"axis {axis}, where one number added to all of {group.name} "
+                               f"changes nothing; after line {group.begins.line} it is up to "
+                               f"{largest:.3g}")]
+    return []
+
+
+def last_of_their_names(compared):
+    """The groups of arrays of one shape that no later statement gives their name."""
+    last = {}
+    for group in compared.groups:
+        for value in group.values:
+            key = value.call, value.name
+            if value.base is None and (key not in last or last[key][0] < value.order):
+                last[key] = value.order, group
+    groups = {id(group): group for _, group in last.values()}
+    return [one for one in groups.values()
+            if all(isinstance(value.values[-1], np.ndarray) for value in one.values)
+            and len({value.values[-1].shape for value in one.values}) == 1]
+
+
+def axes_of_softmax(derivatives, numbers, shape):
+    """The axes along which the forward has a softmax of what some places make, all of one shape."""
+    if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
+        return []
+    made = [derivatives.values[one][0] for one in numbers]
+    alike = [values[0] for values in derivatives.values.values()
+             if values[0] is not None and values[0].shape == shape]
+    return [axis for axis in range(len(shape)) if shape[axis] > 1
+            and any(is_softmax(alpha, e, axis) for alpha in alike for e in made)]
+
+
+def is_softmax(alpha, e, axis):
+    """Whether α is the softmax of e along an axis, or 0: of what is masked."""
+    if not (alpha >= 0).all() or not np.allclose(alpha.sum(axis), 1):
+        return False
+    apart = np.where(alpha > 0, np.log(np.where(alpha > 0, alpha, 1)) - e, np.nan)
+    return np.nanmax(np.nanmax(apart, axis) - np.nanmin(apart, axis)) < 1e-6
+
+
+def may_be_shifted(derivatives, number, axis):
+    """Whether one number along an axis of what a place makes changes nothing, and others do."""
+    shapes = derivatives.times(number)
+    if len(shapes) > MOST_TIMES:
+        return False
+    for n, shape in enumerate(shapes):
+        wide = tuple(1 if i == axis else size for i, size in enumerate(shape))
+        step = np.random.default_rng([SEED, *shape]).standard_normal(wide)
+        known = derivatives.directional(number, n)
+        if known is None:
+            return False
+        moved = derivatives.along(number, n, np.broadcast_to(STEP * step, shape)) / STEP
+        size = np.abs(known[0]).max()
+        if abs(moved) > NOTHING * size + 10 * derivatives.noise or size < 1e3 * derivatives.noise:
+            return False
+    return True
+
+
+def largest_sum(arrays, axis):
+    """The largest sum along an axis; 0 where none is more than rounding."""
+    sums = np.array([np.abs(one.sum(axis)).max() for one in arrays])
+    sizes = np.array([np.abs(one).sum(axis).max() for one in arrays])
+    return float(np.where(sums > NOTHING * sizes, sums, 0).max())

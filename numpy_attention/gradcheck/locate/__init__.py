@@ -1,0 +1,1 @@
+"""The search for the first wrong line of a backward pass."""

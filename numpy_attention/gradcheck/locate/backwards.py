@@ -1,0 +1,218 @@
+"""A backward pass whose every named value is kept: where it was made, of what, what it was."""
+
+import ast
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.forwards import FLOATS
+from numpy_attention.gradcheck.locate.rewriting import (Place, Rewriter, loaded, path_of, reads_of,
+                                                        targets_of)
+
+
+class BackwardRewriter(Rewriter):
+    """Names, attributes, what += adds to them and what is returned go through the listener."""
+
+    def visit_FunctionDef(self, node):
+        if self.depth:
+            return node
+        self.depth += 1
+        node.body = self.block(node.body)
+        start = [self.begin(node)]
+        for one in self.arguments_of(node):
+            start += self.after(one, one, "argument", frozenset())
+        self.depth -= 1
+        return self.start(node, start)
+
+    def begin(self, node):
+        """`__call__ = listener.begin()`: each call has a number of its own."""
+        call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
+        made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def after(self, target, statement, kind, reads):
+        """What tells the listener of a value that a target has now."""
+        made = []
+        for one in targets_of(target):
+            whole = one.value if isinstance(one, ast.Subscript) else one
+            name = path_of(whole)
+            if not name:
+                continue
+            how = "update" if isinstance(one, ast.Subscript) else kind
+            number = self.place(statement, how, name, reads)
+            base = loaded(whole.value) if isinstance(whole, ast.Attribute) else ast.Constant(None)
+            value = self.through("seen", loaded(whole), number,
+                                 ast.Name("__call__", ast.Load()), base)
+            if isinstance(one, ast.Name):
+                told = ast.Assign([ast.Name(name, ast.Store())], value, lineno=one.lineno)
+            else:
+                told = ast.Expr(value)
+            made.append(ast.fix_missing_locations(ast.copy_location(told, statement)))
+        return made
+
+    def visit_Assign(self, node):
+        reads = reads_of(node.value)
+        return [node] + [one for target in node.targets
+                         for one in self.after(target, node, "assign", reads)]
+
+    def visit_AnnAssign(self, node):
+        if node.value is None:
+            return node
+        return [node, *self.after(node.target, node, "assign", reads_of(node.value))]
+
+    def visit_AugAssign(self, node):
+        reads = reads_of(node.value)
+        told = self.after(node.target, node, "update", reads)
+        if isinstance(node.op, (ast.Add, ast.Sub)) and told:
+            whole = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+            number = self.place(node, "term", path_of(whole), reads)
+            node.value = self.through("term", node.value, number)
+        return [node, *told]
+
+    def nested(self, node):
+        node.body = self.block(node.body)
+        if hasattr(node, "orelse"):
+            node.orelse = self.block(node.orelse)
+        return node
+
+    visit_While = visit_If = visit_With = nested
+
+    def visit_For(self, node):
+        start = self.after(node.target, node.target, "assign", frozenset())
+        self.nested(node)
+        node.body[:0] = start
+        return node
+
+    def visit_Expr(self, node):
+        """np.matmul(a, b, out=dx) gives dx its value; np.add.at(dx, ids, dy) changes it."""
+        if isinstance(node.value, ast.Call):
+            first, *rest = node.value.args or [None]
+            if rest and path_of(node.value.func).endswith(".at"):
+                reads = frozenset().union(*map(reads_of, rest))
+                return [node, *self.after(first, node, "update", reads)]
+            for one in node.value.keywords:
+                if one.arg == "out":
+                    return [node, *self.after(one.value, node, "update", reads_of(node.value))]
+        return node
+
+    def visit_Return(self, node):
+        if node.value is None:
+            return node
+        number = self.place(node, "return", "return", reads_of(node.value))
+        node.value = self.through("seen", node.value, number, ast.Name("__call__", ast.Load()),
+                                  ast.Constant(None))
+        return node
+
+
+@dataclass
+class Value:
+    """What a name holds from one assignment to the next; of an attribute, what it ever holds.
+
+    places: the statements that made it. values: what it was after each, last what it was in the
+    end. terms: what each += added. call: of which call of its function. order, done: when it was
+    begun, and last changed. source: of an argument, the value that was handed over.
+    """
+
+    name: str
+    places: list[Place]
+    values: list
+    base: object
+    call: int
+    order: int
+    done: int = 0
+    held: object = None
+    terms: list = field(default_factory=list)
+    source: "Value | None" = None
+
+    @property
+    def place(self):
+        return self.places[0]
+
+
+class Kept:
+    """Listens to a backward pass; → `values`, in the order in which they began."""
+
+    def __init__(self, places, instead=None):
+        self.places = places
+        self.instead = instead or {}
+        self.values = []
+        self.open = {}
+        self.calls = 0
+        self.events = 0
+        self.counts = {}
+        self.pending = {}
+
+    def begin(self, _, __):
+        self.calls += 1
+        return self.calls
+
+    def term(self, value, number):
+        place = self.places[number]
+        self.pending[place.function, place.name] = (place, _copy(value))
+        return value
+
+    def seen(self, value, number, call, base):
+        place = self.places[number]
+        self.events += 1
+        key = (call, place.name) if base is None else (id(base), place.name.rpartition(".")[2])
+        begins = place.kind in ("argument", "assign", "return") and base is None
+        if begins or key not in self.open:
+            self.open[key] = Value(place.name, [], [], base, call, self.events,
+                                   source=self.source(value) if place.kind == "argument" else None)
+            self.values.append(self.open[key])
+        one = self.open[key]
+        n = self.counts.get(number, 0)
+        self.counts[number] = n + 1
+        if (place, n) in self.instead:
+            value = _put(value, self.instead[place, n], place.kind)
+        one.held = value
+        self.changed(one, place, value)
+        term = self.pending.pop((place.function, place.name), None)
+        if term is not None:
+            one.terms.append(term)
+        return value
+
+    def source(self, value):
+        """The value that an argument is, or is a part of."""
+        if not isinstance(value, np.ndarray):
+            return None
+        for one in reversed(self.values):
+            held = one.held
+            if held is value or isinstance(held, np.ndarray) and np.may_share_memory(held, value):
+                return one
+        return None
+
+    def changed(self, one, place, value):
+        """Note what a statement made of a value; of whose array that is, too."""
+        while one is not None:
+            one.done = self.events
+            one.places.append(place)
+            one.values.append(_copy(one.held))
+            handed = one.source
+            one = handed if place.kind == "update" and handed is not None else None
+
+    def end(self):
+        """Take what each array holds now too: a kernel may have written it since."""
+        for one in self.values:
+            if isinstance(one.held, np.ndarray):
+                one.values.append(_copy(one.held))
+        return self.values
+
+
+def _copy(value):
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, FLOATS):
+        return np.array(value, float)       # an array without axes
+    if isinstance(value, (tuple, list)):
+        return type(value)(*map(_copy, value)) if hasattr(value, "_fields") else type(value)(
+            map(_copy, value))
+    return value
+
+
+def _put(value, right, kind):
+    """The right value; in the same array where a statement has changed it in place."""
+    if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
+        value[...] = right
+        return value
+    return right.copy() if right.ndim else right[()]

@@ -1,0 +1,225 @@
+"""Through which use of a value its gradient comes back, and how often."""
+
+import linecache
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.forwards import STEP, Moving
+from numpy_attention.gradcheck.report.kinds import Kind
+
+CLOSE = 1e-4
+MOST_PARTS = 16         # uses of a name, or times of one, told apart
+
+
+class Uses:
+    """Where a value of the forward is read, and what comes back through each of these places."""
+
+    def __init__(self, derivatives, number=None, n=0, array=None):
+        self.derivatives = derivatives
+        self.number = number
+        self.n = n
+        self.array = array
+        found = Readers(derivatives.places, number, n, array)
+        with derivatives.rewritten.told(found):
+            derivatives.run()
+        self.times = found.times            # [(place of the use, which time of it)]
+        self.shape = found.shape
+
+    def parts(self):
+        """→ (names of the parts, their derivatives along directions, the directions).
+
+        A part is a use at one time; where these are many, a use at all times.
+        """
+        parts = [(use, (time,)) for use, time in self.times]
+        if len(parts) > MOST_PARTS:
+            uses = dict.fromkeys(use for use, _ in self.times)
+            parts = [(use, tuple(time for one, time in self.times if one == use)) for use in uses]
+        if not parts or len(parts) > MOST_PARTS:
+            return [], np.zeros((0, 0)), None
+        rng = np.random.default_rng([7, *self.shape])
+        directions = rng.standard_normal((len(parts) + 3, *self.shape))
+        found = np.array([[self.along(part, STEP * one) / STEP for one in directions]
+                          for part in parts])
+        kept = independent(found)
+        parts, found = [parts[i] for i in kept], found[kept]
+        if self.number is not None:
+            rest = self.total(directions) - found.sum(0)
+            if np.abs(rest).max() > 1e-6 * np.abs(found).max(initial=0):
+                return [*parts, (None, ())], np.vstack([found, rest]), directions
+        return parts, found, directions
+
+    def total(self, directions):
+        """What comes back along directions through whatever there is."""
+        return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
+                         for one in directions])
+
+    def along(self, part, step):
+        above, below = (self.loss(part, sign * step) for sign in (1, -1))
+        return (above - below) / 2
+
+    def loss(self, part, step):
+        use, times = part
+        listener = MovingUse(self.number, self.n, step, use, times, self.array)
+        with self.derivatives.rewritten.told(listener):
+            return self.derivatives.run()
+
+    def coefficients(self, value, later=()):
+        """→ (parts, how often each is in a value); None where it is no sum of them.
+
+        Of a number alone nothing is known: it is a multiple of any other.
+
+        later: what was added to the value then; a part that one of these is has come once.
+        """
+        if not np.ndim(value) or np.shape(value) != self.shape:
+            return None
+        parts, found, directions = self.parts()
+        if not parts:
+            return None
+        given = np.array([np.sum(value * one) for one in directions])
+        often, *_ = np.linalg.lstsq(found.T, given, rcond=None)
+        rest = given - found.T @ often
+        size = max(np.abs(given).max(), np.abs(found).max())
+        if not np.isfinite(given).all() or np.abs(rest).max() > CLOSE * size:
+            return None
+        whole = np.abs(often - np.round(often)).max() < CLOSE
+        if len(parts) >= value.size and not whole:      # of so many, anything is a sum
+            return None
+        for one in later:
+            brought = np.array([np.sum(one * each) for each in directions])
+            often[np.abs(found - brought).max(1) <= CLOSE * size] = 1
+        return parts, often
+
+
+def independent(parts):
+    """The numbers of the parts that bring something, and are not what others bring together.
+
+    A value that is handed on is read once more by whom it is handed to.
+    """
+    size = np.abs(parts).max(initial=0)
+    kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
+    for i in list(kept):
+        others = [k for k in kept if k != i]
+        if not others:
+            break
+        often, *_ = np.linalg.lstsq(parts[others].T, parts[i], rcond=None)
+        rest = np.abs(parts[others].T @ often - parts[i]).max()
+        if rest < CLOSE * size and np.isin(np.round(often, 3), (0, 1)).all():
+            kept = others
+    return kept
+
+
+class Readers:
+    """Listens who reads one value; not who hands it on to a function that is listened to."""
+
+    def __init__(self, places, number, n, array):
+        self.places = places
+        self.number = number
+        self.left = n
+        self.held = array
+        self.shape = None if array is None else array.shape
+        self.times = []
+        self.counts = {}
+
+    def moved(self, value, number):
+        if number == self.number:
+            if self.left == 0:
+                self.held = value
+                self.shape = np.shape(value)
+            self.left -= 1
+        elif value is self.held and value is not None:
+            if self.places[number].kind == "argument":
+                del self.times[-1:]
+            elif self.places[number].kind == "expression":          # of a list, hs[t]
+                self.used(value, number)
+        return value
+
+    def used(self, value, number):
+        n = self.counts.get(number, 0)
+        self.counts[number] = n + 1
+        if number == self.number:
+            return self.moved(value, number)
+        if value is self.held and self.held is not None:
+            self.times.append((number, n))
+        return value
+
+
+class MovingUse(Moving):
+    """Moves a value where one place reads it, at some of the times."""
+
+    def __init__(self, number, n, step, use, times, array):
+        super().__init__(number, n, step, use)
+        self.times = times
+        if array is not None:
+            self.held = array
+
+    def moved(self, value, number):
+        if number == self.use and value is self.held:
+            return self.used(value, number)
+        return super().moved(value, number)
+
+    def used(self, value, number):
+        n = self.counts["use", number]
+        self.counts["use", number] += 1
+        if number == self.number:
+            return super().moved(value, number)
+        if number == self.use and value is self.held and n in self.times:
+            return value + self.step
+        return value
+
+
+def through_uses(uses, value, later=()):
+    """What a wrong gradient has of each use, as Kinds: missing, doubled, of the wrong sign.
+
+    later: what was added to it afterwards.
+    """
+    known = uses.coefficients(value, later)
+    if known is None:
+        return []
+    parts, often = known
+    if any(uses.coefficients(one) is None for one in later):
+        # what came later is not whole: what is not there yet may be a part of it
+        often = np.where(np.abs(often) < 1e-3, 1, often)
+    places = uses.derivatives.places
+    by_use = {}
+    for (use, times), k in zip(parts, often):
+        if use is not None:
+            by_use.setdefault(use, []).append((times, k))
+    found = []
+    for use, counted in by_use.items():
+        place = places[use]
+        text = statement(uses.derivatives, place)
+        kind = of_one_use(np.array([k for _, k in counted]), text, f"line {place.line}, {text}")
+        if kind is not None:
+            found.append(Kind(*kind, line=place.line))
+    return found
+
+
+def of_one_use(ks, text, line):
+    """(name, text) of what one use lacks, or has too often; ks: how often it counts, each time."""
+    if np.allclose(ks, 1, atol=1e-3):
+        return None
+    if np.allclose(ks, 0, atol=1e-3):
+        name = "output ignored" if text.startswith("return") else "missing term"
+        return name, f"nothing comes back through {line}"
+    if np.allclose(ks, -1, atol=1e-3):
+        return "sign", f"what comes back through {line} has the wrong sign"
+    if np.allclose(ks, 2, atol=1e-3):
+        return "double", f"what comes back through {line} is counted twice"
+    if np.allclose(ks, ks[0], atol=1e-3):
+        return "factor", f"what comes back through {line} is {ks[0]:.4g} times what it should be"
+    if not np.allclose(ks, np.round(ks), atol=1e-3):
+        return None
+    right = np.flatnonzero(np.abs(ks - 1) < 1e-3)
+    if len(right) == 1 and np.count_nonzero(np.round(ks)) == 1 and right[0] in (0, len(ks) - 1):
+        return "assigned", (f"of the {len(ks)} times that {line} is run, one alone counts: "
+                            "assigned where it is to be added")
+    wrong = [i for i in range(len(ks)) if i not in right]
+    return "wrong step", f"wrong for the times {wrong} of the {len(ks)} that {line} is run"
+
+
+def statement(derivatives, place):
+    """The statement of the forward that a use stands in, as it is written."""
+    same = [one for one in derivatives.places if one.line == place.line and one.name
+            and one.file == place.file and one.kind in ("assign", "update", "part")]
+    text = linecache.getline(place.file, place.line).split("#")[0].strip()
+    return text or (same[0].text if same else place.text)

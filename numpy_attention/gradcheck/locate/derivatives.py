@@ -1,0 +1,106 @@
+"""Central differences of the loss with respect to any value that a forward makes on its way."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.budget import Budget
+from numpy_attention.gradcheck.locate.forwards import STEP, Counting, Forward, Moving
+from numpy_attention.gradcheck.locate.rewriting import Instrumented
+
+CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
+DIRECTIONS = 2
+MOST_DIFFERENCES = 9000     # of the loss, for a search
+SEED = 11
+
+
+class Derivatives:
+    """∂L/∂(a value of the forward), by moving it; L = Σ upstream · output."""
+
+    def __init__(self, run: Callable[[], float], functions):
+        self.budget = Budget(MOST_DIFFERENCES)
+        self.run = run
+        self.rewritten = Instrumented(functions, Forward)
+        counting = Counting(self.rewritten.places)
+        with self.rewritten.told(counting):
+            self.loss = run()
+        self.values = counting.values
+        self.shapes = {number: [None if one is None else one.shape for one in values]
+                       for number, values in self.values.items()}
+        self.known: dict[tuple[int, int], tuple | None] = {}
+        self.wholes: dict[tuple[int, int], np.ndarray] = {}
+        self.noise = 1e-15 * abs(self.loss) / STEP
+
+    @property
+    def places(self):
+        return self.rewritten.places
+
+    def is_late(self):
+        """Whether the search has had its share: nothing more is differentiated then."""
+        return self.budget.is_spent
+
+    def times(self, number):
+        """The shapes of what a place makes, each time; [] where one is no array of floats."""
+        shapes = self.shapes.get(number, [])
+        return shapes if all(shape is not None for shape in shapes) else []
+
+    def along(self, number, n, step, use=None):
+        """(L(X + step) − L(X − step)) / 2 for the n-th X of a place; None: X cannot be moved."""
+        self.budget.take()
+        with self.rewritten.told(listener := Moving(number, n, step, use)):
+            above = self.run()
+        if not listener.met:
+            return None
+        with self.rewritten.told(Moving(number, n, -step, use)):
+            below = self.run()
+        return (above - below) / 2
+
+    def directional(self, number, n):
+        """[∂L/∂X · δ for each of some random directions δ], the directions; None as above."""
+        if (number, n) not in self.known:
+            if self.is_late():
+                return None
+            self.known[number, n] = self._directional(number, n)
+        return self.known[number, n]
+
+    def _directional(self, number, n):
+        shape = self.shapes[number][n]
+        rng = np.random.default_rng([SEED, len(shape), *shape])
+        directions = rng.standard_normal((DIRECTIONS, *shape))
+        with self.rewritten.told(Moving(number, n, np.zeros(shape))):
+            if self.run() != self.loss:         # a copy in its place is not what the forward wants
+                return None
+        found = [self.along(number, n, STEP * one) for one in directions]
+        if None in found:
+            return None
+        return np.array(found) / STEP, directions
+
+    def whole(self, number, n):
+        """∂L/∂X, element by element."""
+        if (number, n) not in self.wholes:
+            self.wholes[number, n] = self._whole(number, n)
+        return self.wholes[number, n].copy()
+
+    def _whole(self, number, n):
+        shape = self.shapes[number][n]
+        found = np.zeros(shape)
+        for i in np.ndindex(*shape):
+            step = np.zeros(shape)
+            step[i] = STEP
+            found[i] = self.along(number, n, step) / STEP
+        return found
+
+    def fits(self, value, number, n):
+        """Whether an array is ∂L/∂X of the n-th X of a place."""
+        if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
+            return False
+        known = self.directional(number, n)
+        if known is None:
+            return False
+        numeric, directions = known
+        flat = value.reshape(-1)
+        off = np.abs(directions.reshape(len(directions), -1) @ flat - numeric).max()
+        if not np.isfinite(off):
+            return False
+        size = max(np.sqrt(flat @ flat), np.abs(numeric).max())
+        return bool(off <= CLOSE * size + 10 * self.noise)

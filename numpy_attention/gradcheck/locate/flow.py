@@ -1,0 +1,76 @@
+"""Which values of a backward were made of which, and which of them are gradients."""
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.backwards import Value
+from numpy_attention.gradcheck.locate.rewriting import is_gradient
+
+
+class Flow:
+    """Which values were made of which: what a statement reads is what its names held then."""
+
+    def __init__(self, values):
+        self.values = values
+        self.by_name: dict[tuple, list[Value]] = {}
+        for value in values:
+            for key in self.keys(value):
+                self.by_name.setdefault(key, []).append(value)
+        self.made: dict[int, list[Value]] = {}
+        for value in values:
+            for source in self.sources(value):
+                self.made.setdefault(id(source), []).append(value)
+
+    def keys(self, value):
+        last = value.name.rpartition(".")[2]
+        if value.place.kind == "return":
+            return [("return", value.place.function.rpartition(".")[2])]
+        if "." in value.name:
+            return [("attribute", last)]
+        return [("name", value.call, last)]
+
+    def sources(self, value):
+        found = []
+        for path in frozenset().union(*(place.reads for place in value.places)):
+            last = path.rpartition(".")[2]
+            for key in (("name", value.call, path), ("attribute", last), ("return", last)):
+                if key[0] == "attribute" and not ("." in path and is_gradient(path)):
+                    continue
+                before = [one for one in self.by_name.get(key, ())
+                          if one.order < value.done and one is not value]
+                found += before[-1:]
+        return found
+
+    def consumers(self, value):
+        return self.made.get(id(value), [])
+
+
+def carrying(values, of_forward):
+    """The names through which gradients flow, (function, name), and functions that return one.
+
+    Those of the habit dX, unless the forward has the same name; and what is made of them.
+    """
+    found: set = set()
+    for value in values:
+        function, name = value.place.function, value.name
+        reads = frozenset().union(*(place.reads for place in value.places))
+        flows = any((function, path) in found or path.rpartition(".")[2] in found
+                    for path in reads)
+        if flows or is_gradient(name) and name not in of_forward:
+            found.add((function, name))
+            if value.place.kind == "return":
+                found.add(function.rpartition(".")[2])
+    return found
+
+
+def gradient_of(value):
+    """The X of a value dX; "return" of what is returned, "" of what is not named so."""
+    if value.place.kind == "return":
+        return "return"
+    base, _, last = value.name.rpartition(".")
+    if base:
+        return last if is_gradient(base) else ""
+    return last[1:].lstrip("_") if is_gradient(last) else ""
+
+
+def is_arrays(value):
+    return any(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in value.values)

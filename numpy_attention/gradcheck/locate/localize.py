@@ -1,0 +1,313 @@
+"""Which line of a backward pass goes wrong first: every dX beside the central difference for X.
+
+For each name dX that the backward makes, ∂L/∂X is taken by moving X in the forward, for each time
+that it is made there; a loop, or one call after another, goes through them from the last to the
+first, or as the forward does. What has no X of its own is held against every expression of the
+forward. The first that is wrong, made of what is right, is a suspect.
+"""
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.backwards import Value
+from numpy_attention.gradcheck.locate.derivatives import Derivatives
+from numpy_attention.gradcheck.locate.flow import Flow, carrying, gradient_of, is_arrays
+from numpy_attention.gradcheck.locate.rewriting import Place
+
+
+@dataclass
+class Group:
+    """The values that one statement of the backward begins, in the order of its executions.
+
+    state: "right"; "part", what comes back through one use of X and not through all; "wrong";
+    "unknown", where the forward has nothing of the same value; "given", by the caller. number: of
+    the Place in the forward that it is, or should be, the gradient of. fits: for each execution,
+    whether it is right; times: which time X was made then. other: the same, of another X that fits
+    better than the one of its name; renamed: whether that is the one that is meant. is_named:
+    whether the forward has an X of its name.
+    """
+
+    values: list[Value]
+    name: str
+    state: str = "unknown"
+    number: int | None = None
+    fits: list[bool] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    other: tuple | None = None
+    renamed: bool = False
+    is_named: bool = False
+
+    @property
+    def begins(self):
+        return self.values[0].place
+
+    @property
+    def places(self):
+        """All statements that make it, each once."""
+        return list(dict.fromkeys(place for value in self.values for place in value.places))
+
+    @property
+    def reads(self):
+        return frozenset().union(*(place.reads for place in self.places))
+
+    @property
+    def first_wrong(self):
+        """The number of the first execution that is not right."""
+        return self.fits.index(False) if False in self.fits else 0
+
+
+class Comparison:
+    """The values of one run of the backward, each beside what it should be."""
+
+    def __init__(self, derivatives: Derivatives, values: list[Value], twins: dict[int, str]):
+        self.derivatives = derivatives
+        self.groups = []
+        self.tried: dict[int, Any] = {}     # {id of a group: what was found of it}
+        self.unjudged: set[Place] = set()
+        # {parameter: the values that its gradient had}
+        self.of_parameters: dict[str, list[Value]] = {}
+        self.carrying = carrying(values, {place.name for place in derivatives.places})
+        by_place: dict[Place, Group] = {}
+        # the values of statements that make something without gradients once more
+        again: dict[Place, list[Value]] = {}
+        for value in values:
+            if id(value.base) in twins:
+                self.adds(value, twins[id(value.base)])
+                continue
+            if not is_arrays(value) or (value.place.function, value.name) not in self.carrying:
+                self.unjudged.update(value.places)
+                if is_arrays(value) and value.place.kind == "assign" and value.base is None:
+                    again.setdefault(value.place, []).append(value)
+                continue
+            name = gradient_of(value)
+            if value.place not in by_place:
+                by_place[value.place] = Group([], name)
+                self.groups.append(by_place[value.place])
+            by_place[value.place].values.append(value)
+        self.made_again = [*again.values()]
+        for group in self.groups:
+            self.judge(group)
+        self.where = {id(value): (group, j) for group in self.groups
+                      for j, value in enumerate(group.values)}
+        self.flow = Flow([value for value in values if id(value) in self.where])
+        for group in self.groups:
+            self.judge_again(group)
+
+    def adds(self, value, module):
+        name = value.name.rpartition(".")[2]
+        full = f"{module}.{name}" if module else name
+        self.of_parameters.setdefault(full, []).append(value)
+
+    def judge(self, group):
+        group.fits = [False] * len(group.values)
+        argument = group.begins.kind == "argument"
+        if argument or not self.reads_gradients(group):
+            group.state = "given"
+            group.fits = [True] * len(group.values)
+            return
+        own, others = self.candidates(group)
+        group.is_named = bool(own)
+        for number in [*own, *others]:
+            fits, times = self.fits(group, number)
+            place = self.derivatives.places[number]
+            another = number not in own and (own or place.kind not in ("expression", "part"))
+            if all(fits):
+                group.state = "part" if another else "right"
+                group.number, group.fits, group.times = number, fits, times
+                return
+            if bool(own) and number not in own:
+                if sum(fits) > sum(group.other[1] if group.other else ()):
+                    group.other = number, fits, times
+            elif sum(fits) > sum(group.fits):
+                group.state = "part" if another else "wrong"
+                group.number, group.fits, group.times = number, fits, times
+        if own and not any(group.fits):
+            group.state, group.number = "wrong", own[0]
+
+    def judge_again(self, group):
+        """What right values are made of is right, whatever X it is, and named for another."""
+        if group.state not in ("wrong", "unknown") or any(group.fits):
+            return
+        fits = [any(map(self.is_found_right, self.flow.consumers(value)))
+                for value in group.values]
+        if any(fits):
+            group.number, group.fits, group.times = group.other or (None, fits, [])
+            group.renamed = True
+
+    def reads_gradients(self, group):
+        return any(self.is_made_of_gradients(place) for place in group.places)
+
+    def is_made_of_gradients(self, place):
+        return any((place.function, path) in self.carrying
+                   or path.rpartition(".")[2] in self.carrying for path in place.reads)
+
+    def accused(self, group):
+        """The statement of a group that is to be named: the first that reads gradients."""
+        return next(filter(self.is_made_of_gradients, group.places), group.begins)
+
+    def candidates(self, group):
+        """→ places of the forward that make X as often; other values, or uses, of as many."""
+        own, others, expressions, uses = [], [], [], []
+        begins = group.begins
+        for number, one in enumerate(self.derivatives.places):
+            count = len(self.derivatives.times(number))
+            if count < len(group.values):
+                continue
+            same = one.file == begins.file
+            named = one.name.rpartition(".")[2] == group.name != ""
+            if one.kind == "use":
+                if same and count == len(group.values):
+                    uses.append(number)
+            elif named and (same or "." in group.values[0].name):
+                own.append(number)
+            elif same and count == len(group.values):
+                (expressions if one.kind == "expression" else others).append(number)
+        return own, others + expressions + uses
+
+    def fits(self, group, number):
+        """→ for each execution, whether its value is the gradient of X, made at `times`; these.
+
+        A loop of the backward goes through the times from the last to the first, or as the
+        forward does; where X was made more often, those in a row that fit best. Numbers are made
+        in loops within loops.
+        """
+        m = len(group.values)
+        best, at = [False] * m, []
+        count = len(self.derivatives.times(number))
+        is_number = not np.ndim(group.values[0].values[-1])
+        ways = chain(rows(count, m), nested(count, m) if is_number else ())
+        for times in ways:
+            found = [any(self.derivatives.fits(one, number, n) for one in value.values)
+                     for n, value in zip(times, group.values)]
+            if sum(found) > sum(best):
+                best, at = found, times
+            if all(best):
+                break
+        return best, at
+
+    def suspects(self):
+        """→ groups that may be the first mistake, in the order in which they go wrong; and parts.
+
+        A part is what comes back through some of the uses of its X.
+
+        Not right, made of gradients that were right then, and of which nothing right was made.
+        """
+        wrong = []
+        for group in self.groups:
+            if group.state in ("wrong", "unknown"):
+                j = group.first_wrong
+                made_of = self.flow.sources(group.values[j])
+                made = self.flow.consumers(group.values[j])
+                excused = not any(group.fits) and any(map(self.is_found_right, made))
+                if all(map(self.is_right, made_of)) and not excused:
+                    wrong.append(group)
+        wrong.sort(key=lambda group: (group.state != "wrong",
+                                      group.values[group.first_wrong].done))
+        parts = [group for group in self.groups if group.state == "part"]
+        return wrong, sorted(parts, key=lambda group: group.values[0].done)
+
+    def is_innocent(self, group):
+        """Whether what is wrong of a group is made of what is wrong, and something is right."""
+        judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
+        return judged and any(group.fits) and all(
+            fit or not all(map(self.is_right, self.flow.sources(value)))
+            for fit, value in zip(group.fits, group.values))
+
+    def innocent_lines(self):
+        """{(file, line)} of what made right values of what may be wrong, and nothing else."""
+        found, others = set(), set(self.unjudged)
+        for group in self.groups:
+            if self.is_innocent(group):
+                until, behind = self.up_to_right(group)
+                found.update(until)
+                others.update(behind)
+            else:
+                others.update(group.places)
+        return {(place.file, place.line) for place in found} - {
+            (place.file, place.line) for place in others}
+
+    def up_to_right(self, group):
+        """→ the statements after which values of an innocent group were right, those behind."""
+        until, behind = [], []
+        for fit, value, n in zip(group.fits, group.values, group.times):
+            ends = [self.derivatives.fits(one, group.number, n) for one in value.values]
+            last = len(ends) - ends[::-1].index(True) if fit and True in ends else len(ends)
+            until += value.places[:last]
+            behind += value.places[last:]
+        return until, behind
+
+    def times(self, group):
+        """The times at which the X of a group's executions was made; None: that is not known.
+
+        A loop that is right for one gradient goes the same way for another.
+        """
+        m, count = len(group.values), len(self.derivatives.times(group.number))
+        if any(group.fits) or m == count == 1:
+            return group.times or [0]
+        for one in self.groups:
+            alike = one.begins.function == group.begins.function and len(one.values) == m > 1
+            if alike and one.state == "right" and len(self.derivatives.times(one.number)) == count:
+                return one.times
+        return None
+
+    def in_order(self):
+        """The suspects and the parts, in the order in which they are to be tried."""
+        suspects, parts = self.suspects()
+        first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
+        before = [group for group in parts if group.values[0].done < first]
+        behind = [group for group in parts if group.values[0].done >= first]
+        return [*before, *suspects, *behind]
+
+    def is_right(self, value):
+        """Whether a value is not known to be wrong; an argument is what it was handed over as."""
+        if id(value) not in self.where:
+            return True
+        group, j = self.where[id(value)]
+        if group.state == "given" and value.source is not None:
+            return self.is_right(value.source)
+        return group.fits[j] or bool(group.other and group.other[1][j])
+
+    def is_found_right(self, value):
+        group, j = self.where[id(value)]
+        return group.fits[j] and group.state in ("right", "wrong") and not group.renamed
+
+    def made_of(self, group):
+        """The groups of which the first wrong value of this one was made."""
+        values = self.flow.sources(group.values[group.first_wrong])
+        return [self.where[id(value)][0] for value in values]
+
+    def made_with(self, group):
+        """The groups of what was made of the first wrong value of this one and is wrong."""
+        values = self.flow.consumers(group.values[group.first_wrong])
+        return [self.where[id(value)][0] for value in values if not self.is_right(value)]
+
+
+def rows(count, m):
+    """The ways in which m executions may go through the times that X was made, in a row."""
+    for last in range(count, m - 1, -1):
+        yield list(range(last - 1, last - m - 1, -1))
+    if m > 1:
+        for first in range(count - m, -1, -1):
+            yield list(range(first, first + m))
+
+
+def nested(count, m):
+    """The ways in which m executions of two loops may go through the times that X was made.
+
+    Where it was made more often, in a third loop within, the last time of each counts.
+    """
+    if count % m:
+        return
+    k = count // m
+    last = np.arange(k - 1, count, k)
+    if k > 1:
+        yield from (last.tolist(), last[::-1].tolist())
+    for inner in range(2, m):
+        if m % inner == 0:
+            table = last.reshape(-1, inner)
+            for one in (table, table.T):
+                yield from (one[::-1].ravel().tolist(), one[:, ::-1].ravel().tolist())
+            yield from (table.T.ravel().tolist(), table.T[::-1, ::-1].ravel().tolist())

@@ -1,0 +1,38 @@
+"""Which statement is to blame for a parameter's gradient, where all that it is made of is right."""
+
+import numpy as np
+
+from numpy_attention.gradcheck.report.finding import Finding
+
+
+def of_parameter(name, events, wrong, wrong_elements):
+    """The Finding of a parameter whose gradient is added to where all else is right.
+
+    events: (statement, what the gradient was after it). Where it has been right once, the
+    statement after that is to blame. wrong(gradients) → the names of those that are wrong;
+    wrong_elements(array) → where it is.
+    """
+    was_right = [i for i, (_, value) in enumerate(events)
+                 if name not in wrong({name: value})]
+    places = list(dict.fromkeys(place for place, _ in events))
+    if was_right and was_right[-1] + 1 < len(events):
+        place = events[was_right[-1] + 1][0]
+    else:
+        place = max(places, key=lambda one: share(events, one, wrong_elements))
+    return Finding(place, f"the gradient of {name}", [one for one in places if one != place],
+                   found=events[-1][1], follows=[name])
+
+
+def share(events, place, wrong_elements):
+    """How well the elements that a statement changes are those that are wrong."""
+    changed = np.zeros(np.shape(events[-1][1]), bool)
+    before = np.zeros(changed.shape)
+    for one, value in events:
+        if np.shape(value) != changed.shape:
+            return 0.0
+        if one == place:
+            changed |= value != before
+        before = value
+    wrong = wrong_elements(before)
+    both = np.count_nonzero(changed & wrong)
+    return both / max(1, np.count_nonzero(changed | wrong))

@@ -1,0 +1,147 @@
+"""The check again with less: one output alone, a full mask, one place along an axis.
+
+What is right then says where the mistake is not: with one step, it is in what goes from step to
+step, or in a sum over them; with a full mask, in the mask; with one output, in what the others say.
+"""
+
+import contextlib
+from dataclasses import replace
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import combined
+from numpy_attention.gradcheck.locate.forwards import STEP
+from numpy_attention.gradcheck.edits.repairs import quiet
+from numpy_attention.gradcheck.locate.watching import arrays_within
+
+CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
+DIRECTIONS = 2
+SEED = 17
+MOST_AXES = 4
+
+
+def reruns(check, wrong):
+    """What is said of a Check: a line for each way in which all is right.
+
+    wrong: the names of its wrong gradients; one of them must not be 0 then, or it says nothing.
+    """
+    with quiet():
+        return [*of_outputs(check, wrong), *of_masks(check, wrong), *of_axes(check, wrong)]
+
+
+def of_outputs(check, wrong):
+    """Which of several outputs, alone, have right gradients."""
+    names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
+    if len(names) < 2:
+        return
+    right = []
+    for k, upstream in enumerate(check.upstream):
+        silent = [combined(np.zeros_like, one) for one in check.upstream]
+        silent[k] = upstream
+        if upstream is not None and is_right(replace(check, upstream=silent), wrong):
+            right.append(f"output[{k}]")
+    others = [name for name in names if name not in right]
+    if right and others:
+        yield (f"right as long as only {' or '.join(right)} counts: it is in the way back from "
+               f"{' or '.join(others)}")
+
+
+def of_masks(check, wrong):
+    """Whether a mask that hides nothing makes it right."""
+    for flags in check.flags:
+        if flags.all():
+            continue
+        kept = flags.copy()
+        flags[...] = True
+        try:
+            if is_right(check, wrong):
+                yield "right with a full mask: the mask is forgotten somewhere, or not used alike"
+        finally:
+            flags[...] = kept
+
+
+def of_axes(check, wrong):
+    """Whether one place along an axis, all that belongs to it cut too, makes it right."""
+    arrays = dict(arrays_within(check.inputs, "input"))
+    for size in sizes(check, arrays)[:MOST_AXES]:
+        cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
+                      if size in array.shape}
+        with cut_around(check, size):
+            one = replace(check, inputs=[cut(value, size) for value in check.inputs], upstream=[])
+            if is_right(one, wrong):
+                where = ", ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
+                yield (f"right with 1 in place of {size} along {where}: it is in a sum over them, "
+                       f"in = for +=, in what goes from one to the next, or in a factor of {size}")
+
+
+def sizes(check, arrays):
+    """The sizes above 1 that inputs have and parameters have not, none twice in one array."""
+    of_parameters = {n for array in check.parameters.values() for n in array.shape}
+    shapes = [array.shape for array in arrays.values()]
+    found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
+    return [n for n in found
+            if n not in of_parameters and all(shape.count(n) < 2 for shape in shapes)]
+
+
+def cut(value, size):
+    """Arrays of a tree, with the first place alone along the axes of this size."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(cut(one, size) for one in value)
+    if isinstance(value, np.ndarray):
+        return value[tuple(slice(1) if n == size else slice(None) for n in value.shape)].copy()
+    return value
+
+
+@contextlib.contextmanager
+def cut_around(check, size):
+    """What forward and backward close over, cut likewise for once."""
+    cells = {id(cell): cell for one in (check.forward, check.backward)
+             for cell in getattr(one, "__closure__", None) or ()
+             if isinstance(cell.cell_contents, np.ndarray)}
+    kept = {key: cell.cell_contents for key, cell in cells.items()}
+    try:
+        for cell in cells.values():
+            cell.cell_contents = cut(cell.cell_contents, size)
+        yield
+    finally:
+        for key, cell in cells.items():
+            cell.cell_contents = kept[key]
+
+
+def is_right(check, wrong=()):
+    """Whether all gradients of a Check agree with differences along some directions.
+
+    wrong: some of them, that must not all be 0; (): that does not matter.
+    """
+    rng = np.random.default_rng(SEED)
+    try:
+        if not check.upstream:
+            check.draw(rng)
+        gradients, _ = check.gradients()
+        sizes = {name: np.abs(gradients[name]).max(initial=0) for name in check.variables}
+        least = 1e-9 * max(sizes.values())
+        if wrong and not any(sizes[name] > least for name in wrong):
+            return False
+        return all(agrees(check, array, gradients[name], rng)
+                   for name, array in check.variables.items())
+    except Exception:                   # what is cut may not fit a learner's code
+        return False
+
+
+def agrees(check, array, gradient, rng):
+    if np.shape(gradient) != array.shape:
+        return False
+    kept = array.copy()
+    size = np.linalg.norm(gradient)
+    for _ in range(DIRECTIONS):
+        direction = rng.standard_normal(array.shape)
+        losses = []
+        for step in (STEP, -STEP):
+            np.copyto(array, kept + step * direction)
+            losses.append(check.loss())
+        np.copyto(array, kept)
+        numeric = (losses[0] - losses[1]) / (2 * STEP)
+        allowed = CLOSE * max(size, abs(numeric)) + 1e-14 * abs(losses[0]) / STEP
+        if not abs(np.sum(gradient * direction) - numeric) <= allowed:
+            return False
+    return True

@@ -1,0 +1,338 @@
+"""Functions rewritten over their syntax trees, so that every value they make is told to a listener.
+
+A rewritten function computes what it did: each value goes through a method of the listener, which
+returns it, or for once another in its place. Only `__code__` is exchanged, so that methods,
+closures and whoever holds the function go on with it.
+"""
+
+import ast
+import contextlib
+import gc
+import inspect
+import sys
+import sysconfig
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.sources import is_made_of
+
+LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
+INNER = "__inner__"
+PACKAGE = Path(__file__).parents[2]
+CHECK = PACKAGE / "gradcheck"
+MADE = "<string>", "__init__"       # by dataclass, of a list of fields
+# what checks, copies and walks, and makes no number
+PLUMBING = CHECK, PACKAGE / "validation", PACKAGE / "module.py", PACKAGE / "trees.py"
+# where Python's own files are, those of this environment, and NumPy's, which may be another's
+LIBRARIES = tuple({sysconfig.get_path(name)
+                   for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+                  | {str(Path(np.__file__).parents[1])})
+
+
+class Declined(Exception):
+    """A function that cannot be rewritten; the message says why."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value is made, or used.
+
+    kind: "argument", "assign", "update" (in place), "term" (what += adds), "return", and in a
+    forward also "use" (a name is read) and "expression". name: "dx", "grads.W"; reads: what the
+    statement reads, likewise.
+    """
+
+    function: str       # "PlainAttention.step"
+    file: str
+    line: int
+    kind: str
+    name: str
+    text: str
+    column: int = 0
+    reads: frozenset[str] = frozenset()
+
+    @property
+    def is_scaling(self):
+        """Whether it multiplies what it changes: x *= a."""
+        return self.kind == "update" and (" *= " in self.text or " /= " in self.text)
+
+
+# ---- which functions ----------------------------------------------------------------------------
+
+
+def called_functions(work):
+    """The Python functions that work() calls, in the order in which they are first entered.
+
+    Left out are those of NumPy and the standard library, those of gradient checks, and those
+    without a name. A function defined within another may be there several times, of one code.
+    → functions, what work() gives
+    """
+    codes = {}
+
+    def profile(frame, event, _):
+        if event == "call" and frame.f_code not in codes:
+            codes[frame.f_code] = None
+
+    with profiled(profile):
+        result = work()
+    wanted = [code for code in codes if is_somebodys(code)]
+    functions = {}
+    for one in gc.get_referrers(*wanted) if wanted else []:
+        if isinstance(one, FunctionType) and one.__code__ in codes:
+            functions.setdefault(one.__code__, []).append(one)
+    return [one for code in wanted for one in functions.get(code, ())], result
+
+
+@contextlib.contextmanager
+def profiled(profile):
+    """While this is open, calls are told to profile(); whoever profiled before does so again then.
+    """
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        if before is None or callable(before):
+            sys.setprofile(before)
+        else:                           # a cProfile.Profile, which is no function
+            sys.setprofile(None)
+            before.enable()
+
+
+def is_somebodys(code):
+    """Whether a reader could have written it: not of a library, and a function with a name."""
+    if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
+            code.co_filename, code.co_name) == MADE:
+        return False
+    path = Path(code.co_filename)
+    if PACKAGE in path.parents:
+        return CHECK / "cases" in path.parents or not any(
+            place == path or place in path.parents for place in PLUMBING)
+    return not code.co_filename.startswith(LIBRARIES)
+
+
+# ---- their trees --------------------------------------------------------------------------------
+
+
+def tree_of(function):
+    """The FunctionDef of a function, its lines those of its file.
+
+    Declined: there is no source, or it is not what the function was made of: the file has been
+    changed since, or another text has its name.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise Declined(f"{function.__qualname__} has no source that could be read") from None
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError:
+        raise Declined(f"{function.__qualname__} stands within another line") from None
+    node = tree.body[0]
+    if not isinstance(node, ast.FunctionDef):
+        raise Declined(f"{function.__qualname__} is no function of its own")
+    ast.increment_lineno(tree, first - 1)
+    node.decorator_list = []
+    if any(map(is_private, ast.walk(node))):
+        raise Declined(f"{function.__qualname__} uses a name that its class makes private")
+    if not has_asserts(node) and not is_made_of(function.__code__):
+        raise Declined(f"{function.__qualname__} is not what its file says now: import it anew")
+    return node
+
+
+def has_asserts(node):
+    """Whether a function asserts anything, which a runner of tests may have made to say more."""
+    return any(isinstance(one, ast.Assert) for one in ast.walk(node))
+
+
+def compiled(function, node):
+    """The code of a changed tree, for the same names and closure. Declined: it does not fit."""
+    free = function.__code__.co_freevars
+    arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
+    name, node.name = node.name, INNER          # or what it reads by its own name were outer's
+    outer = ast.FunctionDef("outer", arguments, [node], [])
+    if sys.version_info >= (3, 12):
+        outer.type_params = []
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    try:
+        code = compile(module, function.__code__.co_filename, "exec")
+    except (SyntaxError, ValueError, RecursionError) as why:
+        raise Declined(f"{function.__qualname__} cannot be compiled anew: {why}") from None
+    for each in ("outer", INNER):
+        code = next(one for one in code.co_consts if getattr(one, "co_name", None) == each)
+    if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (
+            function.__code__.co_varnames[:function.__code__.co_argcount]):
+        raise Declined(f"{function.__qualname__} cannot be compiled anew")
+    return code.replace(co_name=name)
+
+
+def is_private(node):
+    name = getattr(node, "attr", None) or getattr(node, "id", None)
+    return (isinstance(node, (ast.Attribute, ast.Name)) and name.startswith("__")
+            and not name.endswith("__"))
+
+
+class Instrumented:
+    """Functions with the code that a Rewriter makes of them, to be exchanged for a while.
+
+    places: what the listener's numbers stand for. declined: {function's name: why it stays}.
+    """
+
+    def __init__(self, functions, rewriter):
+        self.places = []
+        self.declined = {}
+        self.codes = []
+        made: dict = {}
+        for function in functions:
+            if function.__code__ in made:
+                self.codes.append((function, made[function.__code__]))
+                continue
+            start = len(self.places)
+            try:
+                changed = rewriter(function, self.places).visit(tree_of(function))
+                code = compiled(function, changed)
+            except Declined as why:
+                del self.places[start:]
+                self.declined[function.__qualname__] = str(why)
+            else:
+                made[function.__code__] = code
+                self.codes.append((function, code))
+
+    @contextlib.contextmanager
+    def told(self, listener):
+        """While this is open, the functions tell the listener."""
+        kept = [(function, function.__code__) for function, _ in self.codes]
+        spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
+        try:
+            for space in spaces.values():
+                space[LISTENER] = listener
+            for function, code in self.codes:
+                function.__code__ = code
+            yield
+        finally:
+            for function, code in kept:
+                function.__code__ = code
+            for space in spaces.values():
+                space.pop(LISTENER, None)
+
+
+# ---- how a tree is changed ----------------------------------------------------------------------
+
+
+class Rewriter(ast.NodeTransformer):
+    """Sends values through methods of the listener."""
+
+    def __init__(self, function, places):
+        self.places = places
+        self.function = function
+        self.qualname = function.__qualname__.replace("<locals>.", "")
+        self.file = function.__code__.co_filename
+        self.depth = 0
+
+    def place(self, node, kind, name, reads=frozenset()):
+        """The number of a new Place."""
+        text = " ".join(ast.unparse(node).split()) if kind != "argument" else name
+        self.places.append(Place(self.qualname, self.file, node.lineno, kind, name, text,
+                                 getattr(node, "col_offset", 0), frozenset(reads)))
+        return len(self.places) - 1
+
+    def through(self, method, value, number, *more):
+        """`listener.method(value, number, …)` as an expression."""
+        call = ast.Call(
+            ast.Attribute(ast.Name(LISTENER, ast.Load()), method, ast.Load()),
+            [value, ast.Constant(number), *more], [])
+        return ast.fix_missing_locations(ast.copy_location(call, value))
+
+    def arguments_of(self, node):
+        """The parameters of a function except self, as targets of an assignment."""
+        every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        return [ast.copy_location(ast.Name(one.arg, ast.Store()), one) for one in every
+                if one.arg not in ("self", "cls")]
+
+    def block(self, statements):
+        """The rewritten statements: each may become several."""
+        made = []
+        for statement in statements:
+            changed = self.visit(statement)
+            made += changed if isinstance(changed, list) else [changed]
+        return made
+
+    def start(self, node, statements):
+        """Put statements at the start of a function, after its docstring."""
+        at = int(ast.get_docstring(node) is not None)
+        node.body[at:at] = statements
+        return node
+
+    def unchanged(self, node):
+        return node
+
+    visit_Lambda = visit_ClassDef = unchanged
+
+
+def path_of(node):
+    """"dmemory.keys" of such an expression, "" of another."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = path_of(node.value)
+        return base and f"{base}.{node.attr}"
+    return ""
+
+
+def reads_of(node):
+    """The names, and paths of attributes, that an expression reads."""
+    return {path_of(one) for one in ast.walk(node)
+            if isinstance(one, (ast.Name, ast.Attribute)) and path_of(one)}
+
+
+def is_gradient(path):
+    """Whether a name, or the path of an attribute, is that of a gradient by the habit of dX."""
+    root = path.partition(".")[0]
+    return root.startswith("d") and len(root) > 1 or root == "grads"
+
+
+def loaded(target):
+    """A target of an assignment as an expression that reads it."""
+    copy = ast.parse(ast.unparse(target), mode="eval").body
+    return ast.copy_location(copy, target)
+
+
+def targets_of(node):
+    """Single targets: those of a tuple one by one."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return [one for part in node.elts for one in targets_of(part)]
+    if isinstance(node, ast.Starred):
+        return targets_of(node.value)
+    return [node]
+
+
+# ---- where a learner's code stops ---------------------------------------------------------------
+
+
+def failing_place(error):
+    """The last Place of a traceback that is in a file of a reader's own; None: there is none."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_somebodys(code) and PACKAGE not in Path(code.co_filename).parents:
+            function = qualname_of(trace.tb_frame)
+            found = Place(function, code.co_filename, trace.tb_lineno, "stop", "", "")
+        trace = trace.tb_next
+    return found
+
+
+def qualname_of(frame):
+    """The name of a frame's function, with its class; where Python's code does not say it, before
+    3.11, the class is looked for among those of self.
+    """
+    code = frame.f_code
+    if hasattr(code, "co_qualname"):
+        return code.co_qualname
+    classes = type(frame.f_locals.get("self")).__mro__
+    owners = [one.__qualname__ for one in classes if code.co_name in vars(one)]
+    return ".".join([*owners[:1], code.co_name])

@@ -1,0 +1,234 @@
+"""The search for the first wrong line: accused, tried with the right value in its place, found."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.backwards import BackwardRewriter, Kept
+from numpy_attention.gradcheck.locate.derivatives import Derivatives
+from numpy_attention.gradcheck.report.finding import Finding
+from numpy_attention.gradcheck.edits.forward import ForwardRepairs
+from numpy_attention.gradcheck.laws import OF_FORWARD, judged
+from numpy_attention.gradcheck.locate.localize import Comparison
+from numpy_attention.gradcheck.locate.parameters import of_parameter
+from numpy_attention.gradcheck.passes import Broken
+from numpy_attention.gradcheck.edits.repairs import Copying, Repairs, editable, quiet
+from numpy_attention.gradcheck.locate.rewriting import Instrumented, called_functions
+from numpy_attention.gradcheck.laws.softmax import unbalanced
+from numpy_attention.gradcheck.locate.hypotheses import Trials
+from numpy_attention.gradcheck.locate.contributions import Uses
+
+MOST_FINDINGS = 3
+MOST_ELEMENTS = 300      # of a value that is differentiated to be shown
+
+
+class Search:
+    """A check that failed, run again and again: `check` has loss() and gradients().
+
+    wrong(gradients) → the names of those that are wrong; wrong_elements(name, array) → where it is.
+    unbalanced: what `findings` meets of scores' gradients that do not sum to 0, as Broken laws.
+    """
+
+    def __init__(self, check, wrong, wrong_elements):
+        self.check = check
+        self.wrong = wrong
+        self.wrong_elements = wrong_elements
+        forward, _ = called_functions(check.loss)
+        self.forward = editable(forward)
+        self.laws = [law for law in OF_FORWARD if judged(law, check)]
+        functions, _ = called_functions(lambda: self.gradients())
+        self.derivatives = Derivatives(check.loss, forward)
+        self.rewritten = Instrumented(functions, BackwardRewriter)
+        self.repairs = Repairs(editable([one for one in functions if one not in forward]), forward,
+                               lambda: check.gradients()[0], wrong, check.variables)
+        self.unbalanced: list[Broken] = []
+        self.trials = Trials(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
+
+    def gradients(self):
+        """{name: gradient}; {}: the backward stops."""
+        try:
+            with quiet():
+                return self.check.gradients()[0]
+        except Exception:               # of whatever kind, in a learner's code
+            return {}
+
+    def kept(self, instead):
+        """→ the gradients with other values in their places, what the backward made."""
+        kept = Kept(self.rewritten.places, instead)
+        with self.rewritten.told(kept):
+            gradients = self.gradients()
+        return gradients, kept.end()
+
+    def compared(self):
+        """→ the gradients, each value of the backward compared."""
+        gradients, values = self.kept(self.trials.instead)
+        return gradients, Comparison(self.derivatives, values, self.check.twins)
+
+    def findings(self):
+        found = []
+        acquitted = set()
+        while len(found) < MOST_FINDINGS:
+            gradients, compared = self.compared()
+            wrong = self.wrong(gradients)
+            if not wrong:
+                break
+            if not found:
+                self.unbalanced = unbalanced(self.derivatives, compared)
+            one = self.proven(compared, wrong) if not found else None
+            if one is None and gradients:
+                one = self.trials.recomputed(compared, wrong)
+            if one is None and gradients:       # of a backward that stops, nothing is known
+                one = self.first(compared, wrong, acquitted)
+            if one is None:
+                break
+            if not one.is_proven:
+                one = self.with_edit(one)
+            found.append(one)
+            if one.follows == wrong:
+                break
+            acquitted.add(one.place)
+            acquitted.update(one.others)
+        return found
+
+    def proven(self, compared, wrong):
+        """The Finding of an edit of the backward or the forward with which all is right.
+
+        What is changed in place comes first, and the forward where it breaks a law.
+        """
+        meant = OfForward(self.check, self.forward, wrong, self.laws)
+        found = self.overwritten(wrong) or meant.first("buffer", "dtype")
+        if found is None and self.laws:
+            found = meant.first()
+        return found or self.repaired(compared, wrong) or meant.first()
+
+    def repaired(self, compared, wrong):
+        """The Finding of a statement with an edit of which every gradient is right.
+
+        Those that are accused are tried first, then all that can have to do with what is wrong.
+        """
+        innocent = compared.innocent_lines()
+        reach = self.repairs.reach()
+        for group in compared.in_order():
+            places = [place for place in group.places
+                      if reach.get((place.file, place.line), set()) <= set(wrong)]
+            edit = self.repairs.first(self.repairs.within(places), wrong)
+            if edit is not None:
+                return self.of_edit(edit, wrong, compared, group)
+        edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong, reach), wrong)
+        return edit and self.of_edit(edit, wrong)
+
+    def of_edit(self, edit, wrong, compared=None, group=None):
+        """The Finding of an edit; of a group, with what its value should have been."""
+        if group is None or group.state != "wrong" or group.number is None or group.renamed:
+            return Finding(edit.place, "", follows=list(wrong), edit=edit)
+        number, j = group.number, group.first_wrong
+        times = compared.times(group)
+        found = group.values[j].values[-1]
+        if times is None or self.derivatives.times(number)[times[j]] != np.shape(found) or (
+                np.size(found) > MOST_ELEMENTS):
+            return Finding(edit.place, "", follows=list(wrong), edit=edit)
+        return Finding(edit.place, group.values[0].name, [], self.derivatives.places[number],
+                       number, found, self.derivatives.whole(number, times[j]), group.fits, times,
+                       list(wrong), group, edit=edit)
+
+    def with_edit(self, finding):
+        """The Finding, with the edit of one of its statements that makes its gradients right."""
+        for places in ([finding.place], finding.others):
+            edit = self.repairs.first(self.repairs.within(places), finding.follows)
+            if edit is not None:
+                others = [one for one in [finding.place, *finding.others]
+                          if one.line != edit.place.line]
+                return replace(finding, place=edit.place, others=others, edit=edit)
+        return finding
+
+    def overwritten(self, wrong):
+        """The Finding of a value of the forward without which, but a copy of it, all is right."""
+        places = self.derivatives.places
+        for number, place in enumerate(places):
+            if place.kind not in ("assign", "argument"):
+                continue
+            with self.derivatives.rewritten.told(Copying(number)):
+                gradients = self.gradients()
+            if gradients and not self.wrong(gradients):
+                changes = [one for one in places if one.kind == "update"
+                           and (one.function, one.name) == (place.function, place.name)]
+                return Finding((changes or [place])[0], place.name, follows=list(wrong),
+                               copied=place)
+        return None
+
+    def first(self, compared, wrong, acquitted):
+        """The first Finding; the right value stands in its place from then on."""
+        best = None
+        for group in compared.in_order():
+            if self.derivatives.is_late():
+                break
+            if compared.accused(group) in acquitted:
+                continue
+            for one in (self.trials.tried(group, compared, wrong),
+                        self.trials.behind(group, compared, wrong)):
+                if one is not None and (best is None or len(one.follows) > len(best.follows)):
+                    best = one
+            if best is not None and len(best.follows) == len(wrong):
+                break
+        if best is not None:
+            self.trials.instead = best.instead
+            return self.trials.narrowed(best)
+        for name in wrong:
+            one = None if name in acquitted else self.of_parameter(name, compared)
+            if one is not None:
+                acquitted.add(name)
+                return one
+        return None
+
+    def of_parameter(self, name, compared):
+        """The Finding of a gradient that nothing else explains; None: nothing is known of it."""
+        events = [event for value in compared.of_parameters.get(name, ())
+                  for event in zip(value.places, value.values)]
+        if events:
+            return of_parameter(name, events, self.wrong,
+                                lambda array: self.wrong_elements(name, array))
+        array = self.check.variables[name]
+        uses, _, _ = Uses(self.derivatives, array=array).parts()
+        if not uses or np.any(self.gradients().get(name, 1)):
+            return None
+        place = self.derivatives.places[uses[0][0]]
+        return Finding(place, f"the gradient of {name}", follows=[name], found=np.zeros_like(array))
+
+
+class OfForward:
+    """The edits of a forward, each tried once: is the backward the right one then?"""
+
+    def __init__(self, check, functions, wrong=(), laws=(), accused=None):
+        self.repairs = ForwardRepairs(check, functions, laws, accused)
+        self.wrong = wrong
+
+    def first(self, *kinds):
+        """The Finding of an edit, of some kinds or of all; None: there is none."""
+        # where no gradient is wrong, an edit mends nothing but laws
+        edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
+        return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
+                                is_forward=True)
+
+
+def of_unlawful(check, laws, place):
+    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None.
+
+    place: what is accused already, which is tried first; then it must be a mask or a step.
+    """
+    kinds = ("mask forward", "wrong step") if place else ()
+    with quiet():
+        functions = editable(called_functions(check.loss)[0])
+        return OfForward(check, functions, laws=laws, accused=place).first(*kinds)
+
+
+def of_stopped(check):
+    """The Finding of an edit with which a forward that stops does not, and all is right; or None.
+    """
+    def run():
+        try:
+            check.forward(*check.inputs)
+        except Exception:               # it stops
+            pass
+
+    with quiet():
+        return OfForward(check, editable(called_functions(run)[0])).first()

@@ -1,0 +1,68 @@
+"""The smallest input with which a check still fails, and its first wrong gradient there."""
+
+import contextlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from numpy_attention.gradcheck import differences
+from numpy_attention.gradcheck.edits.repairs import quiet
+from numpy_attention.gradcheck.locate.reruns import SEED, cut, cut_around, is_right, sizes
+from numpy_attention.gradcheck.locate.watching import arrays_within
+
+
+@dataclass
+class Smallest:
+    """The shapes of its inputs, {name: shape}, and a wrong gradient by name, beside the right."""
+
+    shapes: dict
+    name: str
+    found: np.ndarray
+    right: np.ndarray
+
+    def lines(self):
+        shapes = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
+        return [f"the smallest input that still fails: {shapes}",
+                f"{self.name} there, backward:\n{self.found}",
+                f"{self.name} there, central differences:\n{self.right}"]
+
+
+def smallest(check, wrong):
+    """→ Smallest, of the first of the wrong gradients that still is; None: nothing can be cut.
+
+    One axis after the other, and all that belongs to it, is cut to its first place, as long as the
+    check fails then, too.
+    """
+    arrays = dict(arrays_within(check.inputs, "input"))
+    small, done = check, False
+    with quiet(), contextlib.ExitStack() as around:
+        for size in sizes(check, arrays):
+            held = around.enter_context(contextlib.ExitStack())
+            held.enter_context(cut_around(small, size))
+            one = replace(small, inputs=[cut(value, size) for value in small.inputs], upstream=[])
+            if fails(one):
+                small, done = one, True
+            else:
+                held.close()
+        return failing_gradient(small, wrong) if done else None
+
+
+def fails(check):
+    """Whether both passes of a Check run, and a gradient is wrong."""
+    try:
+        check.draw(np.random.default_rng(SEED))
+        check.gradients()
+    except Exception:                   # what is cut may not fit a learner's code
+        return False
+    return not is_right(check)
+
+
+def failing_gradient(check, wrong):
+    found, _ = check.gradients()
+    for name in wrong:
+        right = differences.numeric_gradient(check.loss, check.variables[name], check.epsilon)
+        if np.shape(found.get(name)) == right.shape and not np.allclose(
+                found[name], right, rtol=1e-5, atol=1e-8 * np.abs(right).max(initial=0)):
+            shapes = {name: array.shape for name, array in arrays_within(check.inputs, "input")}
+            return Smallest(shapes, name, found[name], right)
+    return None

@@ -1,0 +1,149 @@
+"""Arrays that are watched while somebody's code runs: which of them change, and in which line."""
+
+import linecache
+import sys
+from dataclasses import replace
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.rewriting import Place, is_somebodys, qualname_of
+
+# what has a __dict__, and holds no cache
+OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
+
+
+def arrays_within(value, name, seen=None):
+    """Yield (name, array) for all arrays in lists, tuples, dicts and objects, each once.
+
+    seen: {id: object} of what was visited before, to be passed from one call to the next.
+    """
+    seen = {} if seen is None else seen
+    if id(value) in seen:
+        return
+    seen[id(value)] = value
+    if isinstance(value, np.ndarray):
+        if not value.dtype.hasobject:
+            yield name, value
+        return
+    for label, item in parts_of(value):
+        yield from arrays_within(item, name + label, seen)
+
+
+def parts_of(value):
+    """[(how it is reached, part)] of a list, tuple, dict or object."""
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", item) for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [(f"[{i}]", item) for i, item in enumerate(value)]
+    if hasattr(value, "__dict__") and not isinstance(value, OPAQUE):
+        return [(f".{key}", item) for key, item in vars(value).items()]
+    return []
+
+
+class Watch:
+    """Arrays as they were: {name: array} by reference, and a copy of each."""
+
+    def __init__(self, arrays):
+        self.arrays = dict(arrays)
+        self.before = {name: array.copy() for name, array in self.arrays.items()}
+
+    def changed(self):
+        """The names of the arrays that are not bit for bit what they were.
+
+        Of those that share memory, the first alone.
+        """
+        found = []
+        for name, array in self.arrays.items():
+            if array.tobytes() != self.before[name].tobytes() and not any(
+                    np.shares_memory(array, self.arrays[other]) for other in found):
+                found.append(name)
+        return found
+
+    def restore(self):
+        """Make the arrays again what they were. → the names of those that had changed."""
+        changed = self.changed()
+        for name, array in self.arrays.items():
+            if array.flags.writeable:
+                array[...] = self.before[name]
+        return changed
+
+
+def lines_of(work, happened):
+    """Run work() and call happened(frame, line) after every line of a user's code.
+
+    happened → names of what has happened so far. → {name: Place of the line after which it was
+    first among them}.
+    """
+    tracer = Tracer(happened)
+    traced(work, tracer)
+    return tracer.found
+
+
+def traced(work, tracer):
+    before = sys.gettrace()
+    sys.settrace(tracer.called)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+
+
+class Tracer:
+    """What sys.settrace is given. A line's own share is told apart from that of what it calls."""
+
+    def __init__(self, happened):
+        self.happened = happened
+        self.found = {}
+        self.last = None                # the frame and the line that are running
+
+    def called(self, frame, event, _):
+        if not is_somebodys(frame.f_code):
+            return None
+        self.ask()
+        self.last = frame, frame.f_lineno
+        return self.stepped
+
+    def stepped(self, frame, event, _):
+        if event in ("line", "return"):
+            self.ask()
+            self.last = frame, frame.f_lineno
+        if event == "return":
+            caller = nearest(frame.f_back)
+            self.last = caller and (caller, caller.f_lineno)
+        return self.stepped
+
+    def ask(self):
+        if self.last is not None:
+            for name in self.happened(*self.last):
+                if name not in self.found:
+                    self.found[name] = place_of(*self.last)
+
+
+def first_line_with(work, is_it):
+    """The Place in work() after which is_it holds of an array of its function; None: nowhere.
+
+    is_it(name, array): the array by its name in the function.
+    """
+    def happened(frame, _):
+        return [True for name, value in frame.f_locals.items()
+                if isinstance(value, np.ndarray) and is_it(name, value)]
+
+    return lines_of(work, happened).get(True)
+
+
+def nearest(frame):
+    """This frame, or the first around it, that runs somebody's code; None: there is none."""
+    while frame is not None and not is_somebodys(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def place_of(frame, line):
+    return with_text(Place(qualname_of(frame), frame.f_code.co_filename, line, "line", "", ""))
+
+
+def with_text(place):
+    """The same Place with its line as it is written."""
+    text = linecache.getline(place.file, place.line).split("#")[0].strip()
+    return replace(place, text=text)

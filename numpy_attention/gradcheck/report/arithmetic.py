@@ -1,0 +1,149 @@
+"""The arithmetic of one element: what a statement made it of, as it was then.
+
+    dx = de * v             0.31 * 0.52
+    dx = de @ W             0.31 * 0.52 + 0.2 * -1.3 + … (7 products); einsum likewise
+    db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
+
+One step of it, and only of a statement in one line whose operands may be computed twice: without
+calls, but for NumPy's.
+"""
+
+import ast
+import linecache
+import operator
+
+import numpy as np
+
+from numpy_attention.gradcheck.locate.rewriting import path_of
+from numpy_attention.gradcheck.locate.watching import traced
+
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+OF_SIGNS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+METHODS = {"astype", "copy", "mean", "reshape", "sum", "swapaxes", "transpose"}
+MOST_TERMS = 2          # that are written out
+
+
+def arithmetic(check, finding):
+    """How the element of a Finding that is furthest off was made, in words; "": that is not told.
+    """
+    group = finding.group
+    if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
+        return ""
+    value = group.values[finding.first_wrong]
+    place, at = value.place, furthest(finding.found, finding.right)
+    node = expression_of(place)
+    if node is None or not at or {(one.file, one.line) for one in value.places} != {
+            (place.file, place.line)}:
+        return ""
+    before = sum(one.places.count(place) for one in group.values[:finding.first_wrong])
+    taken = Taken(place, before, lambda evaluate: made_of(node, at, finding.found.shape, evaluate))
+    try:
+        traced(check.gradients, taken)
+        pairs, between = taken.found
+    except Exception:                   # a backward that stops, or operands that are none
+        return ""
+    total = sum(one if other is None else OF_SIGNS[between](one, other) for one, other in pairs)
+    return told(pairs, between) if np.isclose(total, finding.found[at], rtol=1e-9) else ""
+
+
+def furthest(found, right):
+    """The place of the element that is furthest off."""
+    errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
+    return tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
+
+
+def told(pairs, between):
+    written = [f"{one:.4g}" if other is None else f"{one:.4g} {between} {other:.4g}"
+               for one, other in pairs[:MOST_TERMS]]
+    if len(pairs) > MOST_TERMS:
+        what = "terms" if pairs[0][1] is None else "products"
+        written.append(f"… ({len(pairs)} {what})")
+    return " + ".join(written)
+
+
+def expression_of(place):
+    """What is assigned in a statement that stands in one line; None: it does not, or has calls."""
+    try:
+        statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
+    except (SyntaxError, IndexError):
+        return None
+    if not isinstance(statement, ast.Assign) or ast.unparse(statement) != place.text:
+        return None
+    calls = [one.func for one in ast.walk(statement.value) if isinstance(one, ast.Call)]
+    known = all(path_of(one).startswith("np.") or getattr(one, "attr", "") in METHODS
+                for one in calls)
+    return statement.value if known else None
+
+
+class Taken:
+    """Listens to a run for one execution of a line, and takes in it what a function evaluates.
+
+    found: what that gives; None: the line was not met so often.
+    """
+
+    def __init__(self, place, before, take):
+        self.place = place
+        self.left = before
+        self.take = take
+        self.found = None
+
+    def called(self, frame, event, _):
+        code = frame.f_code
+        own = code.co_filename == self.place.file and not code.co_name.startswith("<")
+        return self.stepped if own else None
+
+    def stepped(self, frame, event, _):
+        if event == "line" and frame.f_lineno == self.place.line:
+            if self.left == 0:
+                self.found = self.take(lambda node: np.asarray(eval(
+                    compile(ast.Expression(node), self.place.file, "eval"),
+                    frame.f_globals, frame.f_locals)))
+            self.left -= 1
+        return self.stepped
+
+
+def made_of(node, at, shape, evaluate):
+    """→ [(number, number or None)] that an element at a place is the sum of, the sign between."""
+    if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
+        both = (np.broadcast_to(evaluate(part), shape)[at] for part in (node.left, node.right))
+        return [tuple(both)], SIGNS[type(node.op)]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        left, right = evaluate(node.left), evaluate(node.right)
+        rows = np.broadcast_to(left, (*shape[:-2], *left.shape[-2:]))[at[:-1]]
+        columns = np.broadcast_to(right, (*shape[:-2], *right.shape[-2:]))
+        return list(zip(rows, columns[(*at[:-2], slice(None), at[-1])])), "*"
+    if path_of(getattr(node, "func", None)) == "np.einsum" and len(node.args) == 3:
+        return of_einsum(node.args[0].value, at, *map(evaluate, node.args[1:])), "*"
+    base = node.func.value              # of x.sum(axis); of nothing else, which is an exception
+    axis = [*node.args, *(one.value for one in node.keywords if one.arg == "axis")][0]
+    if node.func.attr != "sum":
+        raise ValueError("no sum")
+    return of_sum(evaluate(base), ast.literal_eval(axis), at, len(shape)), "+"
+
+
+def of_einsum(subscripts, at, one, other):
+    read, made = subscripts.replace(" ", "").split("->")
+    left, right = read.split(",")
+    known = dict(zip(made, at))
+    sizes = dict(zip(left, one.shape)) | dict(zip(right, other.shape))
+    summed = [letter for letter in sizes if letter not in known]
+    pairs = []
+    for values in np.ndindex(*(sizes[letter] for letter in summed)):
+        where = known | dict(zip(summed, values))
+        pairs.append((one[tuple(where[letter] for letter in left)],
+                      other[tuple(where[letter] for letter in right)]))
+    return pairs
+
+
+def of_sum(array, axis, at, ndim):
+    axes = {one % array.ndim for one in (axis if isinstance(axis, tuple) else (axis,))}
+    places = iter(at)
+    kept = []
+    for i in range(array.ndim):
+        if i not in axes:
+            kept.append(next(places))
+        else:
+            kept.append(slice(None))
+            if ndim == array.ndim:      # keepdims
+                next(places)
+    return [(number, None) for number in array[tuple(kept)].ravel()]

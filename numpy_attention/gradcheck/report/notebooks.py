@@ -1,0 +1,23 @@
+"""Cells of a notebook, which IPython compiles under names of files that there are not."""
+
+import re
+import sys
+from pathlib import Path
+
+# "<ipython-input-5-1c0ffee>"; "/tmp/ipython-input-5-1c0ffee.py", as hosted notebooks have it
+NUMBERED = re.compile(r"<?ipython-input-(\d+)-\w+(?:>|\.py)")
+
+
+def file_label(file: str) -> str:
+    """"mine.py", without its folder; of a cell "cell In[5]", or "a cell", if it has no number."""
+    path = Path(file)
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = shell and shell.compile.format_code_name(file)
+    if named:
+        return f"cell {named[1]}"
+    numbered = NUMBERED.fullmatch(path.name)
+    if numbered:
+        return f"cell In[{numbered[1]}]"
+    if path.parent.name.startswith("ipykernel_") or path.name.startswith("ipython-input-"):
+        return "a cell"
+    return path.name

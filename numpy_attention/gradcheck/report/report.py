@@ -1,0 +1,308 @@
+"""What a gradient check says: which gradients are right, which are wrong, where and how."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from numpy_attention.gradcheck.report.arithmetic import arithmetic, furthest
+from numpy_attention.gradcheck.differences import relative_errors
+from numpy_attention.gradcheck.errors import GradientError
+from numpy_attention.gradcheck.report.finding import Finding, kinds_of
+from numpy_attention.gradcheck.report.kinds import SAID, Kind, of_arrays
+from numpy_attention.gradcheck.laws import OF_FORWARD, judged
+from numpy_attention.gradcheck.report.axis_letters import (lettered, letters_of_input,
+                                                           letters_of_line)
+from numpy_attention.gradcheck.passes import Broken, describe_place, source_line
+from numpy_attention.gradcheck.edits.repairs import quiet
+from numpy_attention.gradcheck.locate.reruns import reruns
+from numpy_attention.gradcheck.locate.search import Search, of_stopped, of_unlawful
+from numpy_attention.gradcheck.locate.smallest import Smallest, smallest
+
+MOST_LINES = 14         # of a report that is not the full one
+MOST_SAID = 2           # kinds of mistake, of each finding
+WHOLE = 2               # findings, where there are more than the lines hold
+MOST_NAMES = 12         # of gradients, in one line
+OF_SIZE = "factor", "sign"      # that what a line reads may have as well
+
+
+@dataclass
+class Report:
+    """The gradients of a check, by name: their largest relative errors, and what is found.
+
+    stops: why the backward pass gives none. laws: those that are broken, of which differences say
+    nothing. declined: {function: why it could not be followed}. reruns: with what less all is
+    right. letters: {input: those of its axes}. smallest: a wrong gradient of the smallest input
+    that still fails.
+    """
+
+    title: str
+    errors: dict = field(default_factory=dict)
+    tolerance: float = 1e-6
+    noise: float = 0.0
+    analytic: dict = field(default_factory=dict)
+    numeric: dict = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    kinds: list[list[Kind]] = field(default_factory=list)
+    declined: dict[str, str] = field(default_factory=dict)
+    stops: str = ""
+    laws: list[Broken] = field(default_factory=list)
+    reruns: list[str] = field(default_factory=list)
+    smallest: Smallest | None = None
+    letters: dict[str, tuple] = field(default_factory=dict)
+
+    def add(self, name, analytic, numeric):
+        """Compare one gradient, or None, with its central differences."""
+        self.analytic[name] = analytic
+        self.numeric[name] = numeric
+        self.errors[name] = np.inf
+        if analytic is not None and np.shape(analytic) == numeric.shape:
+            smallest = max(self.noise / self.tolerance, 1e-9)
+            self.errors[name] = float(
+                relative_errors(analytic, numeric, smallest).max(initial=0.0))
+
+    @property
+    def worst(self):
+        return max(self.errors.values())
+
+    @property
+    def wrong(self):
+        """The names of the gradients that are wrong."""
+        return [name for name, error in self.errors.items() if not error < self.tolerance]
+
+    @property
+    def right(self):
+        return [name for name, error in self.errors.items() if error < self.tolerance]
+
+    @property
+    def is_explained(self):
+        """Whether an edit of one line was found that makes everything right."""
+        return bool(self.findings) and self.findings[0].edit is not None and (
+            self.findings[0].follows == self.wrong)
+
+    def __repr__(self):
+        if self.wrong or self.laws or self.stops:
+            return "\n".join(short(self))
+        width = max(map(len, self.errors))
+        lines = [f"{self.title}: {len(self.errors)} gradients, "
+                 f"largest relative error {self.worst:.1e}"]
+        for name, error in self.errors.items():
+            lines.append(f"  {name:<{width}}  {error:.1e}")
+        return "\n".join(lines)
+
+    @property
+    def full(self):
+        """The same, with what would be right, and the wrong gradients element by element."""
+        lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
+        for finding, kinds in zip(self.findings, self.kinds):
+            lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
+                      if kind.instead]
+        if self.is_explained:
+            lines += self.reruns
+        lines += [f"not followed: {why}" for why in self.declined.values()]
+        with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
+            lines += self.smallest.lines() if self.smallest else []
+            for name in self.wrong:
+                lines.append(f"{name}, backward:\n{self.analytic[name]}\n"
+                             f"{name}, central differences:\n{self.numeric[name]}")
+        return "\n".join(lines)
+
+
+def told(report, check):
+    """The Report of a check that failed, the first wrong line looked for."""
+    def wrong(gradients):
+        trial = Report(report.title, {}, report.tolerance, report.noise)
+        for name, right in report.numeric.items():
+            trial.add(name, gradients.get(name), right)
+        return trial.wrong
+
+    def wrong_elements(name, array):
+        return relative_errors(array, report.numeric[name]) >= report.tolerance
+
+    with quiet():
+        search = Search(check, wrong, wrong_elements)
+        report.findings = search.findings()
+        report.laws = search.unbalanced
+        for one in report.findings:
+            one.arithmetic = arithmetic(check, one)
+            found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
+            report.kinds.append([kind for kind in found if kind.name != "place"] or found)
+    report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
+    report.letters = {name: letters_of_input(check.forward, name) for name in report.wrong}
+    report.reruns = reruns(check, report.wrong)
+    report.smallest = smallest(check, report.wrong)
+    return report
+
+
+def told_of_forward(report, check):
+    """The line of a law of the forward that is broken: of an edit that mends it, if there is one.
+    """
+    unwritten = any(one.kind == "unwritten" for one in report.laws)
+    if report.laws and not report.wrong and not unwritten:
+        laws = [law for law in OF_FORWARD if judged(law, check)]
+        place = next((one.place for one in report.laws if one.place), None)
+        finding = of_unlawful(check, laws, place) if laws else None
+        if finding is not None:
+            report.findings.append(finding)
+            report.kinds.append(kinds_of(finding, None, (), {}, {}))
+    if any(one.is_forward for one in report.findings):
+        report.laws = [one if one.kind == "unwritten" else replace(one, place=None)
+                       for one in report.laws]
+
+
+def of_stop(text, check):
+    """The GradientError of a forward that stops, or gives what is not finite: why, and a line that
+    may have been meant otherwise, where there is one."""
+    report = Report(check.title, stops=text)
+    finding = of_stopped(check)
+    if finding is not None:
+        report.findings.append(finding)
+        report.kinds.append(kinds_of(finding, None, (), {}, {}))
+    return GradientError(report)
+
+
+# ---- the words -----------------------------------------------------------------------------------
+
+
+def short(report):
+    """The lines of a failure: with as much left out as it takes that they are under 15."""
+    for brevity in range(4):
+        lines = "\n".join(lines_of(report, brevity)).splitlines()
+        if len(lines) <= MOST_LINES:
+            break
+    return lines
+
+
+def lines_of(report, brevity=0):
+    """The lines of a failure.
+
+    brevity 1: one kind of mistake of each finding, and a line for each behind the second; 2:
+    without re-runs, and what else stands below the findings; 3: a line for the second, too.
+    """
+    wrong = report.wrong
+    if report.stops:
+        yield report.stops
+    elif not report.errors:
+        yield f"{report.title}: no gradient can be compared"
+    elif not wrong:
+        yield (f"{report.title}: every gradient agrees with its central differences; what they "
+               "cannot see is broken")
+    else:
+        yield (f"{report.title}: wrong gradient for {names(wrong)}; "
+               f"right: {names(report.right) if report.right else 'none'}")
+    yield from map(str, report.laws)
+    whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
+    for finding, kinds in zip(report.findings[:whole], report.kinds):
+        yield from of_finding(finding, kinds, report, 1 if brevity else MOST_SAID)
+    for finding in report.findings[whole:]:
+        yield (f"then wrong: {describe_place(finding.place)}; "
+               f"follows from it: {names(finding.follows)}")
+    if brevity > 1:
+        return
+    if not report.is_explained:
+        yield from report.reruns[:MOST_SAID]
+    explained = {name for finding in report.findings for name in finding.follows}
+    for name in wrong:
+        if name not in explained:
+            yield from of_array(report, name)
+            yield from map("  not followed: {}".format, list(report.declined.values())[:1])
+            break
+
+
+def names(found):
+    more = [f"and {len(found) - MOST_NAMES} more"] if len(found) > MOST_NAMES else []
+    return ", ".join([*found[:MOST_NAMES], *more])
+
+
+def of_finding(finding, kinds, report, most=MOST_SAID):
+    place = finding.place
+    yield f"first wrong: {describe_place(place)}"
+    yield f"    {source_line(place)}"
+    if finding.is_forward:
+        yield ("  the backward is right for a forward that is changed in this line"
+               if report.wrong else "  right when it is changed in this line")
+    if finding.of is not None:
+        what = finding.of.name or finding.of.text
+        doubted = finding.compared is not None or is_beside(finding, kinds)
+        rest = "" if doubted else "; what it is made of is right"
+        yield f"  {subject_of(finding)} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
+        yield from shapes_of(finding)
+        if True in finding.fits:
+            yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
+                   f"made, first wrong at number {finding.first_wrong + 1}")
+    for kind in kinds[:most]:
+        said = SAID.get(kind.name) if kind.instead else ""
+        yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
+    if finding is report.findings[0] and is_beside(finding, kinds):
+        yield ("  no small change of this line that was tried makes it right: what it reads may "
+               "be wrong, or something not be added")
+    if finding.right is not None and np.shape(finding.found) == finding.right.shape:
+        how = f"; made as {finding.arithmetic}" if finding.arithmetic else ""
+        yield f"  {element_of(finding.found, finding.right)}{how}"
+    elif finding.follows:
+        yield from elements_of(report, finding.follows[0])
+    if not report.wrong:
+        return
+    if len(finding.follows) == len(report.wrong):
+        yield "  all that is wrong follows from it"
+    else:
+        yield f"  follows from it: {names(finding.follows)}"
+
+
+def subject_of(finding):
+    """What was compared: the value of the statement, or the one that is made of it."""
+    if finding.compared is None:
+        return finding.name
+    made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
+    return f"{finding.compared.name} of line {finding.compared.line}{made}"
+
+
+def shapes_of(finding):
+    """Both shapes in the letters of the forward's line, where they are not one and it has some."""
+    letters = letters_of_line(finding.of)
+    if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
+        return
+    found, right = (lettered(shape, finding.right.shape, letters)
+                    for shape in (np.shape(finding.found), finding.right.shape))
+    yield f"  its shape is {found}, expected {right}"
+
+
+def is_beside(finding, kinds):
+    """Whether a Finding says where a value is wrong first, and does not know by which line."""
+    told = any(kind.line and kind.name not in OF_SIZE for kind in kinds[:MOST_SAID])
+    return not finding.is_proven and not told
+
+
+def element_of(found, right):
+    """The element that is furthest off."""
+    at = furthest(found, right)
+    where = f"element {list(at)} of {found.shape}: " if at else ""
+    return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
+
+
+def of_array(report, name):
+    """What can be said of a wrong gradient without its line."""
+    found, right = report.analytic[name], report.numeric[name]
+    yield from elements_of(report, name)
+    if np.shape(found) != right.shape:
+        return
+    kinds = of_arrays(found, right) or [Kind("missing term", "a missing or extra term: walk the "
+                                             "forward's lines in reverse, one dX for every X")]
+    for kind in kinds[:MOST_SAID]:
+        yield f"  suspect: {kind.text}"
+
+
+def elements_of(report, name):
+    """How much of a gradient is wrong, and how far."""
+    found, right = report.analytic[name], report.numeric[name]
+    if found is None:
+        return
+    if np.shape(found) != right.shape:
+        letters = report.letters.get(name, ())
+        has, wanted = (lettered(shape, right.shape, letters)
+                       for shape in (np.shape(found), right.shape))
+        yield (f"  the gradient of {name} has shape {has}, expected {wanted}: a gradient has the "
+               "shape of what it belongs to")
+        return
+    wrong = relative_errors(found, right) >= report.tolerance
+    yield (f"  {name}: {int(wrong.sum())} of {wrong.size} elements are wrong; "
+           f"{element_of(found, right)}")
