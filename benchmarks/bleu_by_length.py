@@ -4,9 +4,10 @@
     python benchmarks/bleu_by_length.py figure FILE.png
     python benchmarks/bleu_by_length.py positions
 
-`recipes/by_length.py` says what the systems are. The figure shows those that results/length-*.jsonl
-has, the mean over their seeds, each seed's own BLEU as a ring, and 95 % intervals over the
-sentences of a bucket, the mean of the seeds' intervals. `positions` prints the perplexity of those
+The systems are the recipes `length-*` in `recipes/translators.toml`. The figure shows those that
+results/length-*.jsonl has, the mean over their seeds, each seed's own BLEU as a ring, and 95 %
+intervals over the sentences of a bucket, the mean of the seeds' intervals. `positions` prints the
+perplexity of those
 in runs/length-*, the words before it given, by place in the target sentence, which tells a model
 that cannot read far from one that loses its way in its own words.
 """
@@ -20,11 +21,14 @@ import numpy as np
 
 from numpy_attention import plotting
 from numpy_attention.metrics import LengthBucket
+from numpy_attention.experiments import recipes
 from numpy_attention.experiments.recipes import results
-from numpy_attention.experiments.recipes.by_length import EDGES, RECIPES, metric_of
+from numpy_attention.experiments.recipes.measures import length_edges, metric_of
 from numpy_attention.experiments.runs.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[1]
+RECIPES = [recipe for name, recipe in recipes.RECIPES.items() if name.startswith("length-")]
+EDGES = length_edges(metric for _, metric in RECIPES[0].metrics)
 PLACES = np.array([0, 5, 10, 15, 20, 25, 30, 35, 40])
 
 

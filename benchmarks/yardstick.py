@@ -20,10 +20,11 @@ from pytorch.torch_rnnsearch import TorchRNNSearch
 
 from numpy_attention import metrics
 from numpy_attention.data.datasets.corpora import load_parallel
-from numpy_attention.experiments.recipes.rnnsearch_bible import RECIPE
+from numpy_attention.experiments.recipes import find_recipe
 from numpy_attention.experiments.runs.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[1]
+RECIPE = find_recipe("rnnsearch-bible")
 
 
 class Yardstick:

@@ -23,8 +23,8 @@ from numpy_attention.module import Array
 from numpy_attention.registry import is_custom_code
 from numpy_attention.custom.kinds import ATTENTION, own_class
 from numpy_attention.validation.paths import make_folder
-from numpy_attention.experiments.recipes import RECIPES, mechanisms
-from numpy_attention.experiments.recipes.recipe import LanguageRecipe, Recipe
+from numpy_attention.experiments.recipes import RECIPES, find_recipe, recipe_with_attention
+from numpy_attention.experiments.recipes.recipe import Recipe
 from numpy_attention.experiments.runs.rank_consistency import check_agreement
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
@@ -137,7 +137,7 @@ def chosen(options: Namespace) -> list[Recipe]:
 def matching(pattern: str) -> list[Recipe]:
     """The recipes that a pattern fits, or of a class of one's own. ValueError: there are none."""
     if is_custom_code(pattern):
-        return [mechanisms.with_own(own_class(pattern, ATTENTION))]
+        return [recipe_with_attention(own_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
     if not found:
         raise ValueError(f"no recipe is named {pattern!r}: expected a name of `numpy-attention "
@@ -147,7 +147,7 @@ def matching(pattern: str) -> list[Recipe]:
 
 def check_comparable(recipe: Recipe, first: Recipe) -> None:
     """ValueError: a language model's recipe, or one with another text than the first."""
-    if isinstance(recipe, LanguageRecipe):
+    if recipe.is_language_model:
         raise ValueError(f"{recipe.name} is a language model's recipe, and what is compared are "
                          "translators: leave it out")
     if recipe.corpus != first.corpus:
@@ -169,7 +169,7 @@ def budget_of(training: Training) -> str:
 
 def run_name(recipe: Recipe, seed: int) -> str:
     """The folder that `reproduce` trains in, or with a budget not the recipe's one of its own."""
-    own = RECIPES[recipe.name].training if recipe.name in RECIPES else mechanisms.TRAIN
+    own = (RECIPES.get(recipe.name) or find_recipe("clauses-dot")).training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(own, name)]
     return "-".join([recipe.name, *budget, f"seed{seed}"])

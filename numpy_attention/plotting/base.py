@@ -1,27 +1,33 @@
 """What all pictures share: colours, fonts, labels in any script, new figures, whole files."""
 
-import os
 import sys
 import unicodedata
 import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Iterable, Sequence
+from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
 
+from numpy_attention.module import Array
 from numpy_attention.validation.arguments import check_kind, check_text, as_list
-from numpy_attention.validation.messages import short_repr
-from numpy_attention.validation.paths import as_path, is_folder, path_errors
+from numpy_attention.validation.messages import typed_repr, short_repr
+from numpy_attention.validation.paths import as_path, is_folder, atomic_write
 
 # Okabe & Ito (2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINESTYLES = ("-", "--", "-.", ":")
+# a cell that cannot be seen
+HIDDEN: dict[str, Any] = {"facecolor": "white", "edgecolor": "#b0b0b0", "hatch": "////",
+                          "linewidth": 0}
 
 # Fonts of common systems for scripts that matplotlib's own font lacks; the last draws a box that
 # names the script.
@@ -34,6 +40,7 @@ FALLBACK_FONTS = (
     "Symbola", "Unifont", "Last Resort High-Efficiency",
 )
 LABEL = 24      # characters of a token at most
+LETTER = 0.09   # inches a narrow character of a label
 
 # by suffix: what would differ between two files of one picture, left out
 UNDATED: dict[str, dict[str, None]] = {
@@ -44,12 +51,12 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def save(ax_or_figure: Any, path: str | Path) -> Path:
-    """Write the figure as .png, .pdf or .svg, as the suffix of `path` says, whole or not at all.
+    """Write the figure as .png, .pdf or .svg, chosen by the suffix of `path`; → the path.
 
-    It goes to a temporary file in the same folder, which then takes the name at once. A picture
-    drawn anew from the same data makes the same bytes. ValueError: another suffix, or no figure;
-    FileNotFoundError: the folder is missing; IsADirectoryError: the path is one; OSError: it cannot
-    be written.
+    The file appears whole or not at all, and the same data makes the same bytes.
+
+    Raises ValueError for another suffix, or if there is no figure; FileNotFoundError if the folder
+    is missing; OSError if the file cannot be written.
     """
     path = as_path(path)
     suffix = path.suffix.lower()
@@ -59,33 +66,45 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     if not is_folder(path.parent):
         raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
                                 "make it first")
-    if is_folder(path):
-        raise IsADirectoryError(f"cannot save {path}: it is a folder")
-    if isinstance(ax_or_figure, type):
-        raise ValueError(f"save takes an Axes or a Figure, got the class {ax_or_figure.__name__}")
     figure = getattr(ax_or_figure, "figure", ax_or_figure)
     figure = getattr(figure, "figure", None) or figure                  # out of a subfigure
-    if not hasattr(figure, "savefig"):
-        raise ValueError(f"save takes an Axes or a Figure, got {type(ax_or_figure).__name__}")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        same = matplotlib.rc_context({"svg.hashsalt": "numpy_attention"})
-        with path_errors(path, "written"), warnings.catch_warnings(), same:
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            figure.savefig(temporary, format=suffix[1:], dpi=150, bbox_inches="tight",
-                           metadata=UNDATED[suffix])
-            os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    if isinstance(figure, type) or not hasattr(figure, "savefig"):
+        raise ValueError(f"save takes an Axes or a Figure, got {typed_repr(ax_or_figure)}")
+    same = matplotlib.rc_context({"svg.hashsalt": "numpy_attention"})
+    with atomic_write(path) as file, warnings.catch_warnings(), same:
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(file, format=suffix[1:], dpi=150, bbox_inches="tight",
+                       metadata=UNDATED[suffix])
     return path
 
 
 def check_axes(ax: Any, title: Any = None) -> None:
-    """Refuse what is no Axes, and no title; None of either is one to come. TypeError."""
+    """Raise TypeError unless these are Axes and a title; None is allowed for both."""
     if ax is not None:
         check_kind("ax", ax, Axes, "Axes of matplotlib, such as figure.add_subplot() gives")
     if title is not None:
         check_text("title", title)
+
+
+def named(name: str, values: Any, of: str, empty: bool = False,
+          texts: bool = True) -> dict[Any, Any]:
+    """Check a dict of names and what is drawn for them; → the same, its names as texts.
+
+    Raises TypeError for anything else, and ValueError if there is nothing in it.
+    """
+    check_kind(name, values, Mapping, f"a dict of names and their {of}")
+    if not values and not empty:
+        raise ValueError(f"nothing to plot: give a dict with at least one name and its {of}")
+    return {str(key) if texts else key: value for key, value in values.items()}
+
+
+def visible_cells(visible: ArrayLike, weights: Array) -> Array:
+    """Check booleans that say which weights can be seen. Raises ValueError for anything else."""
+    cells = np.asarray(visible)
+    if cells.dtype != bool or cells.shape != weights.shape:
+        raise ValueError(f"visible must be booleans {weights.shape} like the weights, "
+                         f"got {cells.dtype} {cells.shape}")
+    return cells
 
 
 def tokens_of(name: str, tokens: Any) -> list[Any]:
@@ -122,12 +141,23 @@ def as_written() -> dict[str, Any]:
     return {"fontfamily": font_families(), "parse_math": False, "usetex": False}
 
 
+def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
+          ylabel: str | None = None, rows: Sequence[str] | None = None) -> None:
+    """Set those that are given, as written; rows: labels of the y axis at 0, 1, 2 …"""
+    for text, put in ((title, ax.set_title), (xlabel, ax.set_xlabel), (ylabel, ax.set_ylabel)):
+        if text is not None:
+            put(text, **as_written())
+    if rows is not None:
+        ax.set_yticks(range(len(rows)), rows, **as_written())
+
+
 def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
-                      **where: Any) -> None:
-    """A legend of lines with any names; where: for `ax.legend`.
+                      outside: bool = False) -> None:
+    """Add a legend of lines with any names; outside: to the right of the Axes.
 
     matplotlib itself leaves out names that begin with _.
     """
+    where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if outside else {}
     legend = ax.legend(lines, ["-"] * len(lines), **where)
     for text, name in zip(legend.get_texts(), names):
         text.set(text=name, **as_written())
@@ -158,6 +188,11 @@ def _visible(character: str) -> str:
 def label_width(label: str) -> int:
     """Width in narrow characters: East Asian ones are two wide, combining marks nothing."""
     return sum(map(_width, label))
+
+
+def inches_of(tokens: Iterable[Any]) -> float:
+    """The width of the widest label of these tokens."""
+    return LETTER * max(map(label_width, map(label_of, tokens)))
 
 
 def _width(character: str) -> int:

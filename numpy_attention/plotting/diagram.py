@@ -3,11 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from numpy_attention.validation.arguments import check_kind, check_number, check_text, as_list
-from numpy_attention.plotting.base import COLOURS, as_written, check_axes, new_axes
+from numpy_attention.plotting.base import (
+    COLOURS, as_written, check_axes, label, named, new_axes)
+from numpy_attention.validation.arguments import check_name, check_number, check_text, as_list
+from numpy_attention.validation.arrays import check_whole
 
 FARTHEST = 100                  # columns or rows from the origin
 INCHES = 1.15, 0.8              # of a column, of a row
@@ -46,15 +50,14 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
             ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw boxes and the arrows between them.
 
-    boxes: name → Box, or its fields in their order; arrows: Arrows, or theirs. The texts stand as
-    they are, so that `s_{i−1}` is written `sᵢ₋₁`. ValueError: no box, a number of a colour that is
-    not there, an arrow from or to a box that is not there; TypeError: what is no box or arrow.
+    boxes: name → Box, or its fields in their order; arrows: Arrows, or theirs. Texts are drawn as
+    they are, so write `sᵢ₋₁` for `s_{i−1}`.
+
+    Raises ValueError if there is no box, for an unknown colour, and for an arrow from or to an
+    unknown box; TypeError for anything that is not a box or an arrow.
     """
     check_axes(ax, title)
-    check_kind("boxes", boxes, Mapping, "a dict of names and their boxes")
-    placed = {str(name): _box(name, box) for name, box in boxes.items()}
-    if not placed:
-        raise ValueError("nothing to draw: give at least one box")
+    placed = {name: _box(name, box) for name, box in named("boxes", boxes, "boxes").items()}
     between = [_arrow(arrow, placed) for arrow in as_list("arrows", arrows, "arrows")]
     lefts = [box.column - _half_width(box.text) for box in placed.values()]
     rights = [box.column + _half_width(box.text) for box in placed.values()]
@@ -68,41 +71,35 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
     patches = {name: _draw_box(ax, box) for name, box in placed.items()}
     for arrow in between:
         _draw_arrow(ax, arrow, placed, patches)
-    if title:
-        ax.set_title(title, **as_written())
+    label(ax, title)
     return ax
 
 
-def _box(name: Any, box: Any) -> Box:
-    what = "a Box, or (text, column, row) or (text, column, row, colour)"
-    box = Box(*_fields(f"box {name!r:.40}", box, (3, 4), what))
+def _box(name: str, box: Any) -> Box:
+    box = _made(Box, f"box {name!r:.40}", box, "(text, column, row), and if wanted a colour")
     check_text(f"the text of box {name!r:.40}", box.text)
     for place in (box.column, box.row):
         check_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
                       f"a number from {-FARTHEST} to {FARTHEST}")
-    if box.colour is not None and (type(box.colour) is not int
-                                   or not 0 <= box.colour < len(COLOURS)):
-        raise ValueError(f"the colour of box {name!r:.40} is {box.colour!r:.40}, expected None or "
-                         f"a number from 0 to {len(COLOURS) - 1}")
+    if box.colour is not None:
+        check_whole(f"the colour of box {name!r:.40}", box.colour, 0, len(COLOURS) - 1)
     return box
 
 
 def _arrow(arrow: Any, boxes: Mapping[str, Box]) -> Arrow:
-    what = "an Arrow, or (start, end), and if wanted text, bend, dashed"
-    arrow = Arrow(*_fields("an arrow", arrow, (2, 3, 4, 5), what))
+    arrow = _made(Arrow, "an arrow", arrow, "(start, end), and if wanted text, bend, dashed")
     for name in arrow[:2]:
-        if name not in boxes:
-            raise ValueError(f"an arrow names the box {name!r:.40}, expected one of "
-                             f"{', '.join(boxes)}")
+        check_name("an arrow's box", name, boxes)
     check_text("the text of an arrow", arrow.text)
     check_number("the bend of an arrow", arrow.bend, -2, 2, "a number from -2 to 2")
     return arrow
 
 
-def _fields(name: str, given: Any, numbers: tuple[int, ...], what: str) -> tuple[Any, ...]:
-    if not isinstance(given, (tuple, list)) or len(given) not in numbers:
-        raise TypeError(f"{name} is {given!r:.60}, expected {what}")
-    return tuple(given)
+def _made(kind: Any, name: str, fields: Any, expected: str) -> Any:
+    try:
+        return kind(*fields)
+    except TypeError:                   # not a sequence, or another number of fields
+        raise TypeError(f"{name} is {fields!r:.60}, expected {expected}") from None
 
 
 def _half_width(text: str) -> float:
@@ -112,17 +109,14 @@ def _half_width(text: str) -> float:
 def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
     half = _half_width(box.text)
     height = HALF_HEIGHT * (1 + 0.5 * box.text.count("\n"))
-    face = "white" if box.colour is None else COLOURS[box.colour]
+    edge, tint = "black", np.ones(3)
+    if box.colour is not None:
+        edge = COLOURS[box.colour]
+        tint = 0.8 + 0.2 * np.array(to_rgb(edge))
     patch = FancyBboxPatch((box.column - half, box.row - height), 2 * half, 2 * height,
                            boxstyle="round,pad=0,rounding_size=0.08", linewidth=1.2,
-                           edgecolor="black" if box.colour is None else face, facecolor="white",
-                           zorder=2)
+                           edgecolor=edge, facecolor=tuple(tint), zorder=2)
     ax.add_patch(patch)
-    if box.colour is not None:
-        tint = FancyBboxPatch((box.column - half, box.row - height), 2 * half, 2 * height,
-                              boxstyle="round,pad=0,rounding_size=0.08", linewidth=0,
-                              facecolor=face, alpha=0.2, zorder=3)
-        ax.add_patch(tint)
     ax.text(box.column, box.row, box.text, ha="center", va="center", color="black", zorder=4,
             **as_written())
     return patch
@@ -138,10 +132,8 @@ def _draw_arrow(ax: Axes, arrow: Arrow, boxes: Mapping[str, Box],
         linestyle="--" if arrow.dashed else "-", zorder=1))
     if not arrow.text:
         return
-    # the middle of a quadratic curve lies half of its bend beside that of the line
-    across = end.column - start.column
-    along = end.row - start.row
-    x = (start.column + end.column) / 2 - arrow.bend * along / 2
-    y = (start.row + end.row) / 2 + arrow.bend * across / 2
+    # the middle of a quadratic curve is half of its bend away from that of the line
+    x = (start.column + end.column - arrow.bend * (end.row - start.row)) / 2
+    y = (start.row + end.row + arrow.bend * (end.column - start.column)) / 2
     ax.text(x, y, arrow.text, ha="center", va="center", fontsize="small", color="0.15", zorder=5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, **as_written())

@@ -8,10 +8,10 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from numpy_attention.validation.arguments import as_numbers, check_kind
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import (as_written, curve_style, check_axes, legend_as_written,
-                                           new_axes)
+from numpy_attention.plotting.base import (
+    curve_style, check_axes, label, legend_as_written, named, new_axes)
+from numpy_attention.validation.arguments import as_numbers
 
 
 def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
@@ -60,8 +60,8 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
         seen = norms >= 1e-300
         end = int(np.flatnonzero(seen).max(initial=-1)) + 1
         ends.append(end)
-        label = name if end == len(norms) else f"{name} (0 from {end} back)"
-        labelled[label] = np.where(seen, norms, np.nan)
+        text = name if end == len(norms) else f"{name} (0 from {end} back)"
+        labelled[text] = np.where(seen, norms, np.nan)
     if not any(ends):
         raise ValueError("all norms are 0: no gradient arrives anywhere, "
                          "which a logarithmic scale cannot show")
@@ -75,20 +75,15 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
 
 
 def _checked(curves: Mapping[str, ArrayLike], what: str) -> dict[str, Array]:
-    check_kind("curves", curves, Mapping, f"a dict of names and their {what}")
-    arrays = {str(name): as_numbers(f"{name!r:.40}", values) for name, values in curves.items()}
-    if not arrays:
-        raise ValueError(f"nothing to plot: give a dict with at least one name and its {what}")
+    arrays = {name: as_numbers(f"{name!r:.40}", values)
+              for name, values in named("curves", curves, what).items()}
     for name, values in arrays.items():
         if values.ndim != 1 or not len(values):
             raise ValueError(f"{name!r} must be a list of {what} by distance, "
                              f"not an array {values.shape}")
-        finite = np.isfinite(values)
-        if not finite.all():
-            raise ValueError(f"{name!r} holds NaN or infinity at {int(np.argmin(finite))}: "
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise ValueError(f"{name!r} holds NaN, infinity or a negative number: "
                              f"check the model that computed its {what}")
-        if (values < 0).any():
-            raise ValueError(f"{name!r} holds {values.min():.4g}: {what} cannot be negative")
     return arrays
 
 
@@ -105,5 +100,4 @@ def _draw(ax: Axes, curves: Mapping[str, Array], first: int, title: str | None) 
     ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
     ax.grid(alpha=0.3)
     legend_as_written(ax, lines, curves)
-    if title:
-        ax.set_title(title, **as_written())
+    label(ax, title)

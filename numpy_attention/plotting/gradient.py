@@ -1,4 +1,4 @@
-"""Attention weights, and beside them what the loss would make of other ones."""
+"""Attention weights, and the gradient of the loss with respect to them."""
 
 from collections.abc import Iterable
 
@@ -6,11 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from numpy_attention.plotting.base import (
+    HIDDEN, as_written, check_axes, inches_of, new_figure, tokens_of, visible_cells)
+from numpy_attention.plotting.heatmap import check_heatmap, check_vmax, draw_cells
 from numpy_attention.validation.arguments import as_numbers
-from numpy_attention.plotting.base import (as_written, check_axes, label_of, label_width,
-                                           new_figure, tokens_of)
-from numpy_attention.plotting.heatmap import LETTER, check_heatmap, check_vmax, draw_cells
-from numpy_attention.plotting.history import HIDDEN
 
 CELL = 0.34     # inches a side
 
@@ -36,19 +35,14 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, source_tokens: It
     if gradients.shape != weights.shape:
         raise ValueError(f"gradients {gradients.shape} do not match weights {weights.shape}: "
                          "expected ∂L/∂α, one for each weight")
-    seen = np.ones(weights.shape, bool) if visible is None else np.asarray(visible)
-    if seen.dtype != bool or seen.shape != weights.shape:
-        raise ValueError(f"visible must be booleans {weights.shape} like the weights, got "
-                         f"{seen.dtype} {seen.shape}")
+    seen = visible_cells(np.ones(weights.shape, bool) if visible is None else visible, weights)
     weights = check_heatmap(np.where(seen, weights, 0), sources, targets)
     gradients = np.where(seen, gradients, 0)
     if not np.isfinite(gradients).all():
         raise ValueError("gradients hold NaN or infinity: check the model that computed them")
 
-    above = max(map(label_width, map(label_of, sources))) * LETTER
-    beside = max(map(label_width, map(label_of, targets))) * LETTER
-    width = max(2.2, len(sources) * CELL + beside) + 1.0
-    figure = new_figure(2 * width, max(2.4, len(targets) * CELL + above + 1.1))
+    width = max(2.2, len(sources) * CELL + inches_of(targets)) + 1.0
+    figure = new_figure(2 * width, max(2.4, len(targets) * CELL + inches_of(sources) + 1.1))
     left, right = figure.subplots(1, 2)
     draw_cells(np.ma.masked_array(weights, ~seen), sources, targets, left, "weights α", None)
     draw_cells(np.ma.masked_array(gradients, ~seen), sources, targets, right, "gradients ∂L/∂α",

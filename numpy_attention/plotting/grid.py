@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from numpy_attention.validation.arguments import check_kind
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import label_of, label_width, new_figure, tokens_of
-from numpy_attention.plotting.heatmap import LETTER, Link, attention_heatmap, check_heatmap
+from numpy_attention.plotting.base import inches_of, named, new_figure, tokens_of
+from numpy_attention.plotting.heatmap import Link, attention_heatmap, check_heatmap
 from numpy_attention.validation.arrays import at_least
 
 CELL = 0.24     # inches a side
@@ -22,24 +21,20 @@ def heatmap_grid(weights: Mapping[str, Array], source_tokens: Sequence[str],
     weights: name → weights (T, S); gold, possible and errors as in `attention_heatmap`; columns:
     panels in a row, about a square of them unless given.
     """
-    check_kind("weights", weights, Mapping, "a dict of names and their weights")
+    weights = named("weights", weights, "weights")
     at_least(1, columns=columns)
     source_tokens = tokens_of("source_tokens", source_tokens)
     target_tokens = tokens_of("target_tokens", target_tokens)
     for matrix in weights.values():
         check_heatmap(matrix, source_tokens, target_tokens)
-    if not weights:
-        raise ValueError("no weights to draw: expected {name: weights}, at least one")
     columns = min(len(weights), columns or math.ceil(math.sqrt(len(weights))))
     rows = math.ceil(len(weights) / columns)
-    above = max(map(label_width, map(label_of, source_tokens))) * LETTER
-    beside = max(map(label_width, map(label_of, target_tokens))) * LETTER
-    width = max(2.2, len(source_tokens) * CELL + beside)
-    height = max(1.6, len(target_tokens) * CELL + above + 0.45)
+    width = max(2.2, len(source_tokens) * CELL + inches_of(target_tokens))
+    height = max(1.6, len(target_tokens) * CELL + inches_of(source_tokens) + 0.45)
     figure = new_figure(columns * (width + 0.35) + 1.0, rows * (height + 0.2))
     panels = figure.subplots(rows, columns, squeeze=False)
     for ax, (name, matrix) in zip(panels.flat, weights.items()):
-        attention_heatmap(matrix, source_tokens, target_tokens, gold, possible, ax, str(name),
+        attention_heatmap(matrix, source_tokens, target_tokens, gold, possible, ax, name,
                           bar=False)
     for ax in panels.flat[len(weights):]:
         ax.set_axis_off()

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike
 from numpy_attention.validation.arguments import as_numbers, check_flags, check_number
 from numpy_attention.data.pairs import as_set
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import (as_written, check_axes, label_of, label_width,
-                                           new_axes, tokens_of)
+from numpy_attention.plotting.base import (
+    LETTER, as_written, check_axes, inches_of, label_of, new_axes, tokens_of)
 
 LARGEST = 40    # inches a side: of a thousand tokens cells are small, and the file is not gigabytes
-LETTER = 0.09   # inches a narrow character of a label
 SOLID: Any = "solid"
 DASHED: Any = (0, (2, 1.5))
 
@@ -98,14 +97,13 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
     place of weights, in colours that part at 0. → Axes, width of a cell in inches
     """
     T, S = weights.shape
+    across = inches_of(columns)
     columns = [label_of(token) for token in columns]
     rows = [label_of(token) for token in rows]
-    across = max(map(label_width, columns))
-    down = max(map(label_width, rows))
     if ax is None:
         cell = min(0.5, max(0.21, 5 / max(S, T)), LARGEST / max(S, T))              # inches
-        ax = new_axes(max(3.2, S * cell + down * LETTER + 1.4),
-                      max(2.8, T * cell + across * LETTER + 1.0))
+        ax = new_axes(max(3.2, S * cell + inches_of(rows) + 1.4),
+                      max(2.8, T * cell + across + 1.0))
         smallest = 6
     else:
         box = ax.get_window_extent()
@@ -127,7 +125,7 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
         colours = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03,
                                      extend=ends if largest > high else "neither")
         colours.set_label(signed or "attention weight")
-    too_wide = across * size * 0.62 > cell * 72 * 0.95                              # side by side
+    too_wide = across / LETTER * size * 0.62 > cell * 72 * 0.95                     # side by side
     every = math.ceil(size / 72 / cell) if cell < 0.1 else 1        # labels for some tokens alone
     ax.set_xticks(range(0, S, every), columns[::every], rotation=90 if too_wide else 0,
                   fontsize=size, **as_written())

@@ -4,21 +4,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from numpy_attention.validation.arguments import check_kind
-from numpy_attention.plotting.base import COLOURS, as_written, check_axes, new_axes
+from numpy_attention.plotting.base import COLOURS, as_written, check_axes, named, new_axes
 
 
 def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
                 ax: Axes | None = None, *, begun: Collection[str] = ()) -> Axes:
-    """A row for each lesson, from the top, and a dot for each of its exercises: full where done,
-    half full where begun.
+    """Plot a row for each lesson, and a dot for each of its exercises: full if done, half if begun.
 
-    rows: lesson → names; done, begun: those that are. ValueError: no rows.
+    rows: lesson → names; done, begun: names. Raises ValueError if there are no rows.
     """
-    check_axes(ax, None)
-    check_kind("rows", rows, Mapping, "a dict of lessons and the names of their exercises")
-    if not rows:
-        raise ValueError("nothing to plot: give a dict with at least one lesson")
+    check_axes(ax)
+    rows = named("rows", rows, "exercises")
     longest = max(map(len, rows.values()))
     ax = ax or new_axes(2.5 + 1.6 * longest, 0.9 + 0.6 * len(rows))
     for y, (lesson, names) in enumerate(rows.items()):
@@ -38,7 +34,6 @@ def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
     ax.set_ylim(len(rows) - 0.3, -0.6)
     ax.set_xlim(-0.6, longest - 0.4)
     ax.set_xticks([])
-    for side in ("top", "right", "bottom", "left"):
-        ax.spines[side].set_visible(False)
+    ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     return ax

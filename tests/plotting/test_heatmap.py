@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 from matplotlib import font_manager
-from matplotlib.figure import Figure
 from pictures import SOURCE, TARGET, texts, weights_for
 
 from numpy_attention import plotting
@@ -41,17 +40,6 @@ def test_heatmap_shows_tokens_weights_and_gold():
     assert bar.get_ylabel() == "attention weight"
 
 
-def test_heatmap_without_gold_has_neither_outlines_nor_legend():
-    ax = plotting.attention_heatmap(weights_for(TARGET, SOURCE), SOURCE, TARGET)
-    assert not ax.patches and ax.get_legend() is None
-
-
-def test_heatmap_draws_into_the_given_axes():
-    left, right = Figure(layout="constrained").subplots(1, 2)
-    assert plotting.attention_heatmap(np.eye(2), "ab", "AB", ax=right) is right
-    assert right.images and not left.images
-
-
 def test_colour_scale():
     scale = {}
     for vmax in (None, 0.2):
@@ -62,11 +50,12 @@ def test_colour_scale():
     assert beyond.images[0].get_clim() == (-0.5, 1.5)
 
 
-@pytest.mark.parametrize("size", [1, 20, 50, 700])
+@pytest.mark.parametrize("size", [1, 20, 500])
 def test_labels_do_not_overlap_and_stay_readable(size):
     tokens = [f"word{n}" for n in range(size)]
-    ax = plotting.attention_heatmap(weights_for(tokens, tokens), tokens, tokens)
-    ax.figure.canvas.draw()
+    few = tokens[:100]
+    ax = plotting.attention_heatmap(weights_for(few, tokens), tokens, few)
+    ax.figure.draw_without_rendering()
     for labels, side in ((ax.get_xticklabels(), "x"), (ax.get_yticklabels(), "y")):
         boxes = [label.get_window_extent() for label in labels]
         spans = sorted((getattr(box, side + "0"), getattr(box, side + "1")) for box in boxes)
@@ -96,14 +85,6 @@ def test_any_token_is_drawn_as_it_is_without_a_warning(tmp_path, suffix):
     assert not any(label.get_parse_math() for label in labels)
 
 
-def test_font_size_falls_with_the_number_of_tokens():
-    sizes = []
-    for n in (6, 18, 50):
-        ax = plotting.attention_heatmap(np.eye(n), "x" * n, "y" * n)
-        sizes.append(ax.get_xticklabels()[0].get_fontsize())
-    assert sizes[0] >= sizes[1] > sizes[2] >= 6
-
-
 FONTS = {font.name for font in font_manager.fontManager.ttflist}
 
 
@@ -121,18 +102,17 @@ def test_a_long_token_is_shortened():
     assert texts(ax.get_yticklabels()) == ["y" * 24]
 
 
-@pytest.mark.parametrize("weights, source, target, more, message", [
-    (np.ones((2, 3)), "ab", "ABC", {},
-     r"weights \(2, 3\) do not match \(target, source\) tokens = \(3, 2\).*</s>"),
-    (np.ones(3), "abc", "A", {}, "do not match"),
-    (np.ones((0, 2)), "ab", "", {}, "2 source and 0 target"),
-    ([[math.nan]], "a", "A", {}, "NaN"),
-    ([[math.inf]], "a", "A", {}, "infinity"),
-    ([[0.5]], "a", "A", {"vmax": 0}, "vmax"),
-    ([[0.5, 0.5]], "ab", "A", {"gold": {(0, 1)}},
-     r"gold link \(0, 1\) is outside of 2 source and 1 target"),
-    ([[0.5, 0.5]], "ab", "A", {"possible": {(-1, 0)}}, r"possible link \(-1, 0\)"),
+@pytest.mark.parametrize("weights, more, message", [
+    (np.ones((1, 3)), {}, r"weights \(1, 3\) do not match .* tokens = \(1, 2\).*</s>"),
+    ([[0.5, math.nan]], {}, "NaN"),
+    ([[0.5, 0.5]], {"vmax": 0}, "vmax"),
+    ([[0.5, 0.5]], {"gold": {(0, 1)}}, r"gold link \(0, 1\) is outside of 2 source and 1 target"),
 ])
-def test_heatmap_refuses(weights, source, target, more, message):
+def test_what_is_no_heatmap(weights, more, message):
     with pytest.raises(ValueError, match=message):
-        plotting.attention_heatmap(weights, list(source), list(target), **more)
+        plotting.attention_heatmap(weights, "ab", "A", **more)
+
+
+def test_a_heatmap_needs_tokens():
+    with pytest.raises(ValueError, match="2 source and 0 target"):
+        plotting.attention_heatmap(np.ones((0, 2)), "ab", "")

@@ -94,31 +94,18 @@ def test_given_axes_scale_and_arguments_stay():
     assert np.array_equal(weights, before[0], equal_nan=True) and np.array_equal(visible, before[1])
 
 
-def test_one_token_sees_nothing():
-    assert hidden(plotting.history_heatmap([[0.0]], "a")).all()
-
-
-@pytest.mark.parametrize("weights, tokens, more, message", [
-    ([], "ab", {}, "got 2 tokens and weights"),
-    (np.ones((1, 0)), "", {}, "got 0 tokens"),
-    (0.5, "a", {}, "a heatmap needs tokens and weights"),
-    (np.zeros((2, 3)), "ab", {}, r"\(2, 3\) do not match 2 tokens"),
-    (np.zeros(2), "ab", {}, "do not match"),
-    (np.zeros((3, 2)), "ab", {}, "give predicted"),
-    (np.zeros((3, 2)), "ab", {"predicted": "abc"}, "visible or with NaN"),
-    (np.zeros((2, 2)), "ab", {"predicted": "a"}, "1 predicted tokens do not match"),
-    ([[0, 0], [-0.1, 0]], "ab", {}, "negative, got -0.1"),
-    ([[0, 0], [math.inf, 0]], "ab", {}, "infinity"),
-    ([[math.nan]], "a", {}, "all weights are NaN"),
-    ([[0, 0], [math.nan, 0]], "ab", {"visible": np.tri(2, dtype=bool)},
-     "NaN where they are visible"),
-    ([[0, 0], [0.4, 0.6]], "ab", {}, "row 1 looks at token 1 with weight 0.6"),
-    ([[0, math.nan], [0.4, 0.6]], "ab", {"visible": np.zeros((2, 2), bool)},
-     "row 1 looks at token 0"),
-    (np.zeros((2, 2)), "ab", {"visible": np.tri(2)}, r"booleans \(2, 2\).*got float64"),
-    (np.zeros((2, 2)), "ab", {"visible": np.ones((2, 1), bool)}, r"got bool \(2, 1\)"),
-    (np.zeros((2, 2)), "ab", {"vmax": -1}, "vmax"),
+@pytest.mark.parametrize("weights, more, message", [
+    (np.zeros((0, 2)), {}, "at least one of each"),
+    (np.zeros((2, 3)), {}, r"\(2, 3\) do not match 2 tokens"),
+    (np.zeros((3, 2)), {}, "2 row labels do not match .* give predicted"),
+    (np.zeros((3, 2)), {"predicted": "abc"}, "visible or with NaN"),
+    ([[0, 0], [-0.1, 0]], {}, "negative, got -0.1"),
+    ([[0, 0], [math.inf, 0]], {}, "infinity"),
+    (np.full((2, 2), math.nan), {}, "all weights are NaN"),
+    ([[0, 0], [math.nan, 0]], {"visible": np.tri(2, dtype=bool)}, "NaN where they are visible"),
+    ([[0, 0], [0.4, 0.6]], {}, "row 1 has weight 0.6 at token 1"),
+    (np.zeros((2, 2)), {"visible": np.tri(2)}, r"booleans \(2, 2\).*got float64"),
 ])
-def test_refuses(weights, tokens, more, message):
+def test_what_is_no_history(weights, more, message):
     with pytest.raises(ValueError, match=message):
-        plotting.history_heatmap(weights, list(tokens), **more)
+        plotting.history_heatmap(weights, "ab", **more)

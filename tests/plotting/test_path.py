@@ -27,5 +27,5 @@ def test_nothing_is_begun():
 
 
 def test_no_rows():
-    with pytest.raises(ValueError, match="at least one lesson"):
+    with pytest.raises(ValueError, match="nothing to plot"):
         plotting.course_path({}, [])

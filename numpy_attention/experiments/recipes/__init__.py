@@ -1,36 +1,55 @@
-"""Recipes: experiments by name, each a small file that says what is trained, and to what end."""
+"""Recipes: the recorded experiments by name, read from the TOML files next to this module."""
 
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
 
-from numpy_attention.validation.messages import short_repr
-from numpy_attention.experiments.recipes import (appendix, asks_previous, bible_text, by_length, daniluk,
-                                     dates, directions, equal, grammar, layer_above, mechanisms,
-                                     multi30k, reverse, rnnsearch_bible, salton, wikitext, zaremba)
+from numpy_attention.experiments.recipes import loading
 from numpy_attention.experiments.recipes.recipe import Recipe
+from numpy_attention.registry import SCORES
+from numpy_attention.validation.messages import short_repr
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
-    rnnsearch_bible.RECIPE,
-    multi30k.RECIPE,
-    reverse.RECIPE,
-    dates.RECIPE,
-    *grammar.RECIPES,
-    *mechanisms.RECIPES,
-    *directions.RECIPES,
-    *asks_previous.RECIPES,
-    *appendix.RECIPES,
-    *by_length.RECIPES,
-    *zaremba.RECIPES,
-    *salton.RECIPES,
-    *daniluk.RECIPES,
-    *equal.RECIPES,
-    *bible_text.RECIPES,
-    *layer_above.RECIPES,
-    *wikitext.RECIPES,
-)}
+TABLES: dict[str, dict[str, Any]] = {}
+for _file in ("translators.toml", "language_models.toml"):
+    TABLES |= loading.read_tables(Path(__file__).with_name(_file))
+
+RECIPES: dict[str, Recipe] = loading.recipes_of(TABLES, TABLES)
+
+
+def load_recipes(path: str | Path) -> dict[str, Recipe]:
+    """Read user-defined recipes from a TOML file, {name: Recipe}.
+
+    translators.toml explains the format. A table may start from another one of the file or of the
+    package, such as "clauses-dot".
+    `RECIPES.update(load_recipes(path))` makes them known by name.
+
+    Raises ValueError for a malformed file or table, and OSError for one that cannot be read.
+    """
+    tables = loading.read_tables(path)
+    try:
+        return loading.recipes_of(tables, TABLES | tables)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def recipe_with_attention(attention: str | type) -> Recipe:
+    """Luong's decoder as in `clauses-*`, with the score of this name or a user-defined class."""
+    name, described = f"clauses-{attention}", f"{attention} attention"
+    if isinstance(attention, type):
+        name = f"own-{attention.__name__}"
+        described = f"{attention.__name__} attention of your own"
+    table = {"base": "clauses-luong", "description": described,
+             "settings": {"attention": attention}}
+    return loading.recipe_of(name, TABLES | {name: table})
+
+
+# a score that is new in the registry has a recipe without an entry
+RECIPES |= {f"clauses-{score}": recipe_with_attention(score) for score in SCORES
+            if f"clauses-{score}" not in RECIPES}
 
 
 def find_recipe(name: str) -> Recipe:
-    """The Recipe of this name. ValueError: an unknown one."""
+    """Return the recipe of this name. Raises ValueError for an unknown one."""
     if not isinstance(name, str) or name not in RECIPES:
         like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
         raise ValueError(f"unknown recipe {short_repr(name)}: expected one of the {len(RECIPES)} in "

@@ -5,33 +5,29 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from numpy_attention.data.selection import selected
-from numpy_attention.experiments.runs import confidence
-from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
-from numpy_attention.training.evaluation import evaluate
+from numpy_attention.registry import LANGUAGE_MODELS
 from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import Training
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Figure = tuple[str, str]        # (split, metric)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """An experiment whose figures are recorded: here a translation.
+    """An experiment whose figures are recorded. The code that runs it is imported when it runs.
 
-    corpus: the dict of a selection (`data.selection`). model, settings: as `Translator.create`
-    takes them. training: its seed is replaced by the run's. metrics: the figures to record,
-    metrics as `Translator.measure` names them. baselines: {figure: (value, "whose figure it
-    is")}, published or measured elsewhere. ValueError: a yardstick for a figure that is not
-    recorded.
+    corpus: the dict of a selection (`data.selection`). model, settings: as `Translator.create`, or
+    of a language model `Writer.create`, takes them. training: its seed is replaced by the run's.
+    metrics: the figures to record; metrics have the names that `measure` gives them. baselines:
+    {figure: (value, source)}, published or measured elsewhere.
+
+    Raises ValueError for a yardstick of a figure that is not recorded.
     """
-
-    TRAINS: ClassVar[Any] = Translator
 
     name: str
     description: str
@@ -49,10 +45,21 @@ class Recipe:
             raise ValueError(f"recipe {self.name} has baselines for {', '.join(strange)}, which "
                              "it does not record")
 
-    def digest(self) -> str:
-        """Eight hexadecimal digits of all that its figures depend on besides the seed.
+    @property
+    def is_language_model(self) -> bool:
+        return self.model in LANGUAGE_MODELS
 
-        What the training has by default is left out, so that a new option changes no digest.
+    @property
+    def trains(self) -> Any:
+        """The class of what is trained, Translator or Writer."""
+        from numpy_attention.experiments.runs.translator import Translator
+        from numpy_attention.experiments.runs.writer import LanguageModelRun
+        return LanguageModelRun if self.is_language_model else Translator
+
+    def digest(self) -> str:
+        """Eight hexadecimal digits of everything that its figures depend on, except the seed.
+
+        Default settings of the training are left out, so that a new option changes no digest.
         """
         training = {one.name: getattr(self.training, one.name) for one in fields(self.training)
                     if getattr(self.training, one.name) != one.default}
@@ -60,38 +67,29 @@ class Recipe:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
 
     def load(self, split: str) -> Any:
-        """What to train or measure on."""
+        """The text to train or measure on."""
+        from numpy_attention.data.selection import selected
         return selected(self.corpus).load(split)[0]
 
     def create(self, train: Any, seed: int = 0) -> Any:
-        """The Translator or Writer that will learn from `train`."""
+        """The untrained Translator or Writer for this text."""
         training = replace(self.training, seed=seed)
-        return self.TRAINS.create(train, self.model, self.settings, training, self.corpus)
+        return self.trains.create(train, self.model, self.settings, training, self.corpus)
 
     def measure(self, trained: Any, data: Any, wanted: set[str], ranks: SingleProcess = SINGLE_PROCESS,
-                rng: np.random.Generator | None = None) -> dict[str, float]:
+                rng: "np.random.Generator | None" = None) -> dict[str, float]:
         """At least the metrics wanted, by name; with rng also `…_low` and `…_high` of each."""
+        from numpy_attention.experiments.recipes import measures
+        if self.is_language_model:
+            return trained.measure(data, trained.threads, ranks, rng)
         if wanted == {"perplexity"}:
-            found = evaluate(trained.model, trained.batches(data), trained.threads, ranks,
-                             by_row=rng is not None)
-            known = {"perplexity": found.perplexity}
-            if rng is not None:
-                known |= confidence.named(confidence.of_likelihood(found, rng))
-            return known
-        return trained.measure(data, self.beam, trained.threads, ranks=ranks, rng=rng)
-
-
-@dataclass(frozen=True)
-class LanguageRecipe(Recipe):
-    """A language model's; model, settings: as `Writer.create` takes them."""
-
-    TRAINS = LanguageModelRun
-
-    metrics: tuple[Figure, ...] = (("valid", "perplexity"), ("test", "perplexity"))
-
-    def measure(self, trained: Any, data: Any, wanted: set[str], ranks: SingleProcess = SINGLE_PROCESS,
-                rng: np.random.Generator | None = None) -> dict[str, float]:
-        return trained.measure(data, trained.threads, ranks, rng)
+            return measures.perplexity(trained, data, ranks, rng)
+        if measures.length_edges(wanted):
+            return measures.by_length(trained, data, wanted, self.beam, ranks, rng)
+        found = trained.measure(data, self.beam, trained.threads, ranks=ranks, rng=rng)
+        if wanted.intersection(measures.PHENOMENA.values()):
+            found |= measures.by_phenomenon(trained, data, rng)
+        return found
 
 
 def run(
@@ -105,9 +103,12 @@ def run(
     """Train, or resume, in `folder` and measure; → the figures, lines of `recipes.results`.
 
     threads: on each of the ranks; None chooses by the size of a step, and a resumed run keeps its
-    own. A figure's `threads` are those of all ranks. ValueError: the folder holds a run with other
-    settings, or a metric that this corpus cannot give.
+    own. A figure's `threads` are those of all ranks.
+
+    Raises ValueError if the folder holds a run with other settings, or for a metric that this
+    corpus does not have.
     """
+    from numpy_attention.experiments.runs import confidence
     train = recipe.load("train")
     valid = recipe.load("valid")
     trained = recipe.create(train, seed)

@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Protocol
 
+from numpy_attention.data.reading import read_lines
 from numpy_attention.validation.arguments import check_kind, as_list
 from numpy_attention.validation.messages import typed_repr, short_repr
 from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
-from numpy_attention.data.reading import read_lines
 
 FIELDS = {
     "recipe": str,

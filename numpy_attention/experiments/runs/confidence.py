@@ -1,12 +1,13 @@
-"""Between what a figure lies: 95 % intervals of what `figures` measures, over a text's sentences.
+"""Metrics of a run on a text, and their 95 % confidence intervals.
 
-All are bootstraps (of BLEU and chrF in `metrics`): what another text of the same kind might give.
-What another training would give is seen over seeds alone.
+Intervals are bootstraps over sentences (of BLEU and chrF in `metrics`): the variation between texts
+of the same kind. The variation between trainings shows only over several seeds.
+
+Each function returns {metric: value}; with a generator also `…_low` and `…_high` of each.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,28 +17,39 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.module import Array
 from numpy_attention.training.evaluation import Evaluation
 
-Intervals = dict[str, tuple[float, float]]      # metric: low, high
+Figures = dict[str, float]
+Generator = np.random.Generator
 
 
-def draws(seed: int) -> np.random.Generator:
-    """The draws of the intervals of a run with this seed."""
+def draws(seed: int) -> Generator:
+    """The generator for the intervals of a run with this seed."""
     return np.random.default_rng([seed, 2])
 
 
-def of_likelihood(found: Evaluation, rng: np.random.Generator,
-                  words: Sequence[int] | None = None) -> Intervals:
-    """perplexity, and per word where a row has so many words; found: with its rows."""
+def with_ends(name: str, value: float, ends: tuple[float, float] | None) -> Figures:
+    if ends is None:
+        return {name: value}
+    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+
+
+def of_likelihood(found: Evaluation, rng: Generator | None = None,
+                  name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
+    """The perplexity per token, or if `words` has the number of words in each row, per word.
+
+    With a generator, `found` must have its rows.
+    """
+    perplexity = Evaluation(found.loss, found.tokens if words is None else sum(words)).perplexity
+    if rng is None:
+        return {name: perplexity}
     assert found.rows is not None
     losses, tokens = found.rows
-    known = {"perplexity": mean_interval(losses, tokens, rng)}
-    if words is not None:
-        known["perplexity_word"] = mean_interval(losses, np.asarray(words), rng)
-    return {name: (math.exp(one.low), math.exp(one.high)) for name, one in known.items()}
+    interval = mean_interval(losses, tokens if words is None else np.asarray(words), rng)
+    return with_ends(name, perplexity, (math.exp(interval.low), math.exp(interval.high)))
 
 
-def of_text(found: Sequence[Any], greedy: Sequence[Any], pairs: Sequence[Pair],
-            rng: np.random.Generator) -> Intervals:
-    """BLEU and chrF of what a beam found; of greedy translations BLEU, and the share exact."""
+def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
+            pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
+    """BLEU and chrF of the translations of a beam; of greedy ones BLEU, and the share exact."""
     references = [pair.target for pair in pairs]
     scores = {
         "bleu_greedy": metrics.bleu(greedy, references, rng=rng),
@@ -45,47 +57,46 @@ def of_text(found: Sequence[Any], greedy: Sequence[Any], pairs: Sequence[Pair],
         "bleu_13a": metrics.bleu(found, references, "13a", rng=rng),
         "chrf": metrics.chrf(found, references, rng=rng),
     }
-    known: Intervals = {}
+    known: Figures = {}
     for name, score in scores.items():
-        assert score.low is not None and score.high is not None     # for draws were asked for
-        known[name] = score.low, score.high
-    exact = [tuple(one) == tuple(reference) for one, reference in zip(greedy, references)]
-    known["exact"] = share_of(exact, [1] * len(exact), rng)
-    return known
+        ends = None if score.low is None or score.high is None else (score.low, score.high)
+        known |= with_ends(name, score.score, ends)
+    greedy = list(map(tuple, greedy))
+    exact = [one == tuple(reference) for one, reference in zip(greedy, references)]
+    return known | share("exact", metrics.exact_match(greedy, references), exact,
+                         [1] * len(exact), rng)
 
 
 def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
-                rng: np.random.Generator) -> Intervals:
-    """Pointing, near, diagonal and the alignment error rate.
+                rng: Generator | None = None) -> Figures:
+    """Agreement of attention weights with the gold links of the pairs: pointing, near, diagonal
+    and the alignment error rate.
 
-    Each is a share of the whole text's links; a sentence's part of it is its own share, of as many.
+    Each is a share of the whole text's links; a sentence has its own share, of its own number.
     """
-    pointed = [pair for pair in pairs if pair.sure]
-    looked = [one for one, pair in zip(weights, pairs) if pair.sure]
-    sure = [len(pair.sure) for pair in pointed]
-    linked = [len({j for _, j in pair.sure}) for pair in pointed]
     links = metrics.links_from_weights(weights, pairs)
+    pointed = [(one, pair) for one, pair in zip(weights, pairs) if pair.sure]
+    sure = [len(pair.sure) for _, pair in pointed]
+    linked = [len({j for _, j in pair.sure}) for _, pair in pointed]
     either = [len(one) + len(pair.sure) for one, pair in zip(links, pairs)]
     return {
-        "pointing": share_of([metrics.pointing_accuracy([one], [pair])
-                              for one, pair in zip(looked, pointed)], sure, rng),
-        "near": share_of([metrics.near_pointing([one], [pair])
-                          for one, pair in zip(looked, pointed)], linked, rng),
-        "diagonal": share_of([metrics.diagonal_pointing([pair]) for pair in pointed], sure, rng),
-        "aer": share_of([metrics.alignment_error_rate([one], [pair]) if count else 0.0
-                         for one, pair, count in zip(links, pairs, either)], either, rng),
+        **share("pointing", metrics.pointing_accuracy(weights, pairs),
+                (metrics.pointing_accuracy([one], [pair]) for one, pair in pointed), sure, rng),
+        **share("near", metrics.near_pointing(weights, pairs),
+                (metrics.near_pointing([one], [pair]) for one, pair in pointed), linked, rng),
+        **share("diagonal", metrics.diagonal_pointing(pairs),
+                (metrics.diagonal_pointing([pair]) for _, pair in pointed), sure, rng),
+        **share("aer", metrics.alignment_error_rate(links, pairs),
+                (metrics.alignment_error_rate([one], [pair]) if count else 0.0
+                 for one, pair, count in zip(links, pairs, either)), either, rng),
     }
 
 
-def share_of(shares: Iterable[float], counts: Sequence[int],
-             rng: np.random.Generator) -> tuple[float, float]:
-    """Between what a share of the whole lies, from each sentence's own, of so many."""
+def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
+          rng: Generator | None) -> Figures:
+    """A share of the whole text, with its interval from each sentence's own share and count."""
+    if rng is None:
+        return {name: whole}
     counted = np.asarray(counts, float)
-    found = mean_interval(np.fromiter(shares, float) * counted, counted, rng)
-    return found.low, found.high
-
-
-def named(intervals: Intervals) -> dict[str, float]:
-    """{"bleu_low": …, "bleu_high": …, …}, to stand beside the figures."""
-    return {f"{name}_{end}": value for name, ends in intervals.items()
-            for end, value in zip(("low", "high"), ends)}
+    interval = mean_interval(np.fromiter(shares, float) * counted, counted, rng)
+    return with_ends(name, whole, (interval.low, interval.high))

@@ -23,7 +23,7 @@ from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.registry import TRANSLATORS, resolve
 from numpy_attention.custom.code import Own
-from numpy_attention.experiments.runs import figures
+from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.custom_code import by_name, with_classes
 from numpy_attention.experiments.runs.trained import Trained, parts_of
 from numpy_attention.experiments.runs.translation import Sentence, Translation, check_sentence
@@ -250,7 +250,13 @@ class Translator(Trained):
         words, plain_words = ([one.target for one in some] for some in (found, plain))
         weights = self.attend(pairs) if any(pair.sure for pair in pairs) else None
         by_row = [len(pairs[i].target) + 1 for place in batches.order() for i in place]
-        result = figures.of_all(read, words, plain_words, weights, pairs, by_row, rng)
+        result = {
+            "tokens": read.tokens,
+            **confidence.of_likelihood(read, rng),
+            **confidence.of_likelihood(read, rng, "perplexity_word", by_row),
+            **confidence.of_text(words, plain_words, pairs, rng)}
+        if weights is not None:
+            result |= confidence.of_pointing(weights, pairs, rng)
         if not all(math.isfinite(value) for value in result.values()):
             raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
         return result

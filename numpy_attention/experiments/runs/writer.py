@@ -132,21 +132,14 @@ class LanguageModelRun(Trained):
             return evaluate(self.model, what, threads, ranks, by_row=rng is not None)
 
         result = read(batches)
-        mean = result.mean
-        found = {"loss": mean, "perplexity": result.perplexity, "tokens": result.tokens}
+        found = {"loss": result.mean, "tokens": result.tokens,
+                 **confidence.of_likelihood(result, rng)}
         if text.unit == "characters":
-            found["bits_per_character"] = mean / math.log(2)
-        without_first = None
+            found["bits_per_character"] = result.mean / math.log(2)
         if self.training.state == "sentence":
             assert isinstance(batches, DocumentBatches)
             without_first = result.without(read(batches.first_words()))
-            found["perplexity_skip_first"] = without_first.perplexity
-        if rng is not None:
-            known = confidence.of_likelihood(result, rng)
-            if without_first is not None:
-                flattered = confidence.of_likelihood(without_first, rng)
-                known["perplexity_skip_first"] = flattered["perplexity"]
-            found |= confidence.named(known)
+            found |= confidence.of_likelihood(without_first, rng, "perplexity_skip_first")
         return found
 
     # ---- use -----------------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from numpy_attention.experiments.recipes import RECIPES, results
-from numpy_attention.experiments.runs.translator import TranslatorTraining
-from numpy_attention.training.settings import FLAG, option
+from numpy_attention.models.budget import translator_within_budget, within_budget
+from numpy_attention.models.registry import build
+from numpy_attention.training.settings import FLAG, TranslatorTraining, option
 
 ROOT = Path(__file__).parents[3]
 LINES = results.read(ROOT / "results")
@@ -32,18 +34,71 @@ def test_a_recipe_has_the_settings_that_were_measured(name):
         f"{name} has changed since its figures were recorded: measure again, or change it back")
 
 
-def test_the_tables_of_the_readme_are_these_figures_beside_these_yardsticks():
-    readme = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
-    assert results.put_tables(readme, results.tables(LINES, RECIPES)) == readme
+# ---- sizes ---------------------------------------------------------------------------------------
+
+# words of the corpora, as the recipes count them: tests/integration/experiments checks them
+CLAUSES = 5_767, 8_497
+VERSES = 6_438, 9_822
+WORDS = {"ptb": 10_002, "bible-en": 12_354, "wikitext-2": 33_280}
+SIZES = "hidden", "embedding", "size"
 
 
-@pytest.mark.parametrize("name", [
-    "rnnsearch-bible", "reverse", "dates", "grammar-additive", "grammar-dot"])
-def test_a_recipe_builds_the_model_that_was_measured(name):
-    recipe = RECIPES[name]
-    trained = recipe.create(recipe.load("train"))
-    assert trained.model.size == RECORDED[name][0]["parameters"]
+def size(recipe, words, **changed):
+    settings = recipe.settings | changed
+    return build(recipe.model, np.random.default_rng(0), *map(range, words), **settings).size
 
+
+def without_sizes(recipe):
+    return {name: value for name, value in recipe.settings.items() if name not in SIZES}
+
+
+def parameters(name):
+    """How many parameters the recorded models had; of a recipe that was not run, {}."""
+    return {line["parameters"] for line in RECORDED.get(name, [])}
+
+
+def test_translators_of_one_budget_have_the_largest_sizes_within_it():
+    recipes = [recipe for recipe in RECIPES.values() if "3 million parameters, 6 epochs"
+               in recipe.description]
+    assert len(recipes) == 25
+    for recipe in recipes:
+        sizes, count = translator_within_budget(
+            3_000_000, *CLAUSES, recipe.model, **without_sizes(recipe))
+        assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
+        assert 2_850_000 < count <= 3_000_000 and count == size(recipe, CLAUSES)
+        assert parameters(recipe.name) <= {count}
+
+
+def test_language_models_of_one_budget_have_the_largest_sizes_within_it():
+    for budget, said, number in ((2_000_000, "2 million", 21), (7_000_000, "7 million", 16)):
+        recipes = [recipe for recipe in RECIPES.values() if recipe.is_language_model
+                   and f"{said} parameters" in recipe.description]
+        assert len(recipes) == number
+        for recipe in recipes:
+            words = WORDS[recipe.corpus["name"]]
+            sizes, count = within_budget(budget, words, **without_sizes(recipe))
+            assert sizes == {name: recipe.settings[name] for name in sizes}, recipe.name
+            assert 0.985 * budget < count <= budget and count == size(recipe, [words])
+            assert parameters(recipe.name) <= {count}
+
+
+def test_translators_measured_by_length_are_about_as_large_as_the_one_with_attention():
+    wanted = size(RECIPES["length-additive"], VERSES)
+    for name in ("length-fixed", "length-fixed-two-directions", "length-fixed-reversed"):
+        hidden = RECIPES[name].settings["hidden"]
+        distances = [abs(size(RECIPES[name], VERSES, hidden=hidden + more) - wanted)
+                     for more in (-2, 0, 2)]
+        assert min(distances) == distances[1], name
+    for name in ("length-general", "length-transformer"):
+        recipe = RECIPES[name]
+        sizes, count = translator_within_budget(
+            wanted, *VERSES, recipe.model, **without_sizes(recipe))
+        assert sizes == {name: recipe.settings[name] for name in sizes}
+        assert count == size(recipe, VERSES)
+        assert parameters(name) <= {count}
+
+
+# ---- digests -------------------------------------------------------------------------------------
 
 @dataclass
 class Newer(TranslatorTraining):

@@ -1,18 +1,14 @@
 """Recorded figures: what a line must be, how lines are appended, and README's tables of them."""
 
-import errno
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from results_table import main as tool
 
 from numpy_attention.experiments.recipes import results
 
-ROOT = Path(__file__).resolve().parents[3]
 LINE = {"recipe": "r", "settings": "0a", "seed": 0, "metric": "bleu", "split": "test",
         "value": 20.0, "parameters": 1234567, "minutes": 3.0, "threads": 2}
 
@@ -21,30 +17,17 @@ def line(**changes):
     return LINE | changes
 
 
-def tool(*arguments):
-    command = [sys.executable, ROOT / "tools/results_table.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
 @pytest.mark.parametrize("changes, message", [
-    ({"note": "x"}, "fields"), ({"seed": "0"}, "seed is '0'"), ({"seed": True}, "seed is True"),
+    ({"note": "x"}, "fields .*; expected exactly recipe, settings, seed, metric, split, value"),
+    ({"seed": True}, "seed is True"), ({"settings": 3}, "settings is 3"),
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
-    ({"minutes": float("inf")}, "finite"),
-    ({"value": 1e300}, "value is 1e.300; expected a finite"), ({"settings": 3}, "settings is 3"),
     ({"seed": 10**400}, "seed is 1000.*…; expected a finite"),
-    ({"recipe": ["x" * 999]}, "recipe is .'xxx.*…, of type list; expected str"),
-    ({"parameters": 1.5}, "parameters is 1.5"),
+    ({"low": 2.0, "high": 1.0}, "low ≤ high"), ({"low": 1.0}, "fields"),
 ])
 def test_malformed_lines_are_refused(changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         results.append(tmp_path / "r.jsonl", [LINE, line(**changes)])
     assert not (tmp_path / "r.jsonl").exists()
-
-
-def test_a_missing_field_is_refused():
-    fields = "recipe, settings, seed, metric, split, value, low, high, parameters, minutes, threads"
-    with pytest.raises(ValueError, match=f"exactly {fields}"):
-        results.check({name: value for name, value in LINE.items() if name != "threads"})
 
 
 def test_appended_once_in_one_write(tmp_path, monkeypatch):
@@ -76,15 +59,6 @@ def test_the_file_is_closed_and_may_be_written_by_all_whom_the_umask_allows(tmp_
         os.fstat(files[-1])
 
 
-def test_a_file_that_may_not_be_written_is_named(tmp_path, monkeypatch):
-    def refuse(*how):
-        raise PermissionError(errno.EACCES, "")
-
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(PermissionError, match="r.jsonl cannot be written: Permission denied"):
-        results.append(tmp_path / "r.jsonl", [line()])
-
-
 def test_figures_of_other_settings_do_not_join(tmp_path):
     path = tmp_path / "r.jsonl"
     message = r"r.jsonl: figures of 'r' with other settings \('0a', then '0b'\)"
@@ -104,11 +78,6 @@ def test_a_figure_with_its_interval(tmp_path):
     text = (tmp_path / "r.jsonl").read_text().splitlines()
     assert list(json.loads(text[0])) == list(results.FIELDS)
     assert results.read_file(tmp_path / "r.jsonl") == [whole, line(seed=1)]
-    for wrong, message in (({"low": 1.0}, "fields"), ({"low": 2.0, "high": 1.0}, "low ≤ high"),
-                           ({"low": "1", "high": 2.0}, "low is '1'"),
-                           ({"low": 1.0, "high": float("inf")}, "high is .*finite")):
-        with pytest.raises(ValueError, match=message):
-            results.check(LINE | wrong)
 
 
 def test_tables_show_intervals_in_brackets():
@@ -132,9 +101,9 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("{}\n", "line 1: a result has the fields"),
-    (json.dumps(LINE) + "\n{\"recipe\": \"r\n", "line 2"),
-    ("[1]\n", "line 1"),
+    (json.dumps(LINE) + "\n{}\n", "line 2: a result has the fields"),
+    ("{\"recipe\": \"r\n", "line 1"),
+    ("[" * 100_000, "line 1: .*; correct or remove"),
 ])
 def test_a_damaged_file_is_named(text, message, tmp_path):
     (tmp_path / "r.jsonl").write_text(text)
@@ -143,14 +112,6 @@ def test_a_damaged_file_is_named(text, message, tmp_path):
     with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
         results.append(tmp_path / "r.jsonl", [line()])
     assert (tmp_path / "r.jsonl").read_text() == text
-
-
-def test_what_is_no_file_of_figures(tmp_path):
-    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
-    os.mkfifo(tmp_path / "pipe.jsonl")
-    for name, message in (("deep", "line 1: .*; correct or remove"), ("pipe", "is a named pipe")):
-        with pytest.raises(ValueError, match=f"{name}.jsonl.*{message}"):
-            results.append(tmp_path / f"{name}.jsonl", [line()])
 
 
 def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):
@@ -207,27 +168,23 @@ def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
     assert rows[5:] == ["", "Yardsticks:", "", yardstick]
 
 
-def test_the_tool_writes_and_checks(tmp_path):
+def test_the_tool_writes_and_checks(tmp_path, capsys):
     readme = tmp_path / "README.md"
     folder = tmp_path / "results"
-    there = "--readme", readme, "--results", folder
-    done = tool(*there)
-    assert done.returncode == 2 and "README.md is missing" in done.stderr
+    there = ["--readme", str(readme), "--results", str(folder)]
+    assert tool(there) == 2 and "README.md is missing" in capsys.readouterr().err
     readme.write_text("# Title\n\nno markers\n")
-    assert tool(*there).returncode == 2 and readme.read_text() == "# Title\n\nno markers\n"
+    assert tool(there) == 2 and readme.read_text() == "# Title\n\nno markers\n"
     readme.write_text("# Title\n\n<!-- results -->\nold\n<!-- /results -->\nend\n")
     results.append(folder / "r.jsonl", [line()])
-    done = tool("--check", *there)
-    assert done.returncode == 1 and "differ from" in done.stderr and "old" in readme.read_text()
-    assert tool(*there).returncode == tool("--check", *there).returncode == 0
+    assert tool(["--check", *there]) == 1 and "old" in readme.read_text()
+    assert tool(there) == tool(["--check", *there]) == 0
     text = readme.read_text()
     assert text.startswith("# Title\n\n<!-- results -->\n| recipe |")
     assert text.endswith("|\n<!-- /results -->\nend\n")
-    results.append(folder / "r.jsonl", [line(seed=1)])
-    assert tool("--check", *there).returncode == 1
     (folder / "r.jsonl").write_text("{}\n")
-    done = tool(*there)
-    assert done.returncode == 2 and "r.jsonl, line 1" in done.stderr and readme.read_text() == text
+    assert tool(there) == 2 and readme.read_text() == text
+    assert "r.jsonl, line 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["<!-- results -->", "<!-- /results --><!-- results -->",
@@ -238,5 +195,4 @@ def test_markers_must_stand_once_and_in_order(text):
 
 
 def test_the_readme_holds_the_recorded_figures():
-    done = tool("--check")
-    assert done.returncode == 0, done.stderr
+    assert tool(["--check"]) == 0

@@ -1,4 +1,4 @@
-"""Intervals beside figures: of perplexity, text and pointing, by hand; in `measure`."""
+"""Metrics of a run and their intervals: each next to its formula, by hand where that is short."""
 
 import math
 
@@ -12,7 +12,7 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
-from numpy_attention.training.evaluation import Evaluation, evaluate
+from numpy_attention.training.evaluation import Evaluation
 
 PAIRS = [Pair(tuple("abc"), tuple("xyz"), sure={(0, 0), (1, 1)}, possible={(2, 2)}),
          Pair(tuple("ab"), tuple("yx"), sure={(0, 1), (1, 1)}),
@@ -23,87 +23,114 @@ def rng():
     return np.random.default_rng(8)
 
 
-def test_perplexity():
-    losses, tokens = np.array([4.0, 9.0, 2.0]), np.array([2, 3, 2])
-    found = confidence.of_likelihood(Evaluation(15.0, 7, (losses, tokens)), rng(), [1, 2, 1])
+def test_perplexity_of_tokens_and_of_words():
+    losses, tokens, words = np.array([4.0, 9.0, 2.0]), np.array([2, 3, 2]), [1, 2, 1]
+    found = Evaluation(15.0, 7, (losses, tokens))
+    for counts, known in ((tokens, confidence.of_likelihood(found, rng(), "x")),
+                          (words, confidence.of_likelihood(found, rng(), "x", words))):
+        wanted = mean_interval(losses, counts, rng())
+        assert known == {"x": math.exp(15 / sum(counts)), "x_low": math.exp(wanted.low),
+                         "x_high": math.exp(wanted.high)}
+    assert confidence.of_likelihood(Evaluation(30.0, 15)) == {"perplexity": math.exp(2)}
+
+
+def test_every_metric_of_a_text_is_of_its_own_translations_and_measure():
+    """All of them differ, so that none can be mistaken for another."""
+    pairs = [Pair(("a",), tuple("one, two three four five".split())),
+             Pair(("a",), tuple("six seven eight nine ten".split())),
+             Pair(("a",), tuple("what is it now ?".split()))]
+    references = [pair.target for pair in pairs]
+    beam = ["one, two three four six".split(), list(references[1]), list(references[2])]
+    greedy = ["one, two three four five".split(), "six seven eight nine".split(),
+              "what is that now ?".split()]
+    found = confidence.of_text(beam, greedy, pairs)
+    assert found == {
+        "bleu_greedy": metrics.bleu(greedy, references).score,
+        "exact": 1 / 3,
+        "bleu": metrics.bleu(beam, references, "none").score,
+        "bleu_13a": metrics.bleu(beam, references, "13a").score,
+        "chrf": metrics.chrf(beam, references, word_order=0).score,
+    }
+    others = {
+        metrics.bleu(greedy, references, "13a").score,
+        metrics.chrf(greedy, references).score,
+        metrics.chrf(beam, references, word_order=2).score,
+        metrics.exact_match(map(tuple, beam), references),
+    }
+    assert len({*found.values(), *others}) == 9
+
+
+def test_intervals_of_a_text():
+    pairs = [Pair(pair.source, pair.target * 3) for pair in PAIRS]      # BLEU counts four words
+    greedy = [list(pair.target)[::-1] for pair in pairs]
+    beam = [list(pair.target) for pair in pairs[:10]] + greedy[10:]
+    found = confidence.of_text(beam, greedy, pairs, rng())
+    plain = confidence.of_text(beam, greedy, pairs)
+    assert plain.items() <= found.items() and len(found) == 3 * len(plain)
     draw = rng()
-    for name, counts in (("perplexity", tokens), ("perplexity_word", [1, 2, 1])):
-        wanted = mean_interval(losses, counts, draw)
-        assert found[name] == (math.exp(wanted.low), math.exp(wanted.high))
-    assert confidence.of_likelihood(Evaluation(15.0, 7, (losses, tokens)), rng()).keys() == {
-        "perplexity"}
+    metrics.bleu(greedy, [pair.target for pair in pairs], rng=draw)
+    score = metrics.bleu(beam, [pair.target for pair in pairs], rng=draw)
+    assert (found["bleu_low"], found["bleu_high"]) == (score.low, score.high)
+    assert score.low < score.score and found["exact_low"] < found["exact"] < found["exact_high"]
+
+
+def test_pointing():
+    pairs = [Pair(("a", "b"), ("x", "y", "z", "u"), {(0, 0), (1, 3)}, {(1, 2)}),
+             Pair(("c",), ("x", "y", "z", "v"))]
+    weights = [np.full((5, 3), 0.1), np.ones((5, 2)) / 2]
+    weights[0][0, 0] = 0.8              # the first link is found
+    weights[0][3, 0] = 0.8              # the second is not, but its neighbour
+    weights[0][2, 1] = 0.8              # and one that is possible
+    found = confidence.of_pointing(weights, pairs)
+    assert list(found) == ["pointing", "near", "diagonal", "aer"]
+    assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 1.0)
+    # 4 + 4 words point, 1 of them at a sure link, 2 at possible ones; 2 links are sure
+    assert found["aer"] == pytest.approx(1 - (1 + 2) / (8 + 2))
+
+
+def test_near_is_of_the_weights_and_diagonal_of_the_pairs():
+    weights = [np.full((5, 3), 0.1)]
+    weights[0][0, 1] = 0.8              # next to the first link
+    weights[0][3, 1] = 0.8              # at the second one
+    pair = Pair(("a", "b"), ("x", "y", "z", "u"), {(0, 3), (1, 0)})
+    found = confidence.of_pointing(weights, [pair])
+    assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 0.0)
 
 
 def test_pointing_is_that_of_the_whole_text_in_parts(monkeypatch):
     weights = [np.random.default_rng(n).random((len(pair.target) + 1, len(pair.source) + 1))
                for n, pair in enumerate(PAIRS)]
-    means = {}
+    means = []
 
     def interval(totals, counts, rng):
-        means[len(means)] = totals.sum() / counts.sum()
+        means.append(totals.sum() / counts.sum())
         return mean_interval(totals, counts, rng)
+
     monkeypatch.setattr(confidence, "mean_interval", interval)
     found = confidence.of_pointing(weights, PAIRS, rng())
-    assert list(found) == ["pointing", "near", "diagonal", "aer"]
-    assert list(means.values()) == pytest.approx([
-        metrics.pointing_accuracy(weights, PAIRS), metrics.near_pointing(weights, PAIRS),
-        metrics.diagonal_pointing(PAIRS),
-        metrics.alignment_error_rate(metrics.links_from_weights(weights, PAIRS), PAIRS)])
-    for (low, high), mean in zip(found.values(), means.values()):
-        assert low < mean < high
+    plain = confidence.of_pointing(weights, PAIRS)
+    assert means == pytest.approx(list(plain.values()))
+    for name, mean in plain.items():
+        assert found[f"{name}_low"] < mean < found[f"{name}_high"] and found[name] == mean
 
 
-def test_text():
-    pairs = [Pair(pair.source, pair.target * 3) for pair in PAIRS]      # BLEU counts four words
-    greedy = [list(pair.target)[::-1] for pair in pairs]
-    beam = [list(pair.target) for pair in pairs[:10]] + greedy[10:]
-    found = confidence.of_text(beam, greedy, pairs, rng())
-    assert found.keys() == {"bleu_greedy", "bleu", "bleu_13a", "chrf", "exact"}
-    draw = rng()
-    metrics.bleu(greedy, [pair.target for pair in pairs], rng=draw)
-    score = metrics.bleu(beam, [pair.target for pair in pairs], rng=draw)
-    assert found["bleu"] == (score.low, score.high) and score.low < score.score
-    same = np.mean([one == list(pair.target) for one, pair in zip(greedy, pairs)])
-    assert found["exact"][0] < same < found["exact"][1]
-
-
-def test_names_of_ends():
-    assert confidence.named({"bleu": (1.0, 2.0), "aer": (0.5, 0.75)}) == {
-        "bleu_low": 1.0, "bleu_high": 2.0, "aer_low": 0.5, "aer_high": 0.75}
-
-
-def test_a_translator_measures_with_intervals_where_it_is_given_a_generator():
+def test_a_translator_measures_with_intervals_if_it_is_given_a_generator():
     made = Translator.create(PAIRS, settings=dict(hidden=6, embedding=5),
                              training=TranslatorTraining(batch_size=3))
     plain = made.measure(PAIRS, 2, 1)
     found = made.measure(PAIRS, 2, 1, rng=rng())
-    figures = plain.keys() - {"tokens"}
-    assert found.keys() == plain.keys() | {f"{name}_{end}" for name in figures
+    names = plain.keys() - {"tokens"}
+    assert found.keys() == plain.keys() | {f"{name}_{end}" for name in names
                                            for end in ("low", "high")}
     for name in plain:
         assert found[name] == pytest.approx(plain[name], rel=1e-6)
     assert found == made.measure(PAIRS, 2, 1, rng=rng())
-    # words stand beside the losses of their own sentences: here every token is a word
+    # every token is a word here, and the words of a row are those of its own sentence
+    assert plain["perplexity_word"] == pytest.approx(plain["perplexity"])
     for name in ("perplexity", "perplexity_word"):
         assert found[f"{name}_low"] < found[name] < found[f"{name}_high"]
-    read = evaluate(made.model, made.batches(PAIRS), by_row=True)
-    assert made.batches(PAIRS).order() and read.rows[1].sum() == read.tokens
     with pytest.raises(TypeError, match="rng"):
         made.measure(PAIRS, 2, 1, rng=3)
-
-
-def test_a_translation_counts_its_words_and_its_end(monkeypatch):
-    made = Translator.create(PAIRS, settings=dict(hidden=6, embedding=5),
-                             training=TranslatorTraining(batch_size=3))
-    counts = []
-
-    def of_all(read, words, plain, weights, pairs, by_row, rng):
-        counts.extend(by_row)
-        return {"perplexity": 1.0}
-
-    monkeypatch.setattr("numpy_attention.experiments.runs.figures.of_all", of_all)
-    made.measure(PAIRS, 1, 1)
-    assert sorted(counts) == sorted(len(pair.target) + 1 for pair in PAIRS)
 
 
 @pytest.mark.parametrize("state", ["carried", "sentence"])
@@ -113,8 +140,8 @@ def test_a_writer_does_too(state):
                          training=LanguageModelTraining(batch_size=4, steps=5, state=state))
     plain = made.measure(text)
     found = made.measure(text, rng=rng())
-    figures = {name for name in plain if name.startswith("perplexity")}
-    assert found.keys() == plain.keys() | {f"{name}_{end}" for name in figures
+    names = {name for name in plain if name.startswith("perplexity")}
+    assert found.keys() == plain.keys() | {f"{name}_{end}" for name in names
                                            for end in ("low", "high")}
     assert found["perplexity"] == pytest.approx(plain["perplexity"], rel=1e-6)
     assert found["perplexity_low"] < found["perplexity"] < found["perplexity_high"]

@@ -9,7 +9,7 @@ import pytest
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.models.rnnsearch import RNNSearch
-from numpy_attention.experiments.recipes.rnnsearch_bible import RECIPE
+from numpy_attention.experiments.recipes import find_recipe
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.training.evaluation import evaluate
 
@@ -18,6 +18,7 @@ torch = pytest.importorskip(
 import yardstick  # noqa: E402
 from pytorch.torch_rnnsearch import copy_weights  # noqa: E402
 
+RECIPE = find_recipe("rnnsearch-bible")
 SETTINGS = RECIPE.settings | {"hidden": 8, "embedding": 6}
 
 

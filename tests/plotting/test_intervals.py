@@ -1,8 +1,7 @@
-"""Lines with bands: where they lie, whose colour they have, what is refused."""
+"""Means with intervals: where marks, lines and bands are, and whose colour they have."""
 
 import math
 
-import numpy as np
 import pytest
 from pictures import texts
 
@@ -11,6 +10,11 @@ from numpy_attention import plotting
 RUNS = {
     "_LSTM $h$": {1: (2.0, 1.5, 2.5), 3: (0.05, -0.01, 0.1), 2: (0.5, 0.4, 0.7)},
     "combined": {1: (1.0, 1.0, 1.0), 2: (-0.2, -0.3, 0.0)},
+}
+
+COSTS = {
+    "_RNN$search$": {"no context": (0.5, 0.4, 0.7), "equal": (0.1, 0.1, 0.1)},
+    "LSTM": {"equal": (-0.02, -0.03, 0.0), "sampled": (0.2, 0.15, 0.25)},
 }
 
 
@@ -63,28 +67,52 @@ def test_what_a_disturbance_costs(tmp_path):
     assert plotting.save(ax, tmp_path / "excess.png").stat().st_size > 5000
 
 
-@pytest.mark.parametrize("draw", [
-    plotting.excess_loss, lambda runs, ax=None: plotting.bands(runs, "x", "y", ax)])
-def test_into_the_given_axes(draw):
-    ax = plotting.bands(RUNS, "", "")
-    assert draw({"a": {np.int64(1): (1, 0, 2)}}, ax=ax) is ax
+def test_marks_and_intervals():
+    ax = plotting.costs(COSTS, title="$PTB$")
+    assert texts(ax.get_yticklabels()) == ["no context", "equal", "sampled"]
+    assert texts(ax.get_legend().get_texts()) == list(COSTS)
+    assert not any(text.get_parse_math() for text in ax.get_legend().get_texts())
+    first, second = ax.containers
+    assert list(first.lines[0].get_xdata()) == [0.5, 0.1]
+    assert list(second.lines[0].get_xdata()) == [-0.02, 0.2]
+    rows = [list(one.lines[0].get_ydata()) for one in (first, second)]
+    assert rows[0] == pytest.approx([-0.175, 0.825]) and rows[1] == pytest.approx([1.175, 2.175])
+    spans = [[(segment[0][0], segment[1][0]) for segment in one.lines[2][0].get_segments()]
+             for one in (first, second)]
+    assert spans[0] == [pytest.approx((0.4, 0.7)), pytest.approx((0.1, 0.1))]
+    assert spans[1] == [pytest.approx((-0.03, 0.0)), pytest.approx((0.15, 0.25))]
+    assert first.lines[0].get_marker() != second.lines[0].get_marker()
+    assert ax.get_title() == "$PTB$" and "nats a token" in ax.get_xlabel()
+    low, high = ax.get_ylim()
+    assert low > high and ax.lines[-1].get_xdata() == [0, 0]
 
 
-@pytest.mark.parametrize("curves, error, message", [
-    ({}, ValueError, "nothing to plot"), ({"a": {}}, ValueError, "nothing to plot"),
-    ([1], TypeError, "curves"), ({"a": [1]}, TypeError, "a is "),
-    ({"a": {"x": (1, 1, 1)}}, ValueError, "a place of 'a' = 'x'"),
-    ({"a": {math.nan: (1, 1, 1)}}, ValueError, "a place of 'a' = nan"),
-    ({"a": {2: (1, 1)}}, ValueError, "'a, 2' is .* three finite numbers"),
-    ({"a": {2: (1, math.inf, 1)}}, ValueError, "three finite numbers"),
-    ({"a": {2: (3, 1, 2)}}, ValueError, "'a, 2' is 3 between 1 and 2: expected low ≤ mean ≤ high"),
-])
-def test_refused(curves, error, message):
+def test_one_model_needs_no_legend(tmp_path):
+    ax = plotting.costs({"a": COSTS["LSTM"]})
+    assert ax.get_legend() is None
+    assert plotting.costs(COSTS, ax=ax, xlabel="nats $of$ words") is ax
+    assert ax.get_xlabel() == "nats $of$ words (95 % interval)"
+    assert not ax.xaxis.label.get_parse_math()
+    assert plotting.save(ax, tmp_path / "costs.png").stat().st_size > 5000
+
+
+BARS = [
+    ({}, ValueError, "nothing to plot"),
+    ({"a": {}}, ValueError, "nothing to plot"),
+    ([1], TypeError, "is .* a dict of names"),
+    ({"a": [1]}, TypeError, "a is "),
+    ({"a": {2: (1, 1)}}, ValueError, "three finite numbers"),
+    ({"a": {2: (3, 1, 2)}}, ValueError, "is 3 between 1 and 2: expected low ≤ mean ≤ high"),
+]
+
+
+@pytest.mark.parametrize("draw", [plotting.costs, lambda curves: plotting.bands(curves, "", "")])
+@pytest.mark.parametrize("curves, error, message", BARS)
+def test_what_is_no_interval(draw, curves, error, message):
     with pytest.raises(error, match=message):
-        plotting.bands(curves, "x", "y")
+        draw(curves)
 
 
-@pytest.mark.parametrize("labels, name", [((5, "y"), "xlabel"), (("x", None), "ylabel")])
-def test_labels_are_texts(labels, name):
-    with pytest.raises(TypeError, match=name):
-        plotting.bands(RUNS, *labels)
+def test_a_place_is_a_number():
+    with pytest.raises(ValueError, match="a place of 'a' = nan"):
+        plotting.bands({"a": {math.nan: (1, 1, 1)}}, "", "")

@@ -1,0 +1,119 @@
+"""Reading recipes from TOML; translators.toml explains the format."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from numpy_attention.data.reading import read_lines
+from numpy_attention.experiments.recipes.recipe import Figure, Recipe
+from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS
+from numpy_attention.training.schema import NUMBER, PLAIN, TEXT, Every, Fields, Schema, check
+from numpy_attention.training.settings import Training, TranslatorTraining, LanguageModelTraining, whole
+from numpy_attention.validation.arguments import check_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Tables = Mapping[str, Mapping[str, Any]]
+
+MERGED = {"settings", "training", "baselines"}      # entry by entry with those of the base
+ENTRIES: dict[str, Schema] = {
+    "base": TEXT,
+    "description": TEXT,
+    "details": TEXT,
+    "model": TEXT,
+    "corpus": Fields(others=PLAIN),
+    "settings": Fields(others=PLAIN),
+    "training": Fields(others=PLAIN),
+    "metrics": Every(TEXT),
+    "baselines": Fields(others=PLAIN),
+    "beam": whole(1),
+}
+REQUIRED = ("model", "corpus", "metrics")
+
+
+def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
+    """Read and check the tables of a file. Raises ValueError if one is malformed."""
+    text = "\n".join(read_lines(path))
+    try:
+        tables = tomllib.loads(text)
+        for name, table in tables.items():
+            check(table, Fields(optional=ENTRIES), name)
+            unknown = table.keys() - ENTRIES
+            if unknown:
+                raise ValueError(f"{name} has {', '.join(sorted(unknown))}: expected entries among "
+                                 f"{', '.join(ENTRIES)}")
+    except ValueError as error:         # TOMLDecodeError is one, too
+        raise ValueError(f"{path}: {error}") from None
+    return tables
+
+
+def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
+    """The recipes among some tables, whose bases are among others, {name: Recipe}."""
+    return {name: recipe_of(name, tables) for name, table in own.items() if "description" in table}
+
+
+def recipe_of(name: str, tables: Tables) -> Recipe:
+    """Build the recipe of a table. Raises ValueError if an entry is missing or unknown."""
+    entries = with_bases(name, tables)
+    missing = [one for one in REQUIRED if one not in entries]
+    if missing:
+        raise ValueError(f"recipe {name} has no {', '.join(missing)}: give them, or a base")
+    check_name(f"the model of recipe {name}", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
+    return Recipe(
+        name=name,
+        description=", ".join(filter(None, [entries["description"], entries.get("details")])),
+        corpus=entries["corpus"],
+        model=entries["model"],
+        settings=entries.get("settings", {}),
+        training=training_of(name, entries),
+        metrics=tuple(figure_of(name, text) for text in entries["metrics"]),
+        baselines={figure_of(name, text): baseline_of(name, value)
+                    for text, value in entries.get("baselines", {}).items()},
+        beam=entries.get("beam", 5))
+
+
+def with_bases(name: str, tables: Tables) -> dict[str, Any]:
+    """The entries of a table and of its base, the base's base and so on."""
+    chain = [name]
+    while "base" in tables[chain[-1]]:
+        base = tables[chain[-1]]["base"]
+        if base not in tables or base in chain:
+            raise ValueError(f"recipe {name} starts from {base!r}: expected another table, of this "
+                             "file or of the package")
+        chain.append(base)
+    entries: dict[str, Any] = {}
+    for one in reversed(chain):
+        for entry, value in tables[one].items():
+            entries[entry] = entries.get(entry, {}) | value if entry in MERGED else value
+    return entries
+
+
+def training_of(name: str, entries: Mapping[str, Any]) -> Training:
+    kind = LanguageModelTraining if entries["model"] in LANGUAGE_MODELS else TranslatorTraining
+    training = entries.get("training", {})
+    unknown = training.keys() - {one.name for one in fields(kind)}
+    if unknown:
+        raise ValueError(f"the training of recipe {name} has {', '.join(sorted(unknown))}: "
+                         f"expected fields of {kind.__name__}")
+    return kind(**training)
+
+
+def figure_of(name: str, text: str) -> Figure:
+    """The split and the metric of "split metric"."""
+    split, _, metric = text.partition(" ")
+    if not split or not metric or " " in metric:
+        raise ValueError(f"recipe {name} has the figure {text!r}: expected a split and a metric, "
+                         "such as 'test bleu'")
+    return split, metric
+
+
+def baseline_of(name: str, value: Any) -> tuple[float, str]:
+    if not (isinstance(value, list) and len(value) == 2 and value[0] in NUMBER
+            and isinstance(value[1], str)):
+        raise ValueError(f"recipe {name} has the baseline {value!r}: expected [value, \"source\"]")
+    return value[0], value[1]

@@ -1,0 +1,123 @@
+"""Means with their intervals: as marks in rows, or as lines with bands."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib import ticker
+from matplotlib.axes import Axes
+
+from numpy_attention.module import Array
+from numpy_attention.plotting.base import (
+    COLOURS, MARKERS, curve_style, check_axes, label, legend_as_written, named, new_axes)
+from numpy_attention.validation.arguments import check_number, check_text
+
+Bar = tuple[float, float, float]        # mean, and the interval's low and high
+
+FARTHEST = 1e15     # a place on the axis
+LINEAR = 0.1        # nats
+FEW = 4             # curves, among which a legend finds room
+
+
+def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
+          title: str | None = None,
+          xlabel: str = "nats a token more than with the model's own attention") -> Axes:
+    """Plot nats per token, a row for each change or group of words, a mark for each model.
+
+    models: name → {change: (mean, low, high)}, such as `analysis.Interval`s; a change that a model
+    lacks stays empty. xlabel: what the nats are. A line marks 0.
+
+    Raises ValueError if there is nothing to draw, and for anything but three finite numbers in the
+    order low ≤ mean ≤ high.
+    """
+    check_axes(ax, title)
+    check_text("xlabel", xlabel)
+    drawn = {name: named(name, found, "intervals", empty=True)
+             for name, found in named("models", models, "costs").items()}
+    drawn = {name: found for name, found in drawn.items() if found}
+    changes = list(dict.fromkeys(change for found in drawn.values() for change in found))
+    if not changes:
+        raise ValueError("nothing to plot: give a dict with at least one name and its costs")
+    ax = ax or new_axes(6.5, 1.2 + 0.45 * len(changes) * max(1, 0.4 * len(drawn)))
+    lines = []
+    for n, found in enumerate(drawn.values()):
+        rows = [changes.index(change) + 0.7 * ((n + 0.5) / len(drawn) - 0.5) for change in found]
+        mean, low, high = np.array([as_bar(*item) for item in found.items()]).T
+        lines.append(ax.errorbar(
+            mean, rows, xerr=[mean - low, high - mean], fmt=MARKERS[n % len(MARKERS)],
+            color=COLOURS[n % len(COLOURS)], capsize=3).lines[0])
+    ax.axvline(0, color="0.5", linewidth=1)
+    label(ax, title, f"{xlabel} (95 % interval)", rows=changes)
+    ax.set_ylim(len(changes) - 0.5, -0.5)
+    ax.grid(alpha=0.3, axis="x")
+    if len(drawn) > 1:
+        legend_as_written(ax, lines, drawn)
+    return ax
+
+
+def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
+          ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Plot a line for each curve, and its interval as a band.
+
+    curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step. One
+    without points is not drawn and keeps its colour, so that panels of the same names match.
+
+    Raises ValueError as `costs`, and for an x that is not a number.
+    """
+    check_axes(ax, title)
+    check_text("xlabel", xlabel)
+    check_text("ylabel", ylabel)
+    drawn = {name: _points(name, points)
+             for name, points in named("curves", curves, "intervals").items()}
+    if not any(map(len, drawn.values())):
+        raise ValueError("nothing to plot: give a dict with at least one name and its intervals")
+    ax = ax or new_axes(6.5, 4)
+    lines: dict[str, Any] = {}
+    for n, (name, points) in enumerate(drawn.items()):
+        if not len(points):
+            continue
+        x, mean, low, high = points.T
+        style = curve_style(n)
+        lines[name], = ax.plot(x, mean, markersize=4, markevery=-(-len(x) // 40), **style)
+        ax.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+    ax.grid(alpha=0.3)
+    label(ax, title, xlabel, ylabel)
+    legend_as_written(ax, list(lines.values()), lines, outside=len(lines) > FEW)
+    return ax
+
+
+def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
+                title: str | None = None) -> Axes:
+    """Plot the loss that a disturbance causes, by the distance from it; a line marks 0.
+
+    curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear to
+    LINEAR nats on either side of 0 and logarithmic beyond. Raises as `bands`.
+    """
+    ax = bands(curves, "distance after the disturbance (1 = the next token)",
+               f"nats a token more than undisturbed (log scale beyond {LINEAR:g})", ax, title)
+    ax.axhline(0, color="0.5", linewidth=1)
+    ax.set_yscale("symlog", linthresh=LINEAR)
+    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    return ax
+
+
+def _points(name: str, points: Any) -> Array:
+    """(points, 4): x, mean, low, high, by x."""
+    rows = []
+    for x, bar in named(name, points, "intervals", empty=True, texts=False).items():
+        check_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)
+        rows.append((float(x), *as_bar(f"{name}, {x}", bar)))
+    return np.array(sorted(rows)).reshape(-1, 4)
+
+
+def as_bar(name: str, bar: Bar) -> Array:
+    """(mean, low, high). Raises ValueError for anything else."""
+    numbers = np.asarray(bar, float)
+    if numbers.shape != (3,) or not np.isfinite(numbers).all():
+        raise ValueError(f"{name!r} is {bar}: expected three finite numbers, mean, low and high")
+    mean, low, high = numbers
+    if not low <= mean <= high:
+        raise ValueError(f"{name!r} is {mean:g} between {low:g} and {high:g}: "
+                         "expected low ≤ mean ≤ high")
+    return numbers

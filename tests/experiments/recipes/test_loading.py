@@ -1,0 +1,129 @@
+"""Recipes as data: tables and their bases, what cannot be read, and the recipes of the package."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from numpy_attention.data.datasets.corpora import find_corpus
+from numpy_attention.experiments.recipes import RECIPES, find_recipe, load_recipes
+from numpy_attention.models.registry import build
+from numpy_attention.registry import SCORES
+from numpy_attention.training.settings import TranslatorTraining, LanguageModelTraining
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_can_be_built(name):
+    recipe = find_recipe(name)
+    assert recipe.name == name
+    kind = "text" if recipe.is_language_model else "parallel"
+    assert find_corpus(recipe.corpus["name"], kind)
+    test = "test_2016_flickr" if "multi30k" in name else "test"
+    assert {"valid", test} >= {split for split, _ in recipe.metrics}
+    words = [range(9)] if recipe.is_language_model else [range(9), range(9)]
+    build(recipe.model, np.random.default_rng(0), *words, **recipe.settings)
+
+
+def test_recipes_that_were_not_run_have_the_settings_of_their_papers():
+    """Zaremba et al. 2014, section 4.1 and table 1; Salton et al. 2017, sections 4 and 5."""
+    zaremba = RECIPES["zaremba-medium"]
+    assert zaremba.settings == {"hidden": 650, "layers": 2, "init": 0.05, "dropout": 0.5}
+    assert zaremba.training == LanguageModelTraining(
+        epochs=39, batch_size=20, steps=35, optimizer="sgd", learning_rate=1.0, schedule="decay",
+        full_epochs=6, divisor=1.2, clip=5.0, keep="last")
+    for score in ("single", "combined"):
+        salton = RECIPES[f"salton-{score}"]
+        assert salton.settings == {"attention": score, "hidden": 650, "layers": 2, "init": 0.05,
+                                   "dropout": 0.5}
+        assert salton.training == LanguageModelTraining(
+            epochs=39, batch_size=32, state="sentence", cut=35, optimizer="sgd", learning_rate=1.0,
+            schedule="decay", full_epochs=12, divisor=2.0, clip=5.0)
+
+
+def test_the_perplexity_of_predicted_words_follows_from_the_published_one():
+    """A word for each sentence is counted and not predicted, and its loss with it."""
+    counts = {"valid": (73_760, 3_370), "test": (82_430, 3_761)}
+    for score in ("single", "combined"):
+        for (split, _), (value, source) in RECIPES[f"salton-{score}"].baselines.items():
+            tokens, first = counts[split]
+            assert f"not verified; {value ** (tokens / (tokens - first)):.1f} where" in source
+
+
+def test_entries_merge_with_those_of_the_base(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("""
+        [small]
+        base = "clauses-dot"
+        details = "small"
+        corpus = { name = "copy" }
+        settings = { hidden = 8 }
+        metrics = ["test bleu"]
+
+        [mine]
+        base = "small"
+        description = "mine"
+        training = { epochs = 2 }
+        baselines = { "test bleu" = [30, "a paper"] }
+        beam = 3
+    """)
+    mine, = load_recipes(path).values()
+    dot = RECIPES["clauses-dot"]
+    assert (mine.name, mine.description, mine.model) == ("mine", "mine, small", "luong")
+    assert mine.corpus == {"name": "copy"}
+    assert mine.settings == dot.settings | {"hidden": 8}
+    assert mine.training == TranslatorTraining(**vars(dot.training) | {"epochs": 2})
+    assert mine.metrics == (("test", "bleu"),) and mine.beam == 3
+    assert mine.baselines == {("test", "bleu"): (30, "a paper")}
+
+
+@pytest.mark.parametrize("text, message", [
+    ("[mine", "Expected"),
+    ("mine = 3", "'mine' is 3, expected a dict"),
+    ("mine.metrics = [3]", r"'mine.metrics\[0\]' is 3"),
+    ("mine.seting = {}", "mine has seting: expected entries among base, "),
+    ("mine.description = ''", "recipe mine has no model, corpus, metrics"),
+    ("mine = { description = '', base = 'other' }", "starts from 'other'"),
+    ("mine = { description = '', base = 'mine' }", "starts from 'mine'"),
+    ("mine = { description = '', base = 'dates', model = 'rnn' }", "the model of recipe mine"),
+    ("mine = { description = '', base = 'dates', training = { steps = 2 } }", "mine has steps"),
+    ("mine = { description = '', base = 'dates', training = { epochs = 0 } }", "epochs 0"),
+    ("mine = { description = '', base = 'dates', metrics = ['bleu'] }", "the figure 'bleu'"),
+    ("mine = { description = '', base = 'dates', baselines = { 'test near' = 1 } }", "baseline 1"),
+    ("mine = { description = '', base = 'dates', metrics = ['test near'] }", "baselines for"),
+])
+def test_a_malformed_file(tmp_path, text, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"mine.toml: .*{message}"):
+        load_recipes(path)
+
+
+@pytest.mark.parametrize("name, message", [
+    ("daniluk-lstn", "unknown recipe 'daniluk-lstn': expected one of .*, such as daniluk-lstm, "),
+    ("~~~~", "such as rnnsearch-bible, multi30k-de-en, reverse$"),
+    (["dates"], r"unknown recipe \['dates'\]: "),
+])
+def test_an_unknown_name(name, message):
+    with pytest.raises(ValueError, match=message):
+        find_recipe(name)
+
+
+def test_every_score_has_a_recipe():
+    assert {f"clauses-{name}" for name in SCORES} < RECIPES.keys()
+
+
+def test_a_new_score_has_one_without_an_entry_and_reading_recipes_compiles_nothing():
+    code = """
+import sys
+from numpy_attention import registry
+registry.SCORES["cosine"] = "attention.cosine:CosineAttention"
+from numpy_attention.experiments.recipes import find_recipe
+assert "numba" not in sys.modules
+new, dot = find_recipe("clauses-cosine"), find_recipe("clauses-dot")
+assert new.settings == dot.settings | {"attention": "cosine"}, new.settings
+assert (new.corpus, new.training, new.metrics) == (dot.corpus, dot.training, dot.metrics)
+assert new.description.startswith("cosine attention, 3 million parameters")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
