@@ -123,10 +123,10 @@ HARMLESS = {
         "TextForm('words', lowercase=True) → TextForm('words')",
     ],
     "all fields that begin so go on with an underscore": [
-        "numpy_attention/data/user_text.py OwnFiles._arguments: constant: 'valid' → 'valid_'",
+        "numpy_attention/data/user_text.py UserFiles.load: constant: 'valid' → 'valid_'",
     ],
     "one validation file without the other is refused when they are named; both are for mypy": [
-        "numpy_attention/data/user_text.py OwnPairs._parts: logic: self.valid_source is None or "
+        "numpy_attention/data/user_text.py UserPairs._parts: logic: self.valid_source is None or "
         "self.valid_target is None → self.valid_source is None and self.valid_target is None",
     ],
     "the first character beyond: a letter of Linear B, no mark": [

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention.cli.main import main
-from numpy_attention.data.user_text import OwnPairs, OwnText
+from numpy_attention.data.user_text import UserPairs, UserText
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
@@ -60,7 +60,7 @@ def writer(folder, settings=SMALL, corpus=None, threads=1, ranks=SINGLE_PROCESS,
     how = {"epochs": 4, "batch_size": 4, "steps": 5, "learning_rate": 0.01, "save_steps": 3}
     how |= training
     articles = [sentences(4, seed) for seed in range(12)]
-    learn, valid = Text(articles, whole=True), Text(articles[:3], whole=True)
+    learn, valid = Text(articles, has_articles=True), Text(articles[:3], has_articles=True)
     if corpus is not None:
         learn, valid = corpus.load("train", "valid")
     name = "attentive-language-model" if "attention" in settings else "language-model"
@@ -94,7 +94,7 @@ def subwords(folder, texts):
 
 def own_pairs(folder, texts):
     return translator(folder, reverse_source=True, keep="last",
-                      corpus=OwnPairs(str(texts / "source.txt"), str(texts / "target.txt")))
+                      corpus=UserPairs(str(texts / "source.txt"), str(texts / "target.txt")))
 
 
 def carried_state(folder, texts):
@@ -117,7 +117,7 @@ def articles(folder, texts):
 
 
 def own_letters(folder, texts):
-    corpus = OwnText(str(texts / "text.txt"), characters=True)
+    corpus = UserText(str(texts / "text.txt"), characters=True)
     return writer(folder, dict(hidden=8, layers=1, cell="gru"), corpus, batch_size=16, steps=20,
                   save_steps=5)
 

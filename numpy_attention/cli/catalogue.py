@@ -68,7 +68,7 @@ def fetch_corpus(options: Namespace) -> None:
 def show_corpus(options: Namespace) -> None:
     corpus = corpora.find_corpus(options.name)
     print(corpora.describe(corpus.name))
-    if not all((downloads.folder() / path).is_file() for path in corpus.files):
+    if not all((downloads.folder() / file.path).is_file() for file in corpus.files):
         print(f"not here yet: numpy-attention corpora fetch {corpus.name}")
     elif corpus.kind == "parallel":
         show_pairs(corpus)

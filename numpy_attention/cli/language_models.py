@@ -18,7 +18,7 @@ from numpy_attention.cli.shared import (
     runs_of, say_next, training_of, voices, warn_of_unknown_words)
 from numpy_attention.cli.training_options import LANGUAGE_MODEL, SIZE
 from numpy_attention.data import running_text
-from numpy_attention.data.user_text import OwnText
+from numpy_attention.data.user_text import UserText
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.text_form import TextForm
@@ -68,7 +68,7 @@ def text_to_train_on(options: Namespace) -> Selection:
         return selected({"name": options.corpus} | characters)
     if not options.text:
         raise nothing_to_learn_from("--text FILE")
-    return OwnText(options.text, options.valid_text, characters=options.characters,
+    return UserText(options.text, options.valid_text, characters=options.characters,
                    lowercase=options.lowercase, tokenize=options.tokenize)
 
 
@@ -136,7 +136,7 @@ def sizes_of(options: Namespace, parts: int) -> dict[str, int]:
 def prompt_from(text: Text, form: TextForm) -> str:
     """How a text begins: three words, or the letters of a line, 20 at most."""
     first = next((sentence for sentence in text.sentences if sentence), [])
-    if form.cut == "characters":
+    if form.tokenizer == "characters":
         return form.text(first[:20]).split("\n")[0]
     return form.text(first[:3])
 
@@ -168,7 +168,7 @@ def text_to_measure_on(options: Namespace, writer: LanguageModelRun) -> tuple[Te
         if options.corpus or options.split:
             raise ValueError("--text is given: leave --corpus and --split out")
         text = running_text.read(options.text, selected(own).form())
-        return replace(text, whole=True), Path(options.text).name, None     # a file is one article
+        return replace(text, has_articles=True), Path(options.text).name, None  # a file is one article
     if options.corpus and options.corpus != own.get("name"):
         characters = {"characters": True} if writer.training.unit == "characters" else {}
         own = {"name": options.corpus} | characters
@@ -248,7 +248,7 @@ def generate(options: Namespace) -> None:
 def write(writer: LanguageModelRun, prompt: list[str], form: TextForm, options: Namespace) -> list[Word]:
     """Print the prompt and each word as it is chosen; → the words written."""
     print(form.text(prompt), end="", flush=True)
-    between = "" if form.cut == "characters" else " "
+    between = "" if form.tokenizer == "characters" else " "
     words = []
     fresh = not prompt                              # whether a line begins
     with Threads(1):

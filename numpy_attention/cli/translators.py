@@ -17,7 +17,7 @@ from numpy_attention.cli.shared import (
     END, check_named, example_of, fit, nothing_to_learn_from, part_of, report, run_folder, runs_of,
     say_next, training_of, voices, warn_of_unknown_words)
 from numpy_attention.cli.training_options import TRANSLATOR
-from numpy_attention.data.user_text import OwnPairs
+from numpy_attention.data.user_text import UserPairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.selection import Selection, selected
@@ -38,7 +38,7 @@ Sentence = list[str]
 
 def train(options: Namespace) -> None:
     selection = text_to_train_on(options)
-    if options.subwords and selection.form().cut == "characters":
+    if options.subwords and selection.form().tokenizer == "characters":
         raise ValueError(f"--subwords cuts words, and {selection.label} consists of characters: "
                          "leave it out")
     training = training_of(TranslatorTraining, options)
@@ -73,7 +73,7 @@ def text_to_train_on(options: Namespace) -> Selection:
         raise nothing_to_learn_from("--source FILE and --target FILE")
     if options.part:
         raise ValueError("--part belongs to --corpus, and files are given: leave it out")
-    return OwnPairs(*files, options.seed, **limits_of(options), lowercase=options.lowercase,
+    return UserPairs(*files, options.seed, **limits_of(options), lowercase=options.lowercase,
                     tokenize=options.tokenize)
 
 

@@ -1,1 +1,1 @@
-"""The data room: sentence pairs and running text, corpora, own text, vocabularies, batches."""
+"""Sentence pairs and running text: corpora, the user's own text, vocabularies, batches."""

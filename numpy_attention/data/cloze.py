@@ -11,7 +11,6 @@ with Explicit Memory Representations", ICLR 2016. A file of their test has such 
 and a blank line after each.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,19 +18,20 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (encodable, check_all, check_flags, check_generator,
-                                       check_kind, check_list, check_tokens)
 from numpy_attention.data.reading import read_lines
 from numpy_attention.data.running_text import Sentence, Text
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.validation.messages import short_repr
-from numpy_attention.validation.paths import as_path, short_path, path_errors
+from numpy_attention.validation.arguments import (encodable, check_all, check_flags,
+                                                  check_generator, check_kind, check_list,
+                                                  check_tokens)
 from numpy_attention.validation.arrays import check_sizes, check_whole
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.paths import short_path, atomic_write
 
 Tokens = tuple[str, ...]
 
 GAP = "XXXXX"
-NUMERAL = "N"       # what stands for every number in the Penn Treebank
+NUMERAL = "N"       # replaces every number in the Penn Treebank
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Question:
     """Sentences, one more sentence with a gap (the query), and words of which one fills it.
 
     context: the sentences, tuples of tokens; before, after: the query's tokens on either side of
-    the gap; candidates: at least two different words; answer: which of them it is, from 0. Lists
-    become tuples. TypeError: something else than tokens; ValueError: a context, candidates or an
-    answer that cannot be.
+    the gap; candidates: at least two different words; answer: the index of the correct one. Lists
+    become tuples. TypeError: anything else than tokens; ValueError: an impossible context,
+    candidates or answer.
     """
 
     context: tuple[Tokens, ...]
@@ -68,11 +68,11 @@ class Question:
 
     @property
     def word(self) -> str:
-        """The one that was left out."""
+        """The word that was left out."""
         return self.candidates[self.answer]
 
     def filled(self, word: str) -> list[str]:
-        """The query with a word in its gap."""
+        """Return the query with a word in its gap."""
         return [*self.before, word, *self.after]
 
 
@@ -82,22 +82,22 @@ class Question:
 def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.random.Generator,
                    sentences: int = 20, candidates: int = 10, frequent: int = 100
                    ) -> list[Question]:
-    """So many different questions from a text of words; the same generator draws the same ones.
+    """Draw `number` different questions from a text of words.
 
     A question is consecutive sentences of an article, blank ones left out, of which the last is
-    the query. Where a text has no articles of its own, it is one. A gap may stand wherever a word
-    fits that is in the vocabulary, of letters alone, and no numeral `N`. The `frequent` most
-    frequent words of the vocabulary do not fit, for they would ask for grammar: its tokens are
-    taken to stand in the order of their frequency, as `Vocabulary.build` has them.
+    the query. A text without articles is one article. A word can be a gap if it is in the
+    vocabulary, consists of letters, and is not the numeral `N`. The `frequent` most frequent words
+    of the vocabulary are excluded, for they would ask for grammar; the tokens of the vocabulary
+    are in the order of their frequency, as `Vocabulary.build` has them.
 
-    The answer and its rivals fit so, occur in the context, and do not occur in what is left of the
-    query. Parts of speech are not known here: what makes rivals alike is that all begin with a
-    capital or none does, and that the candidates are neighbours in the order of frequency of all
-    that fits. Which of them is the answer, first to last, is drawn, so "take the most frequent" is
-    right as often as chance. Grammar still tells many of them apart.
+    The answer and its rivals meet these conditions, occur in the context, and do not occur in the
+    rest of the query. All begin with a capital or none does (parts of speech are not known here),
+    and they are neighbours in the order of frequency of all words that qualify. The place of the
+    answer among them is drawn, so "take the most frequent" is correct as often as chance. Grammar
+    still tells many of them apart.
 
     TypeError: another kind of text, vocabulary or generator; ValueError: a text of characters,
-    sizes that cannot be, or a text that does not have so many questions.
+    impossible sizes, or a text with fewer questions.
     """
     check_kind("text", text, Text, "a Text")
     check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
@@ -129,9 +129,9 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
-    """The question of a gap; None: its word, or what could be its rivals, do not do.
+    """Return the question of a gap; None if its word or its rivals do not qualify.
 
-    ranks: {word: its place by frequency} of the words that fit a gap.
+    ranks: {word: its place by frequency} of the words that can be a gap.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
@@ -154,45 +154,43 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
 
 
 def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
-    """The questions of a file in the form above, with any number of sentences.
+    """Return the questions of a file in the form above, with any number of sentences.
 
-    lowercase: all of its words. Candidates that are then the same, or stand there twice, are one;
-    empty fields between two | are none. Errors as `read_lines` has them, or ValueError with file
-    and line for a line of another form, a question without end, or a file without questions.
+    lowercase: all words. Candidates that are equal count once; empty fields between two | are
+    ignored. Errors as in `read_lines`, or ValueError with file and line for a line of another
+    form, a question without an end, or a file without questions.
     """
     check_flags(lowercase=lowercase)
     questions = []
     context: list[Tokens] = []
-    lines = read_lines(path)
-    for number, line in enumerate([*lines, ""], 1):
+    for number, line in enumerate([*read_lines(path), ""], 1):
         where = f"{short_path(path)}, line {number}"
-        columns = line.split("\t")
-        place, *words = columns[0].split() or [""]
+        sentence, *columns = line.split("\t")
+        place, *words = sentence.split() or [""]
         expected = len(context) + 1
         if not line.strip():
             if context:
                 raise ValueError(f"{where}: the question ends after {len(context)} sentences "
                                  f"without a query: expected number {expected} with {GAP} in it")
-            continue
-        if place != str(expected):
+        elif place != str(expected):
             raise ValueError(f"{where} begins with {short_repr(place)}: expected {expected}, the "
                              "sentence's number in its question")
-        if len(columns) == 1:
-            if not words:
-                raise ValueError(f"{where}: a number alone, expected a sentence after it")
-            context.append(in_case(words, lowercase))
-            continue
-        questions.append(asked(where, context, words, columns[1:], lowercase))
-        context = []
+        elif columns:
+            questions.append(_question(where, context, words, columns, lowercase))
+            context = []
+        elif words:
+            context.append(_in_case(words, lowercase))
+        else:
+            raise ValueError(f"{where}: a number alone, expected a sentence after it")
     if not questions:
         raise ValueError(f"{short_path(path)} holds no questions; each needs numbered sentences, the "
                          f"last with {GAP} in it")
     return questions
 
 
-def asked(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
-          lowercase: bool) -> Question:
-    """The question of its last line; columns: answer, nothing, candidates."""
+def _question(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
+              lowercase: bool) -> Question:
+    """Return the question of its last line; columns: answer, nothing, candidates."""
     if len(columns) != 3:
         raise ValueError(f"{where}: {len(columns) + 1} columns, expected query TAB answer TAB TAB "
                          "candidates")
@@ -200,54 +198,47 @@ def asked(where: str, context: list[Tokens], query: Sequence[str], columns: Sequ
         raise ValueError(f"{where}: a query without context, expected sentences before it")
     if query.count(GAP) != 1:
         raise ValueError(f"{where}: {query.count(GAP)} tokens {GAP} in the query, expected one")
-    gap = query.index(GAP)
-    right, _, listing = columns
-    fields = [field.split() for field in listing.split("|")]
+    fields = [field.split() for field in columns[2].split("|")]
     if max(map(len, fields)) > 1:
         raise ValueError(f"{where}: a candidate of several words, expected single ones with | "
                          "between them")
-    words = tuple(dict.fromkeys(in_case([field[0] for field in fields if field], lowercase)))
-    answer, = in_case([right.strip()], lowercase)
+    words = tuple(dict.fromkeys(_in_case([field[0] for field in fields if field], lowercase)))
+    answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:
         raise ValueError(f"{where}: the answer {short_repr(answer)} is none of the candidates: put it "
                          "among them, or take the question out")
     if len(words) < 2:
         raise ValueError(f"{where}: one candidate, expected at least two")
-    return Question(tuple(context), in_case(query[:gap], lowercase),
-                    in_case(query[gap + 1:], lowercase), words, words.index(answer))
+    gap = query.index(GAP)
+    return Question(tuple(context), _in_case(query[:gap], lowercase),
+                    _in_case(query[gap + 1:], lowercase), words, words.index(answer))
 
 
-def in_case(words: Sequence[str], lowercase: bool) -> Tokens:
+def _in_case(words: Sequence[str], lowercase: bool) -> Tokens:
     return tuple(word.lower() for word in words) if lowercase else tuple(words)
 
 
 def write_questions(questions: Sequence[Question], path: str | Path) -> None:
-    """Write questions as `read_questions` reads them; a file of this name is replaced.
+    """Write questions as `read_questions` reads them; an existing file is replaced.
 
     ValueError: no questions, or a token that the form cannot hold; OSError: it cannot be written.
     """
     check_questions(questions)
-    text = "".join(lines_of(question) for question in questions)
-    path = as_path(path)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with path_errors(path, "written"):
-        try:
-            partial.write_bytes(text.encode())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+    text = "".join(map(_lines_of, questions))
+    with atomic_write(path) as file:
+        file.write(text.encode())
 
 
 def check_questions(questions: Sequence[Question]) -> None:
-    """Refuse what is no list of Questions (TypeError), or has none (ValueError)."""
+    """Raise unless questions is a list of Questions (TypeError), at least one (ValueError)."""
     check_list("questions", questions, "Questions")
     check_all("questions", questions, Question, "a Question")
     if not len(questions):
         raise ValueError("no questions: expected at least one")
 
 
-def lines_of(question: Question) -> str:
-    """A question as its lines in a file."""
+def _lines_of(question: Question) -> str:
+    """Return a question as its lines in a file."""
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):

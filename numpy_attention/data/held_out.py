@@ -1,17 +1,16 @@
-"""The share of a reader's own text that a run is measured on, and never learns from."""
+"""The share of a user's own text that a run is measured on and does not learn from."""
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator, check_kind, check_number
 from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.running_text import Text
+from numpy_attention.validation.arguments import check_generator, check_kind, check_number
 
 SHARE = 0.05
 
 
-def hold_out_pairs(
-    pairs: list[Pair], rng: np.random.Generator, share: float = SHARE
-) -> tuple[list[Pair], list[Pair]]:
+def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
+                   share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
     """→ (the rest, about `share` of the pairs, at least 1).
 
     Pairs with the same source sentence stay together. ValueError: fewer than two different ones.
@@ -55,9 +54,9 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
             "least 2, one of them to be held out; bring more text, one sentence a line, or give "
             "valid_text"
         )
-    cut = len(items) - max(1, round(share * len(items)))
+    end = len(items) - max(1, round(share * len(items)))
 
-    def part(some: list) -> Text:
-        return Text([[some]] if characters else [some], text.unit)
+    def text_of(part: list) -> Text:
+        return Text([[part] if characters else part], text.unit)
 
-    return part(items[:cut]), part(items[cut:])
+    return text_of(items[:end]), text_of(items[end:])

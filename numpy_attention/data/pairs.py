@@ -7,15 +7,16 @@ link is possible as well.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_all, check_kind, check_list, check_tokens, as_list
-from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.arguments import (check_all, check_kind, check_list,
+                                                  check_tokens, as_list)
 from numpy_attention.validation.arrays import at_least
+from numpy_attention.validation.messages import typed_repr
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,8 @@ class Pair:
     """A source sentence, its translation, and the links between their words.
 
     source, target: tuples of tokens. sure, possible: frozensets of (source position, target
-    position). `possible` always contains `sure`: what is given as possible is joined with the sure
-    links. Raises ValueError for a link that points outside of either sentence, TypeError for a
-    sentence given as one string.
+    position). `possible` always contains `sure`. Raises ValueError for a link that points outside
+    of either sentence, TypeError for a sentence given as one string.
     """
 
     source: tuple[str, ...]
@@ -56,61 +56,46 @@ class Pair:
                 )
 
     def reversed(self) -> "Pair":
-        """The same pair with source and target exchanged."""
+        """Return the pair with source and target exchanged."""
         sure = frozenset((j, i) for i, j in self.sure)
         possible = frozenset((j, i) for i, j in self.possible)
         return Pair(self.target, self.source, sure, possible)
 
 
 def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
-    """Links as a frozenset. TypeError: nothing that holds links, or something else in it."""
+    """Return links as a frozenset. TypeError: anything else than pairs of integers."""
     if not isinstance(links, (set, frozenset)):
         links = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
                  for link in as_list(name, links, "links")]
-    _check_links(links)
-    return frozenset(links)
-
-
-def _check_links(links: Collection[Any]) -> None:
-    """Refuse what are no pairs of whole numbers. TypeError."""
     for link in links:
         if type(link) is tuple and len(link) == 2 and type(link[0]) is type(link[1]) is int:
             continue                            # the common case is cheap: corpora have many links
-        if not (isinstance(link, tuple) and len(link) == 2 and all(map(_is_whole, link))):
+        whole = isinstance(link, tuple) and len(link) == 2 and all(
+            isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in link)
+        if not whole:
             raise TypeError(f"a link is {typed_repr(link)}: expected (source position, target position)")
-
-
-def _is_whole(number: Any) -> bool:
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+    return frozenset(links)
 
 
 def check_pairs(pairs: Any) -> None:
-    """Refuse what is no list of Pairs. TypeError."""
+    """Raise TypeError unless pairs is a list of Pairs."""
     check_list("pairs", pairs, "Pairs")
     check_all("pairs", pairs, Pair, "a Pair")
 
 
-def limited(
-    pairs: Sequence[Pair],
-    name: str,
-    min_length: int | None = None,
-    max_length: int | None = None,
-    count: int | None = None,
-) -> list[Pair]:
-    """The first `count` of the pairs with min_length to max_length tokens on both sides.
+def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
+            max_length: int | None = None, count: int | None = None) -> list[Pair]:
+    """Return the first `count` pairs with min_length to max_length tokens on both sides.
 
-    None: no such limit. ValueError: none is left; it says of which corpus or file, `name`.
+    None: no limit. name: the corpus or file, for messages. ValueError: no pair is left.
     """
     check_pairs(pairs)
     check_kind("name", name, str, "the name of a corpus or file")
     at_least(1, min_length=min_length, max_length=max_length, count=count)
     low = min_length or 1
     high = max_length or math.inf
-    kept = [
-        pair
-        for pair in pairs
-        if low <= len(pair.source) <= high and low <= len(pair.target) <= high
-    ]
+    kept = [pair for pair in pairs
+            if low <= len(pair.source) <= high and low <= len(pair.target) <= high]
     if not kept:
         lengths = f"{low} to {high}"
         limits = "min_length and max_length"

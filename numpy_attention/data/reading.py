@@ -1,7 +1,6 @@
 """Readers of text files: lines, sentence pairs, running text.
 
-They take UTF-8 text, plain or gzipped (`.gz`), and refuse what is malformed with the file and the
-line.
+They take UTF-8 text, plain or gzipped (`.gz`); errors name the file and the line.
 """
 
 import gzip
@@ -9,16 +8,15 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from numpy_attention.data.pairs import Pair
 from numpy_attention.validation.arguments import check_flags, check_function, check_tokens
 from numpy_attention.validation.paths import existing_file, path_errors
-from numpy_attention.data.pairs import Pair
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
-CUTTER = "a function that cuts a line into a list of tokens, such as str.split"
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """The lines of a UTF-8 text file, plain or `.gz`, as a list of strings without their line ends.
+    """Return the lines of a UTF-8 text file, plain or `.gz`, without their line ends.
 
     Only a newline (with or without carriage return) ends a line. Errors as `existing_file` has
     them, or ValueError with file and line number for text that is not UTF-8 or holds
@@ -33,9 +31,7 @@ def read_lines(path: str | Path) -> list[str]:
             raise ValueError(
                 f"{path} is damaged or not gzip data ({error}); copy or download it again"
             ) from None
-    if data.startswith(b"\xef\xbb\xbf"):  # a byte order mark is no text
-        data = data[3:]
-    rows = data.split(b"\n")
+    rows = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")      # a byte order mark is not text
     if not rows[-1]:
         rows.pop()
     lines = []
@@ -56,20 +52,18 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def bytes_of(path: Path) -> bytes:
-    """All that a file holds. OSError: it cannot be read."""
+    """Return the content of a file. OSError: it cannot be read."""
     with path_errors(path, "read"):
         return path.read_bytes()
 
 
-def read_pairs(
-    source_path: str | Path, target_path: str | Path, tokens: Tokens = str.split
-) -> list[Pair]:
-    """Sentence pairs from two files, line k of one beside line k of the other, without links.
+def read_pairs(source_path: str | Path, target_path: str | Path,
+               tokens: Tokens = str.split) -> list[Pair]:
+    """Return sentence pairs from two files, line k of one next to line k of the other.
 
-    tokens: what cuts a line. Raises ValueError for files of unequal length, an empty line, an empty
+    tokens: cuts a line. Raises ValueError for files of unequal length, an empty line, an empty
     file, or text that is not UTF-8.
     """
-    check_function("tokens", tokens, CUTTER)
     sources = read_lines(source_path)
     targets = read_lines(target_path)
     if len(sources) != len(targets):
@@ -94,14 +88,12 @@ def read_pairs(
 
 
 def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Tokens) -> list[Pair]:
-    """Sentence pairs from lines `source TAB target`, as Tatoeba's are, without links.
+    """Return sentence pairs from lines `source TAB target`, as in Tatoeba's files.
 
-    source_tokens, target_tokens: what cuts each side. A third column (attribution) is left aside.
-    Raises ValueError with file and line for a line without two or three columns or with an empty
+    source_tokens, target_tokens: cut each side. A third column (attribution) is ignored. Raises
+    ValueError with file and line for a line without two or three columns or with an empty
     sentence, and for an empty file.
     """
-    check_function("source_tokens", source_tokens, CUTTER)
-    check_function("target_tokens", target_tokens, CUTTER)
     pairs = []
     for number, line in enumerate(read_lines(path), 1):
         columns = line.split("\t")
@@ -119,16 +111,13 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     return pairs
 
 
-def read_text(
-    path: str | Path, tokens: Tokens = str.split, blank_lines: bool = False
-) -> list[list[str]]:
-    """Text for a language model, one sentence a line → list of token lists.
+def read_text(path: str | Path, tokens: Tokens = str.split,
+              blank_lines: bool = False) -> list[list[str]]:
+    """Return text for a language model, one sentence a line, as a list of token lists.
 
-    tokens: what cuts a line. blank_lines: whether they stay, as empty lists (WikiText counts the
-    end of a blank line as a token). Raises ValueError for a file without any token, or text that is
-    not UTF-8.
+    tokens: cuts a line. blank_lines: keep them, as empty lists (WikiText counts the end of a blank
+    line as a token). Raises ValueError for a file without any token, or text that is not UTF-8.
     """
-    check_function("tokens", tokens, CUTTER)
     check_flags(blank_lines=blank_lines)
     sentences = [list(_cut(line, tokens)) for line in read_lines(path)]
     if not any(sentences):
@@ -137,7 +126,9 @@ def read_text(
 
 
 def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
-    """The tokens of a line. TypeError: what cuts it gives something else."""
+    """Return the tokens of a line. TypeError: `tokens` is not a function that returns tokens."""
+    check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
+                    "str.split")
     cut = tokens(line)
     check_tokens("what `tokens` gives", cut)
     return tuple(cut)

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from numpy_attention.validation.arguments import (check_flags, check_kind, check_list, check_methods,
-                                       check_name, check_tokens)
 from numpy_attention.data.datasets.corpora import text_corpus
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.reading import read_lines, read_text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.registry import STATES, UNITS
+from numpy_attention.validation.arguments import (check_flags, check_kind, check_list,
+                                                  check_methods, check_name, check_tokens)
 from numpy_attention.validation.arrays import at_least
 
 Sentence = list[str]
@@ -21,17 +21,18 @@ class Text:
     """articles: lists of sentences, which are lists of tokens; unit: "words" or "characters".
 
     Words: </s> ends every sentence. Characters: a sentence is a stretch of text with its own line
-    ends; none is added. whole: the text came as articles, so that a state can be reset between
-    them. TypeError: articles that are no lists of lists of tokens; ValueError: another unit.
+    ends; none is added. has_articles: the articles are those of the text itself, so that a state
+    can be reset between them. TypeError: articles that are not lists of lists of tokens;
+    ValueError: another unit.
     """
 
     articles: list[list[Sentence]]
     unit: str = "words"
-    whole: bool = False
+    has_articles: bool = False
 
     def __post_init__(self) -> None:
         check_name("unit", self.unit, UNITS)
-        check_flags(whole=self.whole)
+        check_flags(has_articles=self.has_articles)
         check_list("articles", self.articles, "articles, which are lists of sentences")
         for n, article in enumerate(self.articles):
             check_list(f"article {n}", article, "sentences, which are lists of tokens")
@@ -43,21 +44,20 @@ class Text:
         return [sentence for article in self.articles for sentence in article]
 
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
-        """All ids, </s> first: every stream of text begins after it, so each token is predicted."""
+        """Return all ids, </s> first: a stream begins after it, so each token is predicted."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
-    def documents(
-        self, vocabulary: AnyVocabulary, state: str, cut: int | None = None
-    ) -> list[list[int]]:
-        """Lists of ids that each begin with an empty state, </s> first.
+    def documents(self, vocabulary: AnyVocabulary, state: str,
+                  cut: int | None = None) -> list[list[int]]:
+        """Return lists of ids that each begin with an empty state, </s> first.
 
-        They are articles, or sentences, blank ones left out. cut: so many ids of each are predicted
-        at most. ValueError: another state, or a text that does not come so.
+        state: "article" or "sentence", blank ones left out. cut: at most this many ids of each are
+        predicted. ValueError: another state, or a text that does not have articles or sentences.
         """
         check_name("state", state, STATES[1:])
         at_least(1, cut=cut)
         if state == "article":
-            if not self.whole:
+            if not self.has_articles:
                 raise ValueError(
                     "this text does not come as articles, as bible-en and wikitext-2 do: take one "
                     "of them, or a model whose state is 'carried' or of a 'sentence'"
@@ -73,13 +73,13 @@ class Text:
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]
 
     def as_characters(self) -> "Text":
-        """A text of words as one of characters: words joined by spaces, then a line end."""
+        """Return a text of words as one of characters: joined by spaces, then a line end."""
         if self.unit == "characters":
             return self
         texts = [
             "".join(" ".join(sentence) + "\n" for sentence in article) for article in self.articles
         ]
-        return Text([[list(text)] for text in texts], "characters", self.whole)
+        return Text([[list(text)] for text in texts], "characters", self.has_articles)
 
     def _ids(self, sentences: list[Sentence], vocabulary: AnyVocabulary) -> list[int]:
         check_methods("vocabulary", vocabulary, "a Vocabulary", "encode", "places")
@@ -88,19 +88,19 @@ class Text:
 
 
 def load(name: str, split: str) -> Text:
-    """The Text of a corpus of running text. ValueError: an unknown name or split."""
+    """Return the Text of a corpus of running text. ValueError: an unknown name or split."""
     corpus = text_corpus(name)
-    unit = "characters" if corpus.cut == "characters" else "words"
-    return Text(corpus.articles(split), unit, corpus.whole)
+    unit = "characters" if corpus.tokenizer == "characters" else "words"
+    return Text(corpus.articles(split), unit, corpus.has_articles)
 
 
 def read(path: str | Path, form: TextForm) -> Text:
-    """The Text of a file, cut by this TextForm; blank lines are left out of words.
+    """Return the Text of a file, cut by this TextForm; blank lines are left out of words.
 
     ValueError: a file without text.
     """
     check_kind("form", form, TextForm, "a TextForm")
-    if form.cut != "characters":
+    if form.tokenizer != "characters":
         return Text([read_text(path, form.tokens)])
     letters = form.tokens("".join(line + "\n" for line in read_lines(path)))
     if not "".join(letters).strip():

@@ -1,85 +1,35 @@
 """What a run learns from: a dict that JSON can hold, kept in its checkpoint, and its meaning.
 
-It is either a corpus by name, of pairs with arguments of `load_parallel`, of text as words or as
-letters,
+It is either a corpus by name, of pairs with arguments of `load_parallel`, or of text as words or as
+characters,
 
     {"name": "bible-en-es", "part": "clauses", "max_length": 7}       NamedPairs
     {"name": "bible-en", "characters": true}                          NamedText
 
-or the reader's own text (see `own_text`):
+or the user's own text (see `user_text`):
 
-    {"source": "/…/en.txt", "target": "/…/es.txt", …}                 OwnPairs
-    {"text": "/…/novel.txt", …}                                       OwnText
+    {"source": "/…/en.txt", "target": "/…/es.txt", …}                 UserPairs
+    {"text": "/…/novel.txt", …}                                       UserText
+
+Each has a `label`, its `splits`, the `saved()` dict, the `form()` in which raw text is cut, and
+`load(*splits)`: a list of Pairs, or a Text, for each split.
 """
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-from numpy_attention.validation.arguments import check_kind
-from numpy_attention.validation.messages import short_repr
 from numpy_attention.data import running_text
 from numpy_attention.data.datasets.corpora import find_corpus, load_parallel
-from numpy_attention.data.user_text import OwnPairs, OwnText
-from numpy_attention.data.pairs import Pair
-from numpy_attention.data.running_text import Text
 from numpy_attention.data.splits import SPLITS
 from numpy_attention.data.text_form import TextForm
-
-
-class Selection(Protocol):
-    """What a run learns from."""
-
-    @property
-    def label(self) -> str:
-        """It in a few words: the corpus and its part, or the name of the reader's file."""
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """What `load` knows: "train", "valid", and "test" where there is one."""
-
-    def saved(self) -> dict[str, Any]:
-        """The dict that a checkpoint keeps; `selected` is the way back."""
-
-    def form(self, lowercase: bool | None = None) -> TextForm:
-        """How its raw text is cut; lowercase None: as the text is."""
-
-    def load(self, *splits: str) -> list:
-        """A list of Pairs, or a Text, for each split named."""
-
-
-def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
-    """What a run's dict stands for.
-
-    kind: "parallel" or "text", where a corpus by name must be of that kind. ValueError: it is
-    of another, or unknown.
-    """
-    check_kind("saved", saved, dict, "the dict of a selection")
-    if "source" in saved:
-        return _made(OwnPairs, saved)
-    if "text" in saved:
-        return _made(OwnText, saved)
-    if "name" not in saved:
-        return Unknown()
-    if find_corpus(saved["name"], kind).kind == "text":
-        return _made(NamedText, saved)
-    return _made(NamedPairs, {"arguments": saved})
-
-
-def _made(kind: Any, saved: dict[str, Any]) -> Any:
-    """A selection of this kind. ValueError: a field of it is missing, or one is unknown."""
-    known = fields(kind)
-    missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
-    unknown = sorted(saved.keys() - {one.name for one in known})
-    if missing or unknown:
-        raise ValueError(f"what a run learns from, {next(iter(saved))}, is described with "
-                         f"{', '.join(unknown) or 'nothing'} that is unknown and without "
-                         f"{', '.join(missing) or 'nothing'}: name a corpus, or give files")
-    return kind(**saved)
+from numpy_attention.data.user_text import UserPairs, UserText
+from numpy_attention.validation.arguments import check_kind
+from numpy_attention.validation.messages import short_repr
 
 
 @dataclass
 class NamedPairs:
-    """A parallel corpus; arguments: those of `load_parallel` but the split."""
+    """A parallel corpus; arguments: those of `load_parallel` except the split."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -102,14 +52,14 @@ class NamedPairs:
         corpus = find_corpus(self.arguments["name"], "parallel")
         return corpus.part(self.arguments.get("part")).form.in_case(lowercase)
 
-    def load(self, *splits: str) -> list[list[Pair]]:
-        """One list of Pairs for each split named; errors as `load_parallel` has them."""
+    def load(self, *splits: str) -> list:
+        """Return one list of Pairs for each split; errors as in `load_parallel`."""
         return [load_parallel(split=split, **self.arguments) for split in splits]
 
 
 @dataclass
 class NamedText:
-    """A corpus of running text; characters: read as letters, whatever it is cut into."""
+    """A corpus of running text; characters: read as characters, even if it is a text of words."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -129,16 +79,14 @@ class NamedText:
             form = TextForm("characters", form.lowercase)
         return form.in_case(lowercase)
 
-    def load(self, *splits: str) -> list[Text]:
-        """One Text for each split named. ValueError: an unknown name or split."""
+    def load(self, *splits: str) -> list:
+        """Return one Text for each split. ValueError: an unknown name or split."""
         texts = [running_text.load(self.name, split) for split in splits]
-        if self.characters:
-            texts = [text.as_characters() for text in texts]
-        return texts
+        return [text.as_characters() for text in texts] if self.characters else texts
 
 
 class Unknown:
-    """Of a run that does not say what it learnt from; raw text is cut as most corpora are."""
+    """The selection of a run that does not say what it learned from."""
 
     label = "unknown text"
     splits = SPLITS
@@ -154,3 +102,35 @@ class Unknown:
         raise ValueError(
             "the run does not say what it learnt from: name a corpus, or give files of your own"
         )
+
+
+Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown
+
+
+def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
+    """Return the selection that a run's dict describes.
+
+    kind: "parallel" or "text", where a corpus by name must be of that kind. ValueError: it is
+    of another kind, unknown, or described by missing or unknown fields.
+    """
+    check_kind("saved", saved, dict, "the dict of a selection")
+    if "source" in saved:
+        return _selection(UserPairs, saved)
+    if "text" in saved:
+        return _selection(UserText, saved)
+    if "name" not in saved:
+        return Unknown()
+    if find_corpus(saved["name"], kind).kind == "text":
+        return _selection(NamedText, saved)
+    return NamedPairs(saved)
+
+
+def _selection(kind: Any, saved: dict[str, Any]) -> Any:
+    known = fields(kind)
+    missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
+    unknown = sorted(saved.keys() - {one.name for one in known})
+    if missing or unknown:
+        raise ValueError(f"what a run learns from, {next(iter(saved))}, is described with "
+                         f"{', '.join(unknown) or 'nothing'} that is unknown and without "
+                         f"{', '.join(missing) or 'nothing'}: name a corpus, or give files")
+    return kind(**saved)

@@ -1,6 +1,6 @@
 """Training, validation and test sets that share no source sentence.
 
-Where a sentence belongs is read off a hash of its words (`split_of`), so it is the same on every
+The split of a sentence is read off a hash of its words (`split_of`), so it is the same on every
 machine, for every seed, and however often a sentence is drawn or translated: all of its copies land
 in one split.
 """
@@ -8,19 +8,12 @@ in one split.
 import hashlib
 from collections.abc import Sequence
 
+from numpy_attention.registry import SPLITS as SPLITS  # noqa: F401
 from numpy_attention.validation.arguments import check_number, check_tokens
-from numpy_attention.validation.messages import short_repr
-from numpy_attention.registry import SPLITS
-
-
-def check_split(split: str) -> None:
-    """Raises ValueError unless `split` is "train", "valid" or "test"."""
-    if not isinstance(split, str) or split not in SPLITS:
-        raise ValueError(f"split = {short_repr(split)}; expected one of {', '.join(SPLITS)}")
 
 
 def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
-    """The split a sentence belongs to: "train", "valid" or "test".
+    """Return the split that a sentence belongs to: "train", "valid" or "test".
 
     The lowercased tokens that hold a letter or a digit (all tokens, if there is none) are joined by
     spaces; the first 8 bytes of their sha256 are u · 2⁶⁴, and u < held_out/2 means test,

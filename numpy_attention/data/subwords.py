@@ -1,6 +1,6 @@
 """Subwords: words cut into frequent pieces, so that a small vocabulary spells every word.
 
-They are those of Sennrich et al. 2016, learnt and cut by sentencepiece, an extra:
+They are those of Sennrich et al. 2016, learned and cut by sentencepiece, an optional dependency:
 pip install "numpy_attention[subwords]".
 """
 
@@ -9,9 +9,10 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from numpy_attention.validation.arguments import encodable, check_kind, check_text, check_tokens, as_list
 from numpy_attention.data.vocabulary import (BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary,
                                              check_id)
+from numpy_attention.validation.arguments import (encodable, check_kind, check_text,
+                                                  check_tokens, as_list)
 from numpy_attention.validation.arrays import check_whole
 
 START = "▁"     # begins the first piece of a word
@@ -19,16 +20,16 @@ LARGEST = 2**31 - 1     # ids that sentencepiece can count
 
 
 class Subwords:
-    """A vocabulary of pieces, in the place of a `Vocabulary` of words.
+    """A vocabulary of pieces, used like a `Vocabulary` of words.
 
-    It takes and gives words, its ids are pieces. The four special ids are the same; a letter that
-    the text it learnt from does not have becomes <unk>.
+    It takes and returns words; its ids are pieces. The four special ids are the same. A letter that
+    is not in the text it was built from becomes <unk>.
     """
 
     def __init__(self, saved: str) -> None:
-        """saved: what `saved` gave.
+        """saved: the string that `saved` returned.
 
-        ValueError: sentencepiece is not installed, or this is nothing of its own.
+        ValueError: sentencepiece is not installed, or cannot read the string.
         """
         library = _sentencepiece()
         check_kind("saved", saved, str, "the text that a vocabulary of subwords saved")
@@ -46,17 +47,16 @@ class Subwords:
 
     @classmethod
     def build(cls, sentences: Iterable[Iterable[str]], size: int, whose: str = "") -> "Subwords":
-        """Byte-pair pieces, `size` ids in all, of an iterable of lists of words.
+        """Learn byte-pair pieces, `size` ids in all, from an iterable of lists of words.
 
-        The same text gives the same pieces. ValueError: no text, or a size that it cannot give (of
-        `whose` text is said); sentencepiece is not installed.
+        The same text gives the same pieces. whose: describes the text in messages. ValueError: no
+        text, a size that it cannot give, or sentencepiece is not installed.
         """
         library = _sentencepiece()
         check_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)
         file = io.BytesIO()
         lines = []
-        for n, words in enumerate(as_list("sentences", sentences, "sentences")):
-            check_tokens(f"sentence {n}", words)
+        for n, words in enumerate(_checked(sentences)):
             lines.append(" ".join(words))
             check_text(f"sentence {n}", lines[-1])
         if not any(lines):
@@ -69,10 +69,7 @@ class Subwords:
                 model_type="bpe",
                 character_coverage=1.0,
                 normalization_rule_name="identity",
-                pad_id=PAD,
-                bos_id=BOS,
-                eos_id=EOS,
-                unk_id=UNK,
+                pad_id=PAD, bos_id=BOS, eos_id=EOS, unk_id=UNK,
                 pad_piece=SPECIAL_TOKENS[PAD],
                 unk_surface=SPECIAL_TOKENS[UNK],
                 num_threads=1,
@@ -87,7 +84,7 @@ class Subwords:
         return cls(base64.b64encode(file.getvalue()).decode())
 
     def saved(self) -> Any:
-        """All that a checkpoint has to keep, one string."""
+        """Return what a checkpoint has to keep, one string."""
         return self._saved
 
     def __len__(self) -> int:
@@ -114,29 +111,26 @@ class Subwords:
         return self._pieces[word]
 
     def encode(self, words: Sequence[str]) -> list[int]:
-        """Ids of all pieces of the words."""
+        """Return the ids of all pieces of the words."""
         check_tokens("words", words)
         return [id for word in words for id in self._ids(word)]
 
     def places(self, words: Sequence[str]) -> list[int]:
-        """For each piece of the words, which of them it belongs to."""
+        """Return, for each piece of the words, the index of the word it belongs to."""
         check_tokens("words", words)
         return [n for n, word in enumerate(words) for _ in self._ids(word)]
 
     def token(self, id: int) -> str:
-        """The piece of one id. ValueError: an id outside 0 … V − 1."""
+        """Return the piece of one id. ValueError: an id outside 0 … V − 1."""
         check_id(id, self)
         return self._model.id_to_piece(int(id))
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Words of the ids, up to the first </s>; <pad> and <s> are dropped."""
+        """Return the words of the ids up to the first </s>; <pad> and <s> are dropped."""
         return self.read(ids)[0]
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """→ the words of the ids, as `decode` gives them; which word each id belongs to.
-
-        Ids count up to the first </s>.
-        """
+        """→ `decode(ids)`; for each id up to the first </s>, the index of its word."""
         words: list[str] = []
         places = []
         for id in as_list("ids", ids, "ids"):
@@ -149,26 +143,29 @@ class Subwords:
                     words.append("")
                 words[-1] += piece.removeprefix(START)
                 places.append(len(words) - 1)
-        # a lone ▁ is no word: its id goes to a word nearby
+        # a lone ▁ is not a word: its id goes to a word nearby
         kept = [n for n, word in enumerate(words) if word]
         new = {n: k for k, n in enumerate(kept)}
         last = len(kept) - 1
         return [words[n] for n in kept], [new.get(n, max(0, min(n, last))) for n in places]
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """The share of the words with a letter that this vocabulary does not know, from 0 to 1."""
-        words = []
-        for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
-            check_tokens(f"sentence {n}", sentence)
-            words += list(sentence)
+        """Return the share of the words that have an unknown letter, from 0 to 1."""
+        words = [word for sentence in _checked(sentences) for word in sentence]
         if not words:
             raise ValueError("no tokens to measure: the sentences are empty")
         return sum(word not in self for word in words) / len(words)
 
 
 def restored(saved: str | list[str]) -> Vocabulary | Subwords:
-    """The Vocabulary or the Subwords that a checkpoint keeps: a list of words, or a string."""
+    """Return the vocabulary that a checkpoint keeps: a list of words, or one string of Subwords."""
     return Subwords(saved) if isinstance(saved, str) else Vocabulary(saved)
+
+
+def _checked(sentences: Any) -> Iterable[Sequence[str]]:
+    for n, words in enumerate(as_list("sentences", sentences, "sentences")):
+        check_tokens(f"sentence {n}", words)
+        yield words
 
 
 def _sentencepiece() -> Any:

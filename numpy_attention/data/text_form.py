@@ -1,4 +1,4 @@
-"""How raw text becomes tokens, as a corpus was cut, and tokens become text again."""
+"""How raw text becomes tokens, as in a corpus, and tokens become text again."""
 
 import functools
 import re
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from numpy_attention.validation.arguments import check_flags, check_kind, check_name, check_tokens
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import Tokens, read_pairs
+from numpy_attention.validation.arguments import (check_flags, check_kind, check_name,
+                                                  check_tokens)
 
 
 @functools.lru_cache(maxsize=None)
@@ -22,13 +23,13 @@ def _token_pattern() -> re.Pattern[str]:
 
 
 def word_tokens(text: str, elision: bool = False) -> list[str]:
-    """Splits raw text of any script into words and single punctuation marks.
+    """Split raw text of any script into words and single punctuation marks.
 
     A word is a run of letters, marks and digits, with apostrophes and hyphens kept inside it
     (don't, well-known); a number keeps its points and commas (3,000.5). The curly apostrophe
     becomes the straight one, and accented letters take their composed form (Unicode NFC). With
-    `elision=True` a word is cut after each inner apostrophe, as French wants it: l'homme → l' homme
-    (aujourd'hui stays whole).
+    `elision=True` a word is cut after each inner apostrophe, as in French: l'homme → l' homme
+    (aujourd'hui is not cut).
     """
     check_kind("text", text, str, "a text")
     check_flags(elision=elision)
@@ -43,40 +44,40 @@ def word_tokens(text: str, elision: bool = False) -> list[str]:
     return cut
 
 
-CUTS: dict[str, Tokens] = {"words": word_tokens, "spaces": str.split, "characters": list}
+TOKENIZERS: dict[str, Tokens] = {"words": word_tokens, "spaces": str.split, "characters": list}
 
 
 @dataclass(frozen=True)
 class TextForm:
     """How a corpus cuts raw text: "words" (with `word_tokens`), at "spaces", or into "characters".
 
-    lowercase: whether it is lowercased before. ValueError: another cut.
+    lowercase: whether it is lowercased first. ValueError: another tokenizer.
     """
 
-    cut: str = "words"
+    tokenizer: str = "words"
     lowercase: bool = True
 
     def __post_init__(self) -> None:
-        check_name("cut", self.cut, CUTS)
+        check_name("tokenizer", self.tokenizer, TOKENIZERS)
         check_flags(lowercase=self.lowercase)
 
     def in_case(self, lowercase: bool | None) -> "TextForm":
-        """The same with lowercase so; None: as it is."""
+        """Return this form with another `lowercase`; None: as it is."""
         return self if lowercase is None else replace(self, lowercase=lowercase)
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of a raw sentence, without its line end. TypeError: no text."""
+        """Return the tokens of a raw sentence, without its line end."""
         check_kind("text", text, str, "a text")
         if self.lowercase:
             text = text.lower()
-        return CUTS[self.cut](text)
+        return TOKENIZERS[self.tokenizer](text)
 
     def text(self, tokens: Sequence[str]) -> str:
-        """Tokens as one line of text. TypeError: no list of tokens."""
+        """Return tokens as one line of text."""
         check_tokens("tokens", tokens)
-        between = "" if self.cut == "characters" else " "
+        between = "" if self.tokenizer == "characters" else " "
         return between.join(tokens)
 
     def pairs(self, source: str | Path, target: str | Path) -> list[Pair]:
-        """Pairs of two files of raw text; errors as `read_pairs` raises them."""
+        """Return the pairs of two files of raw text; errors as in `read_pairs`."""
         return read_pairs(source, target, self.tokens)

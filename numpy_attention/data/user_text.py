@@ -1,6 +1,6 @@
-"""The reader's own text, as a run remembers it: its files, how they are cut, and a digest of them.
+"""The user's own text, as a run remembers it: its files, how they are cut, and their digest.
 
-What a checkpoint keeps of pairs is the fields of OwnPairs, and of running text those of OwnText:
+A checkpoint keeps the fields of UserPairs for pairs and those of UserText for running text:
 
     {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, …}
     {"text": "/…/novel.txt", "valid_text": "/…/last_chapter.txt", "characters": false, …}
@@ -14,30 +14,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_kind
-from numpy_attention.validation.paths import as_path, existing_file
 from numpy_attention.data.held_out import hold_out_end, hold_out_pairs
 from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.reading import bytes_of
 from numpy_attention.data.running_text import Text, read
 from numpy_attention.data.text_form import TextForm
+from numpy_attention.validation.arguments import check_flags, check_kind
 from numpy_attention.validation.arrays import at_least, check_whole
+from numpy_attention.validation.paths import as_path, existing_file
 
 
 @dataclass(kw_only=True)
-class OwnFiles:
-    """Files of the reader's own, to learn from and to validate on, or else a share is held out.
+class UserFiles:
+    """The user's files to learn from and to validate on; without the latter a share is held out.
 
-    lowercase, tokenize: what is done to their text; tokenize cuts words and punctuation apart.
-    digest: of the files when the run began, by which `load` sees whether they have changed.
+    lowercase: lowercase the text; tokenize: cut words and punctuation apart.
+    digest: of the files when the run began, by which `load` notices that they have changed.
     Without it they are new: their paths are made absolute, and the digest is taken.
-    FileNotFoundError: a missing file; OSError, ValueError: what is no plain file, or cannot be
-    read.
+    FileNotFoundError: a missing file; OSError, ValueError: not a plain file, or not readable.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
     splits: ClassVar[tuple[str, ...]] = ("train", "valid")
-    _parts: ClassVar[Callable[..., tuple[Any, Any]]]  # what is learnt from, what validated on
+    _parts: ClassVar[Callable[..., tuple[Any, Any]]]  # what it learns from, what it validates on
 
     lowercase: bool = False
     tokenize: bool = False
@@ -57,23 +56,24 @@ class OwnFiles:
         return self._first().stem
 
     def saved(self) -> dict[str, Any]:
-        """All of it as a dict that JSON can hold."""
+        """Return its fields as a dict that JSON can hold."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """How the files are cut; lowercase None: as they are."""
-        return TextForm(self._cut(), self.lowercase).in_case(lowercase)
+        """Return how the files are cut; lowercase None: as they are."""
+        return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """Pairs, or a Text, for each split named.
+        """Return Pairs, or a Text, for each split.
 
         ValueError: an unknown split, or files that have changed or hold no text.
         """
         for split in splits:
             if split not in self.splits:
+                names = [name for name in self.FILES if not name.startswith("valid")]
                 raise ValueError(
                     f"there is no {split!r} split of {self._first()}, only train and valid: choose "
-                    f"one of them, or give other files as {self._arguments()}"
+                    f"one of them, or give other files as {' and '.join(names)}"
                 )
         if self._digest_now() != self.digest:
             raise ValueError(
@@ -83,24 +83,20 @@ class OwnFiles:
         parts = dict(zip(self.splits, self._parts()))
         return [parts[split] for split in splits]
 
-    def _cut(self) -> str:
+    def _tokenizer(self) -> str:
         return "words" if self.tokenize else "spaces"
-
-    def _arguments(self) -> str:
-        return " and ".join(name for name in self.FILES if not name.startswith("valid"))
 
     def _first(self) -> Path:
         return Path(getattr(self, self.FILES[0]))
 
     def _paths(self) -> dict[str, Path]:
-        """{field: path} of the files there are; errors as `existing_file` has them."""
-        named = {name: getattr(self, name) for name in self.FILES}
-        as_path(named[self.FILES[0]], self.FILES[0])
-        paths = {name: as_path(path, name) for name, path in named.items() if path is not None}
-        return {name: existing_file(path) for name, path in paths.items()}
+        """Return {field: path} of the files; errors as in `existing_file`."""
+        paths = {name: getattr(self, name) for name in self.FILES}
+        return {name: existing_file(as_path(path, name)) for name, path in paths.items()
+                if path is not None or name == self.FILES[0]}
 
     def _digest_now(self) -> str:
-        """The start of the sha256 of the files' bytes."""
+        """Return the start of the sha256 of the files' bytes."""
         digest = hashlib.sha256()
         for path in self._paths().values():
             digest.update(bytes_of(path) + b"\0")
@@ -108,8 +104,8 @@ class OwnFiles:
 
 
 @dataclass
-class OwnPairs(OwnFiles):
-    """Two files, line k of one beside line k of the other, and two more to validate on, or None.
+class UserPairs(UserFiles):
+    """Two files, line k of one next to line k of the other, and two more to validate on, or None.
 
     held_out_seed: which pairs are held out where there are no files to validate on.
     max_length: of both sides; count: pairs of a split, the first ones; None: all.
@@ -136,8 +132,8 @@ class OwnPairs(OwnFiles):
             )
         super().__post_init__()
 
-    def load(self, *splits: str) -> list[list[Pair]]:
-        """One list of Pairs for each split named.
+    def load(self, *splits: str) -> list:
+        """Return one list of Pairs for each split.
 
         ValueError: an unknown split, files that have changed, or no pair left.
         """
@@ -150,17 +146,17 @@ class OwnPairs(OwnFiles):
         form = self.form()
         pairs = form.pairs(self.source, self.target)
         if self.valid_source is None or self.valid_target is None:
-            # before any limit: whatever is measured later, no pair of one part is in the other
+            # before any limit, so that no pair of one part is ever in the other
             return hold_out_pairs(pairs, np.random.default_rng(self.held_out_seed))
         return pairs, form.pairs(self.valid_source, self.valid_target)
 
 
 @dataclass
-class OwnText(OwnFiles):
+class UserText(UserFiles):
     """A file of running text, one sentence a line, and one to validate on.
 
-    valid_text None: the end is held out. characters: both are read as letters. ValueError: letters
-    that are to be cut into words.
+    valid_text None: the end is held out. characters: both are read as characters. ValueError:
+    characters together with tokenize.
     """
 
     FILES = ("text", "valid_text")
@@ -177,8 +173,8 @@ class OwnText(OwnFiles):
             )
         super().__post_init__()
 
-    def _cut(self) -> str:
-        return "characters" if self.characters else super()._cut()
+    def _tokenizer(self) -> str:
+        return "characters" if self.characters else super()._tokenizer()
 
     def _parts(self) -> tuple[Text, Text]:
         form = self.form()

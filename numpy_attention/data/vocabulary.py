@@ -1,19 +1,20 @@
 """Vocabulary: tokens as small integers.
 
 Four ids are the same in every vocabulary: 0 `<pad>` fills up short sentences, 1 `<s>` begins a
-target sentence, 2 `</s>` ends one, 3 `<unk>` stands for every token that is not in the table.
+target sentence, 2 `</s>` ends one, 3 `<unk>` replaces every token that is not in the table.
 Ordinary tokens count from 4.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_list, check_tokens, as_list
-from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.arguments import check_tokens, as_list
 from numpy_attention.validation.arrays import at_least, check_whole
+from numpy_attention.validation.messages import typed_repr
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -22,10 +23,10 @@ SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
 class Vocabulary:
     """A table of distinct tokens; token k of `tokens` has the id 4 + k.
 
-    `tokens` are the ordinary tokens alone, without the four special ones: words, or characters for
-    a character model. `Vocabulary(vocabulary.tokens)` makes an equal vocabulary, so the list is all
-    that a checkpoint has to keep. Raises ValueError for an empty table, an empty, repeated or
-    reserved token, TypeError for one that is not a string.
+    `tokens` are the ordinary tokens, without the four special ones: words, or characters for a
+    character model. `Vocabulary(vocabulary.tokens)` makes an equal vocabulary, so the list is all
+    that a checkpoint has to keep. Raises ValueError for an empty table and for an empty, repeated
+    or reserved token, TypeError for a token that is not a string.
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:
@@ -43,9 +44,7 @@ class Vocabulary:
         self._ids: dict[str, int] = {}
         for index, token in enumerate(self.tokens):
             if not isinstance(token, str):
-                raise TypeError(
-                    f"token {index} is {typed_repr(token)}; a vocabulary holds strings"
-                )
+                raise TypeError(f"token {index} is {typed_repr(token)}; a vocabulary holds strings")
             if not token or "\0" in token:
                 raise ValueError(
                     f"token {index} is {token!r}; empty tokens and NUL characters cannot be stored"
@@ -56,21 +55,18 @@ class Vocabulary:
                 )
             if token in self._ids:
                 before = self._ids[token] - len(SPECIAL_TOKENS)
-                raise ValueError(
-                    f"token {index}, {token!r}, occurs before, as token {before}"
-                )
+                raise ValueError(f"token {index}, {token!r}, occurs before, as token {before}")
             self._ids[token] = len(SPECIAL_TOKENS) + index
 
     @classmethod
-    def build(
-        cls, sentences: Iterable[Iterable[str]], max_size: int | None = None, min_count: int = 1
-    ) -> "Vocabulary":
-        """The vocabulary of an iterable of token sequences.
+    def build(cls, sentences: Iterable[Iterable[str]], max_size: int | None = None,
+              min_count: int = 1) -> "Vocabulary":
+        """Return the vocabulary of an iterable of token sequences.
 
         The most frequent token comes first, ties in alphabetical order. max_size: the largest
         `len(vocabulary)` allowed, special tokens included. min_count: rarer tokens are left out.
         Special tokens in the text (`<unk>` in the Penn Treebank) are not counted. Raises ValueError
-        if nothing is left.
+        if no token is left.
         """
         at_least(0, max_size=max_size)
         check_whole("min_count", min_count, 1)
@@ -79,27 +75,16 @@ class Vocabulary:
                 f"max_size = {max_size} leaves no room beside the {len(SPECIAL_TOKENS)} special "
                 "tokens"
             )
-        counts: Counter[str] = Counter()
-        for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
-            try:
-                counts.update(_words(n, sentence))
-            except TypeError:                   # a list, or another token that no table can hold
-                check_tokens(f"sentence {n}", sentence)
+        counts = Counter(chain.from_iterable(_checked(sentences)))
         for token in SPECIAL_TOKENS:
             counts.pop(token, None)
         if not counts:
             raise ValueError("no tokens to build a vocabulary from: the text is empty")
-        for token in counts:
-            if not isinstance(token, str):
-                raise TypeError(
-                    f"the text holds {typed_repr(token)}: expected tokens, which are strings"
-                )
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
-            most = max(counts.values())
             raise ValueError(
-                f"min_count = {min_count} leaves no token: the most frequent one occurs {most} "
-                "time(s)"
+                f"min_count = {min_count} leaves no token: the most frequent one occurs "
+                f"{max(counts.values())} time(s)"
             )
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:
@@ -125,31 +110,25 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} ids: {len(SPECIAL_TOKENS)} special and {words:,} tokens)"
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Ids of the tokens, as a list of int; what is not in the table gets UNK.
+        """Return the ids of the tokens, as a list of int; unknown tokens get UNK.
 
         Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` written in a text are text, not
         control: they get UNK too. A string is taken as its characters. Raises TypeError for a token
         that is not a string.
         """
         if not isinstance(tokens, str):
-            check_list("tokens", tokens, "tokens")
-        try:
-            ids = [self._ids.get(token, UNK) for token in tokens]
-        except TypeError:                       # a list, or another token that no table can hold
-            ids = [UNK]
-        if UNK in ids:
-            check_tokens("tokens", list(tokens))
-        return ids
+            check_tokens("tokens", tokens)
+        return [self._ids.get(token, UNK) for token in tokens]
 
     def token(self, id: int) -> str:
-        """The token of one id. Raises ValueError for an id outside 0 … V − 1."""
+        """Return the token of one id. Raises ValueError for an id outside 0 … V − 1."""
         check_id(id, self)
         if id < len(SPECIAL_TOKENS):
             return SPECIAL_TOKENS[id]
         return self.tokens[id - len(SPECIAL_TOKENS)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Tokens of the ids, up to the first EOS; PAD and BOS are dropped, UNK gives `<unk>`.
+        """Return the tokens of the ids up to the first EOS; PAD and BOS are dropped.
 
         `ids`: a sequence or array of integers. Raises ValueError for an id outside of the
         vocabulary.
@@ -163,42 +142,38 @@ class Vocabulary:
                 tokens.append(self.token(id))
         return tokens
 
-    # ---- what a vocabulary of subwords does in another way (`numpy_attention.data.subwords`) -----
+    # ---- what a vocabulary of subwords does differently (`numpy_attention.data.subwords`) --------
 
     def saved(self) -> Any:
-        """All that a checkpoint has to keep."""
+        """Return what a checkpoint has to keep."""
         return self.tokens
 
     def places(self, tokens: Sequence[str]) -> list[int]:
-        """For each id of `encode(tokens)`, which of the tokens it belongs to."""
+        """Return, for each id of `encode(tokens)`, the index of the token it belongs to."""
         if not isinstance(tokens, str):
             check_tokens("tokens", tokens)
         return list(range(len(tokens)))
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """→ `decode(ids)`; for each id that it reads, which of the tokens it belongs to."""
+        """→ `decode(ids)`; for each id that it reads, the index of the token it belongs to."""
         tokens = self.decode(ids)
         return tokens, self.places(tokens)
 
     # ----------------------------------------------------------------------------------------------
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """The share of the sentences' tokens that this vocabulary does not know, from 0 to 1.
+        """Return the share of the sentences' tokens that are not in the table, from 0 to 1.
 
         Raises ValueError when there is no token at all.
         """
-        total = unknown = 0
-        for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
-            ids = self.encode(_words(n, sentence))
-            total += len(ids)
-            unknown += ids.count(UNK)
-        if not total:
+        ids = [id for sentence in _checked(sentences) for id in self.encode(sentence)]
+        if not ids:
             raise ValueError("no tokens to measure: the sentences are empty")
-        return unknown / total
+        return ids.count(UNK) / len(ids)
 
 
 def check_id(id: Any, vocabulary: Sized) -> None:
-    """Refuse what is no id of this vocabulary. TypeError: no whole number; ValueError: outside."""
+    """Raise unless id is an integer (TypeError) of this vocabulary (ValueError)."""
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
         raise TypeError(f"an id is {typed_repr(id)}: expected a whole number")
     if not 0 <= id < len(vocabulary):
@@ -207,6 +182,10 @@ def check_id(id: Any, vocabulary: Sized) -> None:
         )
 
 
-def _words(n: int, sentence: Any) -> Any:
-    """Sentence n of a text: a string, which is its characters, or a list. TypeError: neither."""
-    return sentence if isinstance(sentence, str) else as_list(f"sentence {n}", sentence, "tokens")
+def _checked(sentences: Any) -> Iterable[Sequence[str]]:
+    """Yield the sentences of a text: lists of tokens, or strings, which are their characters."""
+    for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
+        if not isinstance(sentence, str):
+            sentence = as_list(f"sentence {n}", sentence, "tokens")
+            check_tokens(f"sentence {n}", sentence)
+        yield sentence

@@ -66,7 +66,7 @@ def exported(
         "settings": trained.settings,
         "training": {name: getattr(trained.training, name) for name in READING
                      if hasattr(trained.training, name)},
-        "text": {"cut": form.cut, "lowercase": form.lowercase},
+        "text": {"cut": form.tokenizer, "lowercase": form.lowercase},
         "vocabularies": vocabularies,
         "parameters": trained.model.size,
         "precision": precision,

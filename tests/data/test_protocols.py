@@ -1,10 +1,9 @@
-"""Each kind of batches and of vocabularies has the methods that its users call."""
+"""Each kind of batches has the methods that a Trainer calls."""
 
 import pytest
 
 from numpy_attention.data.batching import DocumentBatches, PairBatches, TextBatches
-from numpy_attention.data.protocols import AnyVocabulary, Batch, Batches
-from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.data.protocols import Batch, Batches
 
 
 @pytest.mark.parametrize("batches", [
@@ -17,14 +16,5 @@ def test_batches(batches):
     batch = batches.batch(batches.order()[0])
     assert isinstance(batch, Batch) and isinstance(batch.share(0, 1), Batch)
     assert not isinstance(batch, Batches)
-
-
-def test_vocabularies():
-    assert isinstance(Vocabulary(["a"]), AnyVocabulary)
-
-
-def test_subwords():
-    pytest.importorskip("sentencepiece")
-    from numpy_attention.data.subwords import Subwords
-
-    assert isinstance(Subwords.build([["abc", "ab", "bc"]] * 9, 10), AnyVocabulary)
+    assert batch.size == len(batch.rows) == len(batch.row_tokens)
+    assert batch.tokens == batch.row_tokens.sum()

@@ -1,16 +1,18 @@
 """Text files as they are read, and what is said of malformed ones."""
 
-import errno
 import gzip
 import os
-from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from numpy_attention.data.user_text import OwnText
+from numpy_attention.data import running_text
+from numpy_attention.data.cloze import read_questions
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import read_lines, read_pairs, read_tab_pairs, read_text
 from numpy_attention.data.text_form import TextForm, word_tokens
+from numpy_attention.data.user_text import UserPairs, UserText
 
 
 def write(path, text):
@@ -61,16 +63,6 @@ def test_missing_folder_and_damaged_files(tmp_path):
             read_lines(write(tmp_path / "a.gz", data))
 
 
-def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
-    def forbidden(self):
-        raise PermissionError(errno.EACCES, "no")
-
-    path = write(tmp_path / "a.txt", "a\n")
-    monkeypatch.setattr(Path, "read_bytes", forbidden)
-    with pytest.raises(PermissionError, match="a.txt cannot be read: Permission denied; ask for"):
-        read_lines(path)
-
-
 def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):
     os.mkfifo(tmp_path / "pipe")                                # which nobody will ever write to
     (tmp_path / "loop").symlink_to("loop")
@@ -80,7 +72,7 @@ def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):
         with pytest.raises(kind, match=message):
             read_lines(path)
         with pytest.raises(kind, match=message):
-            OwnText(path)
+            UserText(path)
 
 
 def test_tab_pairs_tolerate_an_attribution(tmp_path):
@@ -115,20 +107,10 @@ def test_read_text(tmp_path):
         read_text(write(path, "\n\n"))
 
 
-@pytest.mark.parametrize("name, read", [
-    ("tokens", lambda path: read_pairs(path, path, 7)),
-    ("source_tokens", lambda path: read_tab_pairs(path, 7, str.split)),
-    ("target_tokens", lambda path: read_tab_pairs(path, str.split, 7)),
-    ("tokens", lambda path: read_text(path, 7)),
-])
-def test_what_cuts_no_line_is_refused_by_its_name(tmp_path, name, read):
-    path = write(tmp_path / "a.txt", "a\tb\n")
-    with pytest.raises(TypeError, match=f"^{name} is 7, of type int: expected a function"):
-        read(path)
-
-
 def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
     path = write(tmp_path / "a.txt", "a\tb\n")
+    with pytest.raises(TypeError, match="^tokens is 7, of type int: expected a function"):
+        read_pairs(path, path, 7)
     reads = (
         lambda: read_text(path, len),
         lambda: read_pairs(path, path, str.upper),
@@ -139,3 +121,44 @@ def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
             read()
     with pytest.raises(TypeError, match="^blank_lines is 1, of type int: expected True or False$"):
         read_text(path, blank_lines=1)
+
+
+# ---- a law: any bytes load, or raise one of our errors in one line -------------------------------
+
+BYTES = st.one_of(
+    st.binary(max_size=60),
+    st.text("a \t\r\n\x0b\x85\u2028\0\ufeff|XN1", max_size=60).map(str.encode),
+    st.text("ab .\t\n", max_size=60).map(lambda text: gzip.compress(text.encode())),
+)
+HISTORY_READOUTS = {
+    "words": lambda path: running_text.read(path, TextForm("words")),
+    "characters": lambda path: running_text.read(path, TextForm("characters")),
+    "pairs": lambda path: read_pairs(path, path),
+    "tab pairs": lambda path: read_tab_pairs(path, str.split, word_tokens),
+    "questions": read_questions,
+    "user text": lambda path: UserText(path).load("train", "valid"),
+    "user pairs": lambda path: UserPairs(path, path, tokenize=True).load("train", "valid"),
+}
+
+
+@pytest.mark.parametrize("reader", HISTORY_READOUTS)
+@pytest.mark.parametrize("name", ["text.txt", "text.txt.gz"])
+@given(data=BYTES)
+def test_any_bytes_load_or_raise_an_error_in_one_line(reader, name, data, tmp_path):
+    path = write(tmp_path / name, data)
+    try:
+        HISTORY_READOUTS[reader](path)
+    except (ValueError, OSError) as error:
+        message = str(error)
+        assert name in message or "expected at least 2" in message
+        assert "\n" not in message and len(message) < 400
+    assert [file.name for file in tmp_path.iterdir()] == [name] and path.read_bytes() == data
+
+
+@given(lines=st.lists(st.text("ab c.", min_size=1, max_size=9).filter(str.strip), min_size=2,
+                      max_size=9, unique=True))
+def test_user_pairs_are_the_lines_of_both_files(lines, tmp_path):
+    path = write(tmp_path / "a.txt", "\n".join(lines))
+    train, valid = UserPairs(path, path).load("train", "valid")
+    found = [" ".join(pair.source) for pair in train + valid]
+    assert sorted(found) == sorted(" ".join(line.split()) for line in lines)

@@ -1,17 +1,12 @@
-"""What a run learnt from: corpora by name, own text, and a corpus that is one entry."""
+"""What a run learned from: corpora by name and the user's own text."""
 
-import numpy as np
 import pytest
 
 from numpy_attention.data import running_text
-from numpy_attention.data.datasets.corpora import CORPORA, describe, find_corpus, load_parallel, load_text
-from numpy_attention.data.datasets.corpus import GeneratedCorpus, ParallelCorpus, TextCorpus
-from numpy_attention.data.datasets.generators import distinct
-from numpy_attention.data.user_text import OwnPairs, OwnText
-from numpy_attention.data.pairs import Pair
+from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import NamedPairs, NamedText, selected
-from numpy_attention.data.splits import split_of
+from numpy_attention.data.user_text import UserPairs, UserText
 
 PAIRS = {"source": "a", "target": "b", "digest": "-"}
 TEXT = {"text": "a", "digest": "-"}
@@ -41,23 +36,14 @@ def test_raw_text_is_cut_as_the_corpus_was(saved, tokens):
     assert selected(saved).form().tokens("God's Word, 3,000") == tokens
 
 
-def test_case_can_be_chosen():
-    assert selected({"name": "bible-en-es"}).form(False).tokens("God") == ["God"]
-    assert selected({"name": "dates"}).form(True).tokens("A b") == list("a b")
-    assert selected({}).form(False).tokens("God") == ["God"]
-    assert selected(PAIRS).form(True).tokens("God") == ["god"]
-    letters = selected({"name": "bible-en", "characters": True})
-    assert letters.form(False).tokens("God") == list("God")
-
-
 @pytest.mark.parametrize("saved, kind, label, splits", [
     ({"name": "bible-en-es"}, NamedPairs, "bible-en-es", 3),
     ({"name": "bible-en-es", "part": "verses", "count": 9}, NamedPairs, "bible-en-es verses", 3),
     ({"name": "copy", "count": 9, "vocabulary_size": 5}, NamedPairs, "copy", 3),
     ({"name": "ptb"}, NamedText, "ptb", 3),
     ({"name": "bible-en", "characters": True}, NamedText, "bible-en", 3),
-    (PAIRS | {"source": "/x/y.txt"}, OwnPairs, "y", 2),
-    (TEXT | {"text": "/x/z.txt"}, OwnText, "z", 2),
+    (PAIRS | {"source": "/x/y.txt"}, UserPairs, "y", 2),
+    (TEXT | {"text": "/x/z.txt"}, UserText, "z", 2),
 ])
 def test_what_a_dict_stands_for(saved, kind, label, splits):
     found = selected(saved)
@@ -77,7 +63,7 @@ def test_named_pairs_are_those_of_the_corpus():
 
 
 def test_named_text_comes_as_words_or_letters(monkeypatch):
-    text = Text([[["a", "bc"], []], [["d"]]], whole=True)
+    text = Text([[["a", "bc"], []], [["d"]]], has_articles=True)
     monkeypatch.setattr(running_text, "load", lambda name, split: text)
     assert selected({"name": "bible-en"}).load("train", "test") == [text, text]
     (letters,) = selected({"name": "bible-en", "characters": True}).load("valid")
@@ -101,9 +87,6 @@ def test_unknown_names_and_other_kinds_are_refused():
     assert selected({"name": "ptb"}, "text") == NamedText("ptb")
 
 
-# ---- a corpus is one entry -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("saved, message", [
     ({"source": "a", "digest": "-"}, "from, source, .* without target: name a corpus"),
     (PAIRS | {"fertility": 2}, "with fertility that is unknown"),
@@ -115,65 +98,3 @@ def test_unknown_names_and_other_kinds_are_refused():
 def test_a_dict_with_more_or_less_is_refused(saved, message):
     with pytest.raises(ValueError, match=message):
         selected(saved)
-
-
-def test_a_parallel_corpus_added_as_one_entry(monkeypatch):
-    def read(split, loud=False):
-        pairs = [Pair((split, str(k)), ("x",) * (1 + k)) for k in range(4)]
-        return [Pair((split.upper(),), ("X",))] if loud else pairs
-
-    toy = ParallelCorpus(
-        name="toy", description="four pairs", languages="Toy → X", licence="free", origin="shipped",
-        read=read, cut="spaces",
-        parts={"loud": {"read": lambda split: read(split, True), "lowercase": False}},
-    )
-    monkeypatch.setitem(CORPORA, "toy", toy)
-    assert find_corpus("toy", "parallel") is toy and "toy: four pairs" in describe("toy")
-    with pytest.raises(ValueError, match="choose one of bible-en-es, .*, toy"):
-        find_corpus("nix", "parallel")
-    assert len(load_parallel("toy", "test", max_length=3)) == 3
-    run = selected({"name": "toy", "count": 1})
-    assert run.load("valid") == [[Pair(("valid", "0"), ("x",))]]
-    assert run.form().tokens("A, b") == ["a,", "b"] and run.label == "toy"
-    loud = selected({"name": "toy", "part": "loud"})
-    assert loud.load("test") == [[Pair(("TEST",), ("X",))]]
-    assert loud.form().tokens("A, b") == ["A,", "b"] and loud.label == "toy loud"
-    with pytest.raises(ValueError, match="part = 'shy'; toy has None, loud"):
-        load_parallel("toy", "test", part="shy")
-
-
-def test_a_generated_corpus_added_as_one_entry(monkeypatch):
-    def numbers(rng, count, digits=3, keep=None):
-        def draw(rng):
-            drawn = tuple(map(str, rng.integers(10, size=digits)))
-            return Pair(drawn, drawn[:1])
-        return distinct(draw, rng, count, keep)
-
-    toy = GeneratedCorpus(name="toy", description="digits", languages="numbers", read=numbers)
-    monkeypatch.setitem(CORPORA, "toy", toy)
-    (pairs,) = selected({"name": "toy", "count": 20, "digits": 4}).load("valid")
-    assert len(pairs) == 20 and {len(pair.source) for pair in pairs} == {4}
-    assert {split_of(pair.source) for pair in pairs} == {"valid"}
-    assert load_parallel("toy", "test", np.random.default_rng(0), 9) == load_parallel(
-        "toy", "test", count=9)
-    with pytest.raises(ValueError, match="toy does not know length; its options are: digits"):
-        load_parallel("toy", "train", length=3)
-
-
-@pytest.mark.parametrize("cut, unit, whole", [
-    ("spaces", "words", True), ("words", "words", False), ("characters", "characters", False),
-])
-def test_running_text_added_as_one_entry(cut, unit, whole, monkeypatch):
-    articles = [[["a", "b"], ["c"]]]
-    toy = TextCorpus(
-        name="toy", description="letters", languages="Toy", licence="free", origin="shipped",
-        read=lambda split: articles, cut=cut, whole=whole,
-    )
-    monkeypatch.setitem(CORPORA, "toy", toy)
-    assert selected({"name": "toy"}).load("train") == [Text(articles, unit, whole)]
-    assert load_text("toy", "test") == ("abc" if unit == "characters" else articles[0])
-    assert selected({"name": "toy"}).form().cut == cut
-    with pytest.raises(ValueError, match="split = 'dev'"):
-        running_text.load("toy", "dev")
-    with pytest.raises(ValueError, match="'toy' is text, not parallel: it is for language models"):
-        load_parallel("toy", "train")

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from numpy_attention.data.splits import check_split, split_of
+from numpy_attention.data.splits import split_of
 
 
 def test_split_of_looks_at_words_only():
@@ -32,20 +32,9 @@ def test_the_share_held_out_is_split_in_the_middle():
     assert split_of(["b"], held_out=2.01 * u) == "test"
 
 
-def test_none_or_all_may_be_held_out():
-    sentences = [[f"w{k}"] for k in range(40)]
-    assert {split_of(sentence, 0) for sentence in sentences} == {"train"}
-    assert {split_of(sentence, 1) for sentence in sentences} == {"test", "valid"}
-
-
 def test_what_has_no_split_is_refused_by_its_name():
     with pytest.raises(TypeError, match="^tokens is the string 'a b', expected a list of tokens"):
         split_of("a b")
     for share in (-0.1, 1.1):
         with pytest.raises(ValueError, match=f"^held_out = {share}: expected a share from 0 to 1$"):
             split_of(["a"], share)
-    for split in ("dev", ["train"], None):
-        with pytest.raises(ValueError, match="^split = .*; expected one of train, valid, test$"):
-            check_split(split)
-    for split in ("train", "valid", "test"):
-        check_split(split)

@@ -18,31 +18,6 @@ def test_text_becomes_tokens_and_tokens_text(form, tokens, line):
     assert form.text(tokens) == line
 
 
-def test_case_can_be_chosen():
-    form = TextForm("characters", False)
-    assert form.in_case(None) is form
-    assert form.in_case(True) == TextForm("characters", True)
-
-
-@pytest.mark.parametrize("form, sources", [
-    (TextForm("words", True), [("a", "."), ("b", "c")]),
-    (TextForm("spaces", False), [("A.",), ("B", "c")]),
-    (TextForm("characters", False), [("A", "."), ("B", " ", "c")]),
-])
-def test_pairs_of_files(form, sources, tmp_path):
-    (tmp_path / "a").write_text("A.\nB c\n")
-    (tmp_path / "b").write_text("x\ny\n")
-    pairs = form.pairs(tmp_path / "a", tmp_path / "b")
-    assert [pair.source for pair in pairs] == sources
-    assert [pair.target for pair in pairs] == [("x",), ("y",)]
-    (tmp_path / "b").write_text("x\n")
-    with pytest.raises(ValueError, match="line 2 has no partner"):
-        form.pairs(tmp_path / "a", tmp_path / "b")
-    (tmp_path / "b").write_text("x\n \n")
-    with pytest.raises(ValueError, match="b, line 2: empty"):
-        form.pairs(tmp_path / "a", tmp_path / "b")
-
-
 @pytest.mark.parametrize(
     "text, tokens",
     [
@@ -86,3 +61,11 @@ def test_what_is_cut_once_is_cut_the_same_again(text, lowercase):
     assert all(token and not any(map(str.isspace, token)) for token in tokens)
     letters = TextForm("characters", False)
     assert letters.text(letters.tokens(text)) == text
+
+
+def test_pairs_of_files(tmp_path):
+    (tmp_path / "a").write_text("A.\nB c\n")
+    (tmp_path / "b").write_text("x\ny\n")
+    pairs = TextForm("words", True).pairs(tmp_path / "a", tmp_path / "b")
+    assert [pair.source for pair in pairs] == [("a", "."), ("b", "c")]
+    assert [pair.target for pair in pairs] == [("x",), ("y",)]

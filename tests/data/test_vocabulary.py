@@ -50,13 +50,6 @@ def test_tokens_round_trip_as_plain_strings():
     assert vocabulary == mock.ANY               # the other side may know better
 
 
-def test_changing_the_list_given_changes_nothing():
-    tokens = ["x", "y"]
-    vocabulary = Vocabulary(tokens)
-    tokens[0] = "z"
-    assert vocabulary.tokens == ["x", "y"]
-
-
 def test_unknown_share():
     vocabulary = Vocabulary(["a", "b"])
     assert vocabulary.unknown_share([["a", "q", "b"], ["<unk>"]]) == 0.5
@@ -65,80 +58,38 @@ def test_unknown_share():
         vocabulary.unknown_share([[]])
 
 
-@pytest.mark.parametrize(
-    "tokens, error, message",
-    [
-        ([], ValueError, "at least one token"),
-        (["a", "b", "a"], ValueError, "token 2, 'a', occurs before, as token 0"),
-        (["a", "</s>"], ValueError, "token 1, '</s>', is reserved"),
-        ([""], ValueError, "token 0 is ''"),
-        (["a\0"], ValueError, "NUL"),
-        (["a", 7], TypeError, "token 1 is 7, of type int"),
-        ("abc", TypeError, r"list\(text\)"),
-    ],
-)
-def test_bad_tables(tokens, error, message):
-    with pytest.raises(error, match=message):
-        Vocabulary(tokens)
-
-
-def test_bad_requests():
-    with pytest.raises(ValueError, match="text is empty"):
-        Vocabulary.build([[], []])
-    with pytest.raises(ValueError, match=r"the most frequent one occurs 3 time\(s\)"):
-        Vocabulary.build(SENTENCES, min_count=4)
-    with pytest.raises(ValueError, match="max_size = 4 leaves no room"):
-        Vocabulary.build(SENTENCES, max_size=4)
-    vocabulary = Vocabulary(["a"])
-    with pytest.raises(TypeError, match="tokens holds 7, of type int: expected tokens"):
-        vocabulary.encode(["a", 7])
-    for id in (5, -1):
-        message = f"id {id} is not in this vocabulary, whose ids go from 0 to 4"
-        with pytest.raises(ValueError, match=message):
-            vocabulary.decode([id])
-
-
 TWO = Vocabulary(["a", "b"])
-WORDS_ARE_STRINGS = "expected tokens, which are strings$"
-REFUSED = {
-    "no table": (lambda: Vocabulary(7), TypeError,
-                 "tokens is 7, of type int: expected a list of tokens$"),
-    "a set": (lambda: Vocabulary({"a"}), TypeError, "tokens is {'a'}, of type set: expected"),
-    "less than nothing": (lambda: Vocabulary.build([["a"]], max_size=-1), ValueError,
-                          "max_size = -1: expected a whole number of at least 0$"),
-    "no room": (lambda: Vocabulary.build([["a"]], max_size=0), ValueError,
-                "max_size = 0 leaves no room beside the 4 special tokens$"),
-    "seen never": (lambda: Vocabulary.build([["a"]], min_count=0), ValueError, "min_count = 0: e"),
-    "no text": (lambda: Vocabulary.build(7), TypeError,
-                "sentences is 7, of type int: expected a list of sentences$"),
-    "no sentence": (lambda: Vocabulary.build([["a"], 7]), TypeError, "sentence 1 is 7, of type"),
-    "a list in a text": (lambda: Vocabulary.build([["a", ["b"]]]), TypeError,
-                         r"sentence 0 holds \['b'\], of type list: " + WORDS_ARE_STRINGS),
-    "a number in a text": (lambda: Vocabulary.build([["a", 7]]), TypeError,
-                           "the text holds 7, of type int: " + WORDS_ARE_STRINGS),
-    "nothing to encode": (lambda: TWO.encode(7), TypeError,
-                          "tokens is 7, of type int: expected a list of tokens$"),
-    "a set to encode": (lambda: TWO.encode({"a"}), TypeError, "tokens is {'a'}, of type set: "),
-    "a list to encode": (lambda: TWO.encode([["a"]]), TypeError,
-                         r"tokens holds \['a'\], of type list: " + WORDS_ARE_STRINGS),
-    "no id of a token": (lambda: TWO.token(-1), ValueError, "id -1 is not in this vocabulary"),
-    "one too many": (lambda: TWO.token(6), ValueError, "id 6 is not in this vocabulary"),
-    "True for an id": (lambda: TWO.token(True), TypeError, "an id is True, of type bool"),
-    "True among ids": (lambda: TWO.decode([True]), TypeError, "an id is True, of type bool"),
-    "half an id": (lambda: TWO.decode([1.5]), TypeError, "an id is 1.5, of type float: expected a"),
-    "no ids": (lambda: TWO.decode(7), TypeError, "ids is 7, of type int: expected a list of ids$"),
-    "no places": (lambda: TWO.places(7), TypeError, "tokens is 7, of type int: expected a list"),
-    "nothing to measure": (lambda: TWO.unknown_share(7), TypeError,
-                           "sentences is 7, of type int: expected a list of sentences$"),
-    "no sentence to measure": (lambda: TWO.unknown_share([["a"], 7]), TypeError,
-                               "sentence 1 is 7, of type int: expected a list of tokens$"),
-}
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_text_and_no_id_is_refused_by_its_name(name):
-    call, error, message = REFUSED[name]
-    with pytest.raises(error, match="^" + message):
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: Vocabulary([]), ValueError, "a vocabulary needs at least one token"),
+    (lambda: Vocabulary(["a", "b", "a"]), ValueError, "token 2, 'a', occurs before, as token 0"),
+    (lambda: Vocabulary(["a", "</s>"]), ValueError, "token 1, '</s>', is reserved"),
+    (lambda: Vocabulary([""]), ValueError, "token 0 is ''"),
+    (lambda: Vocabulary(["a\0"]), ValueError, "token 0 is .*NUL"),
+    (lambda: Vocabulary(["a", 7]), TypeError, "token 1 is 7, of type int"),
+    (lambda: Vocabulary("abc"), TypeError, r"Vocabulary takes .*list\(text\)"),
+    (lambda: Vocabulary({"a"}), TypeError, "tokens is {'a'}, of type set: expected a list"),
+    (lambda: Vocabulary.build([[], []]), ValueError, "no tokens to build .*the text is empty"),
+    (lambda: Vocabulary.build(SENTENCES, min_count=4), ValueError,
+     r"min_count = 4 leaves no token: the most frequent one occurs 3 time\(s\)"),
+    (lambda: Vocabulary.build(SENTENCES, max_size=4), ValueError, "max_size = 4 leaves no room"),
+    (lambda: Vocabulary.build([["a"]], max_size=-1), ValueError, "max_size = -1: expected a whole"),
+    (lambda: Vocabulary.build([["a"]], min_count=0), ValueError, "min_count = 0: expected a whole"),
+    (lambda: Vocabulary.build(7), TypeError, "sentences is 7, of type int: expected a list of sen"),
+    (lambda: Vocabulary.build([["a"], 7]), TypeError, "sentence 1 is 7, of type int"),
+    (lambda: Vocabulary.build([["a", 7]]), TypeError, "sentence 0 holds 7, of type int: expected"),
+    (lambda: TWO.encode(7), TypeError, "tokens is 7, of type int: expected a list of tokens"),
+    (lambda: TWO.encode([["a"]]), TypeError, r"tokens holds \['a'\], of type list: expected tok"),
+    (lambda: TWO.places(7), TypeError, "tokens is 7, of type int: expected a list"),
+    (lambda: TWO.token(6), ValueError, "id 6 is not in this vocabulary, whose ids go from 0 to 5"),
+    (lambda: TWO.decode([-1]), ValueError, "id -1 is not in this vocabulary"),
+    (lambda: TWO.decode([True]), TypeError, "an id is True, of type bool: expected a whole number"),
+    (lambda: TWO.decode([1.5]), TypeError, "an id is 1.5, of type float"),
+    (lambda: TWO.decode(7), TypeError, "ids is 7, of type int: expected a list of ids"),
+])
+def test_invalid_tables_texts_and_ids(call, error, message):
+    with pytest.raises(error, match=f"^{message}"):
         call()
 
 

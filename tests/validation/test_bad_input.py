@@ -369,7 +369,7 @@ BAD = {
         lambda: longest(np.ones((3, 2), bool), float("nan")),
         ValueError, "max_length = nan: expected a whole number"),
     "batch: floats": (
-        lambda: pair_batch([[4, 5.5]], [[4]]), TypeError, "sentence 0 holds float64"),
+        lambda: pair_batch([[4, 5.5]], [[4]]), TypeError, "sources hold something of type float"),
     "model: memory below 0": (
         lambda: AttentiveLanguageModel.create(rng, 9, "ngram", hidden=6, carried=-1),
         ValueError, "carried = -1"),

@@ -19,7 +19,7 @@ from numpy_attention.data.datasets import corpora, generators
 from numpy_attention.data import held_out, pairs, reading, selection
 from numpy_attention.data.batching import (DocumentBatches, PairBatch, PairBatches, TextBatch,
                                            TextBatches, grouped, padded, pair_batch)
-from numpy_attention.data.user_text import OwnPairs
+from numpy_attention.data.user_text import UserPairs
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.splits import split_of
@@ -81,7 +81,7 @@ BAD = {
     # data
     "vocabulary: a dict": (lambda: Vocabulary({"a": 1}), TypeError, "tokens is {'a': 1}"),
     "vocabulary: bytes in the text": (
-        lambda: Vocabulary.build([["a", b"b"]]), TypeError, "the text holds b'b'"),
+        lambda: Vocabulary.build([["a", b"b"]]), TypeError, "sentence 0 holds b'b'"),
     "vocabulary: lists for tokens": (
         lambda: Vocabulary.build([[["a"]]]), TypeError, r"sentence 0 holds \['a'\]"),
     "vocabulary: one number": (lambda: Vocabulary.build(7), TypeError, "sentences is 7"),
@@ -144,14 +144,14 @@ BAD = {
         lambda: reading.read_lines(3), TypeError, "path is 3, of type int"),
     "reading: a cut into numbers": (
         lambda: reading.read_text(__file__, lambda line: [1]), TypeError, "what `tokens` gives"),
-    "form: another cut": (lambda: TextForm("lines"), ValueError, "cut = 'lines': expected one of"),
+    "form: another cut": (lambda: TextForm("lines"), ValueError, "tokenizer = 'lines': expected one of"),
     "form: no text": (lambda: TextForm().tokens(None), TypeError, "text is None"),
     "text: words for sentences": (
         lambda: Text([["a", "b"]]), TypeError, "a sentence of article 0 is the string 'a'"),
     "held out: a share of NaN": (
         lambda: held_out.hold_out_pairs(PAIRS, RNG, math.nan), ValueError, "share = nan"),
     "own text: seed": (
-        lambda: OwnPairs("a", "b", held_out_seed=-1), ValueError, "held_out_seed = -1"),
+        lambda: UserPairs("a", "b", held_out_seed=-1), ValueError, "held_out_seed = -1"),
     "selection: a list": (lambda: selection.selected(["copy"]), TypeError, "saved is"),
     "selection: another key": (
         lambda: selection.selected({"text": "x", "shape": 3}),

@@ -8,13 +8,5 @@ from numpy_attention.data.batching.grouping import grouped, padded
 from numpy_attention.data.batching.pair_batches import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.batching.text_batches import TextBatch, TextBatches
 
-__all__ = [
-    "DocumentBatches",
-    "PairBatch",
-    "PairBatches",
-    "TextBatch",
-    "TextBatches",
-    "grouped",
-    "padded",
-    "pair_batch",
-]
+__all__ = ["DocumentBatches", "PairBatch", "PairBatches", "TextBatch", "TextBatches", "grouped",
+           "padded", "pair_batch"]

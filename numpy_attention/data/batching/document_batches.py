@@ -1,12 +1,11 @@
 """Documents side by side, each read from its own beginning to its end."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_list
-from numpy_attention.data.batching.grouping import (check_ids_in, check_lists, grouped,
-                                                    padded)
+from numpy_attention.data.batching.grouping import check_ids_in, grouped, padded
 from numpy_attention.data.batching.text_batches import TextBatch
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least, check_whole
@@ -14,44 +13,37 @@ from numpy_attention.validation.arrays import at_least, check_whole
 Place = tuple[Array, int]  # indices of the documents, start of the window
 
 
+@dataclass(eq=False)
 class DocumentBatches:
     """Documents (sentences, articles): each begins with an empty state, carried to its end.
 
-    documents: lists of ids, of which every one but the first is predicted. steps: how many are read
-    at a time; None reads a document at once. Documents of similar length share a batch, as in
+    documents: lists of ids; every id except the first is predicted. steps: how many are read at a
+    time; None reads a document at once. Documents of similar length share a batch, as in
     PairBatches.
     """
 
-    def __init__(
-        self,
-        documents: Sequence[Sequence[int]],
-        batch_size: int = 20,
-        steps: int | None = None,
-        block: int = 20,
-    ) -> None:
-        check_whole("batch_size", batch_size, 1)
-        check_whole("block", block, 1)
-        at_least(1, steps=steps)
-        check_list("documents", documents, "lists of ids")
-        if len(documents):
-            check_lists("documents", documents)
-            check_ids_in("documents", documents)
-        shortest = min(map(len, documents), default=0)
+    documents: Sequence[Sequence[int]]
+    batch_size: int = 20
+    steps: int | None = None
+    block: int = 20
+
+    def __post_init__(self) -> None:
+        check_whole("batch_size", self.batch_size, 1)
+        check_whole("block", self.block, 1)
+        at_least(1, steps=self.steps)
+        check_ids_in("documents", self.documents)
+        shortest = min(map(len, self.documents), default=0)
         if shortest < 2:
             raise ValueError(
-                f"{len(documents)} documents, the shortest of {shortest} tokens: expected some, of "
-                "at least 2 tokens each, the first of them to begin with"
+                f"{len(self.documents)} documents, the shortest of {shortest} tokens: expected "
+                "some, of at least 2 tokens each, the first of them to begin with"
             )
-        self.documents = documents
-        self.batch_size = batch_size
-        self.steps = steps
-        self.block = block
 
     def __len__(self) -> int:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Where each batch stands; rng None: by length, the same each time."""
+        """Return the places of the batches; rng None: by length, the same each time."""
         lengths = np.array([len(document) - 1 for document in self.documents])
         places = []
         for group in grouped(lengths, self.batch_size, self.block, rng):
@@ -60,7 +52,7 @@ class DocumentBatches:
         return places
 
     def batch(self, place: Place) -> TextBatch:
-        """The TextBatch of a place."""
+        """Return the TextBatch of a place."""
         indices, start = place
         end = None if self.steps is None else start + self.steps
         inputs = [self.documents[i][:-1][start:end] for i in indices]
@@ -71,9 +63,9 @@ class DocumentBatches:
         )
 
     def first_words(self) -> "DocumentBatches":
-        """Of each document the word it begins with and the first one predicted.
+        """Return the documents cut to their first word and the first one predicted.
 
-        Rows and batches stand as those of `order()` do.
+        Rows and batches are in the same order as those of `order()`.
         """
         places = [place for place in self.order() if place[1] == 0]
         first = [self.documents[i][:2] for group, _ in places for i in group]

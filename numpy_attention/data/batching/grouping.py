@@ -1,24 +1,26 @@
-"""Sequences of different lengths side by side: which ones, padded with what, and who gets which."""
+"""Sequences of different lengths side by side: grouping, padding, shares."""
 
 from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, check_generator, check_list
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import as_integers, check_generator, check_list
 from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Array:
-    """Lists of ids as one time-major array (T, B), PAD at the end.
+    """Return lists of ids as one time-major array (T, B), PAD at the end.
 
-    T is the length of the longest, or `length`. TypeError: ids that are no integers; ValueError: no
-    sentence, one that is longer, or negative ids.
+    T is the length of the longest, or `length`. TypeError: ids that are not integers; ValueError:
+    no sentence, a sentence that is longer, or negative ids.
     """
     at_least(1, length=length)
     check_lists("sentences", sentences)
+    if not len(sentences):
+        raise ValueError("no sentences: expected at least one")
     longest = max(map(len, sentences))
     if length is not None and longest > length:
         raise ValueError(f"length = {length}: the longest sentence has {longest} ids, expected at "
@@ -32,17 +34,16 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
 
 
 def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
-    """Refuse what is no list of lists of ids (TypeError), or has none (ValueError)."""
+    """Raise TypeError unless sentences is a list of lists."""
     check_list(name, sentences, "lists of ids")
     for n, sentence in enumerate(sentences):
         check_list(f"number {n} of the {name}", sentence, "ids")
-    if not len(sentences):
-        raise ValueError(f"no {name}: expected at least one")
 
 
 def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
-    """Refuse lists with something else than whole numbers in them. TypeError."""
-    # kinds alone, for a text is long
+    """Raise unless sentences is a list of lists of integers (TypeError) from 0 on (ValueError)."""
+    check_lists(name, sentences)
+    # types alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
         if not issubclass(kind, (int, np.integer)) or kind is bool:
             raise TypeError(f"{name} hold something of type {kind.__name__}, expected integers: "
@@ -51,20 +52,12 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
         raise ValueError(f"{name} hold negative numbers: expected ids, as a Vocabulary gives")
 
 
-def check_places(name: str, places: Sequence[int] | Array, count: int) -> None:
-    """Refuse what are no whole numbers (TypeError) from 0 to count − 1 (ValueError)."""
-    array = as_integers(name, places)
-    if array.size and not 0 <= array.min() <= array.max() < count:
-        raise ValueError(f"{name} hold {array.min()} to {array.max()}: expected 0 to {count - 1}")
-
-
-def grouped(
-    lengths: Array, batch_size: int, block: int = 20, rng: np.random.Generator | None = None
-) -> list[Array]:
-    """Indices of sequences in batches of similar length.
+def grouped(lengths: Array, batch_size: int, block: int = 20,
+            rng: np.random.Generator | None = None) -> list[Array]:
+    """Return the indices of sequences in batches of similar length.
 
     Shuffled, sorted by length within blocks of `block` batches, and the batches shuffled again. rng
-    None: sorted by length altogether, the same each time. TypeError: rng is no Generator;
+    None: sorted by length altogether, the same each time. TypeError: rng is not a Generator;
     ValueError: a batch_size or block below 1.
     """
     lengths = as_integers("lengths", lengths)
@@ -82,7 +75,7 @@ def grouped(
 
 
 def share_of(size: int, k: int, n: int) -> slice:
-    """The k-th of n nearly equal slices of so many rows, or numbers. ValueError: no such."""
+    """Return the k-th of n nearly equal slices of `size` rows, or numbers."""
     check_whole("n", n, 1)
     check_whole("k", k, 0, n - 1)
     return slice(size * k // n, size * (k + 1) // n)

@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_list, check_methods
-from numpy_attention.data.batching.grouping import (check_ids_in, check_lists, check_places,
-                                                    grouped, padded, share_of)
+from numpy_attention.data.batching.grouping import check_ids_in, grouped, padded, share_of
 from numpy_attention.data.pairs import Pair, check_pairs
-from numpy_attention.data.protocols import AnyVocabulary
+from numpy_attention.data.protocols import AnyVocabulary, Batch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import as_integers, check_flags, check_methods
 from numpy_attention.validation.arrays import check_integers, check_whole
 
 
 @dataclass
-class PairBatch:
+class PairBatch(Batch):
     """B sentence pairs, time-major and padded; every sentence ends in </s>.
 
     The decoder reads <s> y_1 … y_n (`target_in`) and predicts y_1 … y_n </s> (`target_out`).
@@ -26,7 +25,7 @@ class PairBatch:
     source: Array       # (S, B) ids
     target_in: Array    # (T, B) ids
     target_out: Array   # (T, B) ids
-    rows: Array         # (B,)   names of the sentences: their places in the whole batch
+    rows: Array         # (B,)   ids of the sentences: their places in the whole batch
 
     def __post_init__(self) -> None:
         check_integers("rows", self.rows, (None,), "(B,)")
@@ -44,21 +43,11 @@ class PairBatch:
         return self.target_out != PAD
 
     @property
-    def size(self) -> int:
-        return self.source.shape[1]
-
-    @property
-    def tokens(self) -> int:
-        """Number of words to predict, </s> included."""
-        return int(self.target_mask.sum())
-
-    @property
-    def row_tokens(self) -> Array:
-        """The same of each sentence (B,)."""
-        return self.target_mask.sum(0)
+    def targets(self) -> Array:  # type: ignore[override]
+        return self.target_out
 
     def share(self, k: int, n: int) -> "PairBatch":
-        """The k-th of n nearly equal parts of the rows, without padding that only others need."""
+        """Return the k-th of n nearly equal parts of the rows, without padding it does not need."""
         rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
@@ -70,31 +59,14 @@ class PairBatch:
         )
 
 
-def _as_many(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> bool:
-    """Whether there are as many of both, and some. TypeError: these are no lists of ids."""
-    for name, sentences in (("sources", sources), ("targets", targets)):
-        check_list(name, sentences, "lists of ids")
-        if len(sentences):
-            check_lists(name, sentences)
-    return 0 < len(sources) == len(targets)
+def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]],
+               reverse_source: bool = False) -> PairBatch:
+    """Return a PairBatch of lists of ids (without </s>).
 
-
-def pair_batch(
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
-    reverse_source: bool = False,
-) -> PairBatch:
-    """A PairBatch of lists of ids (without </s>).
-
-    reverse_source: x_n … x_1 </s>, as Sutskever et al. 2014 read it. TypeError: no lists of ids;
+    reverse_source: x_n … x_1 </s>, as in Sutskever et al. 2014. TypeError: not lists of ids;
     ValueError: an empty batch or sentence.
     """
-    check_flags(reverse_source=reverse_source)
-    if not _as_many(sources, targets):
-        raise ValueError(
-            f"a batch of {len(sources)} sources and {len(targets)} targets: expected as many, at "
-            "least one"
-        )
+    _check(sources, targets, reverse_source)
     for name, sentences in (("source", sources), ("target", targets)):
         if not all(len(sentence) for sentence in sentences):
             raise ValueError(
@@ -108,6 +80,18 @@ def pair_batch(
         target_out=padded([[*ids, EOS] for ids in targets]),
         rows=np.arange(len(sources)),
     )
+
+
+def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
+    """Raise unless sources and targets are lists of ids (TypeError) of one length (ValueError)."""
+    check_flags(reverse_source=reverse_source)
+    check_ids_in("sources", sources)
+    check_ids_in("targets", targets)
+    if not 0 < len(sources) == len(targets):
+        raise ValueError(
+            f"{len(sources)} sources and {len(targets)} targets: expected as many of both, and at "
+            "least one pair; is the corpus empty, or did a length limit drop every pair?"
+        )
 
 
 @dataclass
@@ -125,27 +109,14 @@ class PairBatches:
     reverse_source: bool = False
 
     def __post_init__(self) -> None:
-        check_flags(reverse_source=self.reverse_source)
-        if not _as_many(self.sources, self.targets):
-            raise ValueError(
-                f"{len(self.sources)} sources and {len(self.targets)} targets: expected as many of "
-                "both, and at least one pair; is the corpus empty, or did a length limit drop "
-                "every pair?"
-            )
-        check_ids_in("sources", self.sources)
-        check_ids_in("targets", self.targets)
+        _check(self.sources, self.targets, self.reverse_source)
         check_whole("batch_size", self.batch_size, 1)
         check_whole("block", self.block, 1)
 
     @classmethod
-    def encode(
-        cls,
-        pairs: Sequence[Pair],
-        source_vocabulary: AnyVocabulary,
-        target_vocabulary: AnyVocabulary,
-        **settings: Any,
-    ) -> "PairBatches":
-        """Encode Pairs of tokens with their vocabularies. TypeError: these are none."""
+    def encode(cls, pairs: Sequence[Pair], source_vocabulary: AnyVocabulary,
+               target_vocabulary: AnyVocabulary, **settings: Any) -> "PairBatches":
+        """Encode Pairs of tokens with their vocabularies."""
         check_pairs(pairs)
         check_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
         check_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")
@@ -157,14 +128,18 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Indices of the pairs of each batch; rng None: by length, the same each time."""
+        """Return the indices of each batch's pairs; rng None: by length, the same each time."""
         # by the target's length, and where that is equal by the source's
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 
     def batch(self, indices: Sequence[int] | Array) -> PairBatch:
-        """The PairBatch of these pairs. ValueError: places where there is none."""
-        check_places("indices", indices, len(self.sources))
+        """Return the PairBatch of these pairs. ValueError: an index outside of the pairs."""
+        array = as_integers("indices", indices)
+        count = len(self.sources)
+        if array.size and not 0 <= array.min() <= array.max() < count:
+            raise ValueError(f"indices hold {array.min()} to {array.max()}: expected 0 to "
+                             f"{count - 1}")
         sources = [self.sources[i] for i in indices]
         targets = [self.targets[i] for i in indices]
         return pair_batch(sources, targets, self.reverse_source)

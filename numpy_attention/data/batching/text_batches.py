@@ -5,42 +5,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, check_generator
 from numpy_attention.data.batching.grouping import share_of
+from numpy_attention.data.protocols import Batch
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import as_integers, check_generator
 from numpy_attention.validation.arrays import check_integers, check_whole
 
 
 @dataclass
-class TextBatch:
+class TextBatch(Batch):
     """T steps of B parallel streams of text: each step predicts the next token."""
 
     inputs: Array       # (T, B) ids
     targets: Array      # (T, B) ids
-    rows: Array         # (B,)   names of the streams
+    rows: Array         # (B,)   ids of the streams
 
     def __post_init__(self) -> None:
         check_integers("rows", self.rows, (None,), "(B,)")
         check_integers("inputs", self.inputs, (None, len(self.rows)), "(T, B)")
         check_integers("targets", self.targets, self.inputs.shape, "(T, B)")
 
-    @property
-    def size(self) -> int:
-        return self.inputs.shape[1]
-
-    @property
-    def tokens(self) -> int:
-        """Number of tokens to predict."""
-        return int((self.targets != PAD).sum())
-
-    @property
-    def row_tokens(self) -> Array:
-        """The same of each stream (B,)."""
-        return (self.targets != PAD).sum(0)
-
     def share(self, k: int, n: int) -> "TextBatch":
-        """The k-th of n nearly equal parts of the streams."""
+        """Return the k-th of n nearly equal parts of the streams."""
         rows = share_of(self.size, k, n)
         return TextBatch(
             np.ascontiguousarray(self.inputs[:, rows]),
@@ -52,9 +39,8 @@ class TextBatch:
 class TextBatches:
     """One long text as `batch_size` streams of equal length, read `steps` tokens at a time.
 
-    The order is the text's own (Zaremba et al. 2014), so a batch continues where the one before
-    stopped and the state is carried on. Every token is predicted but the very first; the last
-    stream is padded.
+    The order is that of the text (Zaremba et al. 2014), so a batch continues the one before and the
+    state is carried on. Every token except the very first is predicted; the last stream is padded.
     """
 
     def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
@@ -84,13 +70,13 @@ class TextBatches:
         return -(-len(self.inputs) // self.steps)
 
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
-        """Starts of the windows, in the order of the text: streams are not shuffled."""
+        """Return the starts of the windows, in the order of the text: streams are not shuffled."""
         if rng is not None:
             check_generator(rng)
         return list(range(0, len(self.inputs), self.steps))
 
     def batch(self, start: int) -> TextBatch:
-        """The TextBatch that begins at this step of every stream. ValueError: after the end."""
+        """Return the TextBatch that begins at this step of every stream."""
         check_whole("start", start, 0, len(self.inputs) - 1)
         window = slice(start, start + self.steps)
         return TextBatch(
@@ -100,5 +86,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """True but for the first batch of an epoch: the state goes on where the text does."""
+        """True except for the first batch of an epoch: the state is carried on."""
         return start > 0

@@ -1,8 +1,7 @@
-"""All corpora by name: one entry each, which says what it is, how it is loaded and how it is cut.
+"""All corpora by name.
 
-A new corpus is an entry of `CORPORA` and the function that it is read by (`data.corpus` says what
-each kind of corpus gives it): like those of `generators` for made-up pairs, or in `public`, where
-the address of a public file stands too.
+A new corpus is one entry here (or, if it is downloaded, in `public`, next to the addresses of its
+files) and the function that reads it; `datasets.corpus` has the kinds of entries.
 """
 
 from functools import partial
@@ -11,37 +10,18 @@ from typing import Any, cast
 
 import numpy as np
 
+from numpy_attention.data.datasets import bible, generators
+from numpy_attention.data.datasets.corpus import (Corpus, GeneratedCorpus, ParallelCorpus,
+                                                  TextCorpus)
+from numpy_attention.data.datasets.dates import dates
+from numpy_attention.data.datasets.downloads import fetch_file
+from numpy_attention.data.datasets.grammar import grammar_en_fr
+from numpy_attention.data.datasets.public import PUBLIC
+from numpy_attention.data.pairs import Pair
 from numpy_attention.validation.arguments import check_name
 from numpy_attention.validation.messages import short_repr
-from numpy_attention.data.datasets import bible, generators, public
-from numpy_attention.data.datasets.corpus import Corpus, GeneratedCorpus, ParallelCorpus, TextCorpus
-from numpy_attention.data.datasets.dates import dates
-from numpy_attention.data.datasets.grammar import grammar_en_fr
-from numpy_attention.data.pairs import Pair
-from numpy_attention.data.splits import SPLITS
 
-LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 USED_BY = {"text": "language models", "parallel": "translators"}
-
-
-def _multi30k(source: str, target: str) -> ParallelCorpus:
-    return ParallelCorpus(
-        name=f"multi30k-{source}-{target}",
-        description="Multi30k captions of pictures, lowercased and tokenised; "
-        "29,000 / 1,014 / 1,000 pairs (test_2016_flickr)",
-        languages=f"{LANGUAGES[source]} → {LANGUAGES[target]}",
-        licence="none stated: not to be passed on",
-        origin="downloaded",
-        read=partial(public.multi30k, (source, target)),
-        split_names={"test_2016_flickr": "test"},
-        parts={"raw": {"read": partial(public.multi30k_raw, (source, target)), "lowercase": False}},
-        files=tuple(
-            f"multi30k/{name}.lc.norm.tok.{language}"
-            for name in public.MULTI30K_SPLITS.values()
-            for language in (source, target)
-        ),
-    )
-
 
 CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
     ParallelCorpus(
@@ -52,7 +32,6 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
         licence="public domain (letters patent in the United Kingdom)",
         origin="shipped",
         read=partial(bible.load_bible_en_es, "clauses"),
-        reads_lengths=True,
         parts={
             "clauses": {},
             "verses": {"read": partial(bible.load_bible_en_es, "verses")},
@@ -67,21 +46,21 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
         licence="public domain",
         origin="shipped",
         read=bible.load_bible_en,
-        whole=True,
+        has_articles=True,
     ),
     GeneratedCorpus(
         name="copy",
         description="random numbers, to be copied; links known",
         languages="numbers",
         read=generators.copy,
-        cut="spaces",
+        tokenizer="spaces",
     ),
     GeneratedCorpus(
         name="reverse",
         description="random numbers, to be reversed; links known",
         languages="numbers",
         read=generators.reverse,
-        cut="spaces",
+        tokenizer="spaces",
     ),
     GeneratedCorpus(
         name="dates",
@@ -89,7 +68,7 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
         languages="English → ISO 8601",
         read=dates,
         split_by="target",
-        cut="characters",
+        tokenizer="characters",
         lowercase=False,
     ),
     GeneratedCorpus(
@@ -99,62 +78,12 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
         languages="English → French",
         read=grammar_en_fr,
     ),
-    TextCorpus(
-        name="ptb",
-        description="Penn Treebank as prepared by Mikolov: 42,068 / 3,370 / 3,761 sentences, "
-        "9,999 words",
-        languages="English",
-        licence="research use (LDC): not to be passed on",
-        origin="downloaded",
-        read=public.penn_treebank,
-        cut="spaces",
-        lowercase=False,
-        files=tuple(f"ptb/ptb.{split}.txt" for split in SPLITS),
-    ),
-    TextCorpus(
-        name="wikitext-2",
-        description="Wikipedia articles, word level: 36,718 / 3,760 / 4,358 lines, "
-        "blank ones included, 33,277 words",
-        languages="English",
-        licence="CC BY-SA",
-        origin="downloaded",
-        read=public.wikitext_2,
-        whole=True,
-        cut="spaces",
-        lowercase=False,
-        files=tuple(f"wikitext-2/{split}.txt" for split in SPLITS),
-    ),
-    _multi30k("de", "en"),
-    _multi30k("en", "de"),
-    _multi30k("en", "fr"),
-    _multi30k("fr", "en"),
-    ParallelCorpus(
-        name="tatoeba-en-fr",
-        description="sentence pairs of learners (manythings.org), tokenised, lowercased, "
-        "split by English sentence",
-        languages="English → French",
-        licence="CC BY 2.0 FR; attribution: tatoeba.org and manythings.org/anki",
-        origin="downloaded",
-        read=public.tatoeba,
-        files=("tatoeba/fra-eng.txt",),
-    ),
-    TextCorpus(
-        name="tinyshakespeare",
-        description="1,115,394 characters of Shakespeare's plays, for character models: "
-        "90, 5 and 5 % in order",
-        languages="English",
-        licence="public domain",
-        origin="downloaded",
-        read=public.tinyshakespeare,
-        cut="characters",
-        lowercase=False,
-        files=("tinyshakespeare/input.txt",),
-    ),
+    *PUBLIC,
 )}
 
 
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
-    """The `Corpus` of a name; kind: "parallel" or "text", where it must be of that kind.
+    """Return the `Corpus` of a name; kind: "parallel" or "text", where it must be of that kind.
 
     ValueError: an unknown name, or another kind; lists those there are.
     """
@@ -172,62 +101,52 @@ def find_corpus(name: str, kind: str | None = None) -> Corpus:
 
 
 def describe(name: str) -> str:
-    """A few lines of text about a corpus: what it is, languages, licence, origin."""
+    """Return a few lines of text about a corpus: content, languages, licence, origin."""
     corpus = find_corpus(name)
-    lines = [
-        f"{corpus.name}: {corpus.description}",
-        f"kind: {corpus.kind}",
-        f"languages: {corpus.languages}",
-        f"licence: {corpus.licence}",
-        f"origin: {corpus.origin}",
-    ]
-    lines += [f"file: {path} from {public.FILES[path].url}" for path in corpus.files]
+    lines = [f"{corpus.name}: {corpus.description}"]
+    lines += [f"{fact}: {getattr(corpus, fact)}"
+              for fact in ("kind", "languages", "licence", "origin")]
+    lines += [f"file: {file.path} from {file.url}" for file in corpus.files]
     return "\n".join(lines)
 
 
 def fetch(name: str, progress: bool = True) -> list[Path]:
-    """Downloads a corpus's files unless they are there.
+    """Download the files of a corpus unless they are there.
 
-    → a list of Paths, empty for what ships or is generated.
+    → a list of Paths, empty for corpora that ship or are generated.
     """
-    return [public.data_file(path, progress) for path in find_corpus(name).files]
+    return [fetch_file(file, progress=progress) for file in find_corpus(name).files]
 
 
-def load_parallel(
-    name: str,
-    split: str,
-    rng: np.random.Generator | None = None,
-    count: int | None = None,
-    min_length: int | None = None,
-    max_length: int | None = None,
-    part: str | None = None,
-    **options: Any,
-) -> list[Pair]:
-    """Sentence pairs of a corpus: list of `Pair`.
+def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
+                  count: int | None = None, min_length: int | None = None,
+                  max_length: int | None = None, part: str | None = None,
+                  **options: Any) -> list[Pair]:
+    """Return the sentence pairs of a corpus as a list of `Pair`.
 
     split: "train", "valid" or "test", which may be called "test_2016_flickr" of Multi30k.
     min_length, max_length: least and largest number of tokens on both sides.
-    count: at most so many pairs, the first ones; for generated corpora exactly so many (else
-    20,000 / 1,000 / 1,000).
-    part: "clauses" (unless given), "verses" or "both" of bible-en-es; "raw" for Multi30k's text
-    as written, split by `word_tokens`, in place of its own lowercased tokens.
-    rng, options: for generated corpora, a random generator (else one of seed 0) and arguments of
-    the function that makes them up. Their splits share no source, and those of `dates` no date,
+    count: at most this many pairs, the first ones; for generated corpora exactly this many
+    (default: 20,000 / 1,000 / 1,000).
+    part: "clauses" (the default), "verses" or "both" of bible-en-es; "raw" for Multi30k's text
+    as written, split by `word_tokens`, instead of its own lowercased tokens.
+    rng, options: for generated corpora, a random generator (default: one of seed 0) and arguments
+    of the generating function. Their splits share no source, and those of `dates` no date,
     whatever the seeds: `split_of` decides. Lengths are those of the sequences for copy and reverse;
     dates and grammar-en-fr do not take them.
     Raises ValueError for unknown names, splits and options, or when no pair is left.
     """
     corpus = cast(ParallelCorpus, find_corpus(name, "parallel")).part(part)
-    return corpus.pairs(split, rng, count, min_length, max_length, **options)
+    return corpus.pairs(split, rng, count, min_length=min_length, max_length=max_length, **options)
 
 
 def text_corpus(name: str) -> TextCorpus:
-    """A corpus of running text; errors as `find_corpus` has them."""
+    """Return a corpus of running text; errors as in `find_corpus`."""
     return cast(TextCorpus, find_corpus(name, "text"))
 
 
 def load_text(name: str, split: str) -> list[list[str]] | str:
-    """Running text: a list of token lists, one a sentence or line; characters are one string.
+    """Return running text: a list of token lists, one a sentence or line; characters as a string.
 
     wikitext-2 keeps blank lines as empty lists, since their ends count as tokens; bible-en has one
     verse a list, its chapters joined (`running_text.load` keeps them apart). Raises ValueError for
@@ -235,7 +154,7 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
     """
     corpus = text_corpus(name)
     sentences = [sentence for article in corpus.articles(split) for sentence in article]
-    if corpus.cut == "characters":
+    if corpus.tokenizer == "characters":
         return "".join(letter for sentence in sentences for letter in sentence)
     return sentences
 

@@ -1,18 +1,20 @@
-"""What a corpus is: an entry that says what it holds, how it is loaded, and how its text is cut."""
+"""What a corpus is: an entry that says what it holds, how it is read, and how its text is cut."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator
-from numpy_attention.validation.messages import short_repr
+from numpy_attention.data.datasets.downloads import RemoteFile
 from numpy_attention.data.pairs import Pair, limited
-from numpy_attention.data.splits import check_split, split_of
+from numpy_attention.data.splits import SPLITS, split_of
 from numpy_attention.data.text_form import TextForm
+from numpy_attention.registry import accepted_kwargs
+from numpy_attention.validation.arguments import check_generator, check_name
 from numpy_attention.validation.arrays import at_least
+from numpy_attention.validation.messages import short_repr
 
 GENERATED_SIZES = {"train": 20_000, "valid": 1_000, "test": 1_000}
 AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
@@ -20,12 +22,12 @@ AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """What is known of a corpus.
+    """The entry of a corpus; `CORPORA[entry.name] = entry` adds it.
 
     origin: "shipped" with the package, "generated" on demand, or "downloaded".
-    read: the function that brings it; each kind of corpus says what it is given.
-    cut, lowercase: how its raw text became tokens, as a TextForm has it.
-    files: paths of a downloaded corpus in the data folder (see `numpy_attention.data.datasets.public`).
+    read: the function that reads it; each kind of corpus documents its arguments.
+    tokenizer, lowercase: how its raw text became tokens, as in a TextForm.
+    files: the files of a downloaded corpus.
     parts: {name: the fields in which this part differs from the corpus}.
     """
 
@@ -37,18 +39,18 @@ class Corpus:
     licence: str
     origin: str
     read: Callable
-    cut: str = "words"
+    tokenizer: str = "words"
     lowercase: bool = True
-    files: tuple[str, ...] = ()
+    files: tuple[RemoteFile, ...] = ()
     parts: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def form(self) -> TextForm:
         """How its raw text is cut."""
-        return TextForm(self.cut, self.lowercase)
+        return TextForm(self.tokenizer, self.lowercase)
 
     def part(self: AnyCorpus, name: str | None) -> AnyCorpus:
-        """One of its parts; None: itself. ValueError: it has no such part."""
+        """Return one of its parts; None: itself. ValueError: it has no such part."""
         if name is None:
             return self
         if not isinstance(name, str) or name not in self.parts:
@@ -62,16 +64,16 @@ class TextCorpus(Corpus):
     """Running text.
 
     read(split) → articles: lists of sentences, which are lists of tokens. Characters are one
-    article of one sentence. whole: the articles are the text's own.
+    article of one sentence. has_articles: the articles are those of the text itself.
     """
 
     kind: ClassVar[str] = "text"
 
-    whole: bool = False
+    has_articles: bool = False
 
     def articles(self, split: str) -> list[list[list[str]]]:
-        """The articles of a split. ValueError: an unknown split."""
-        check_split(split)
+        """Return the articles of a split. ValueError: an unknown split."""
+        check_name("split", split, SPLITS)
         return self.read(split)
 
 
@@ -79,28 +81,21 @@ class TextCorpus(Corpus):
 class ParallelCorpus(Corpus):
     """Sentence pairs.
 
-    read(split) → a list of Pairs; where it reads_lengths, read(split, min_length, max_length),
-    each of them None for its own. split_names: other names that a split has.
+    read(split) → a list of Pairs. If read has parameters min_length and max_length, it gets them
+    too, None for its own limits. split_aliases: other names of splits.
     """
 
     kind: ClassVar[str] = "parallel"
 
-    reads_lengths: bool = False
-    split_names: Mapping[str, str] = field(default_factory=dict)
+    split_aliases: Mapping[str, str] = field(default_factory=dict)
 
-    def pairs(
-        self,
-        split: str,
-        rng: np.random.Generator | None = None,
-        count: int | None = None,
-        min_length: int | None = None,
-        max_length: int | None = None,
-        **options: Any,
-    ) -> list[Pair]:
-        """The pairs of a split, as `load_parallel` says."""
+    def pairs(self, split: str, rng: np.random.Generator | None = None, count: int | None = None,
+              min_length: int | None = None, max_length: int | None = None,
+              **options: Any) -> list[Pair]:
+        """Return the pairs of a split, as documented in `load_parallel`."""
         if isinstance(split, str):
-            split = self.split_names.get(split, split)
-        check_split(split)
+            split = self.split_aliases.get(split, split)
+        check_name("split", split, SPLITS)
         if rng is not None:
             check_generator(rng)
         if options:
@@ -109,14 +104,14 @@ class ParallelCorpus(Corpus):
                 "generated corpora"
             )
         at_least(1, count=count, min_length=min_length, max_length=max_length)
-        lengths = (min_length, max_length) if self.reads_lengths else ()
-        pairs = self.read(split, *lengths)
+        lengths = accepted_kwargs(self.read, min_length=min_length, max_length=max_length)
+        pairs = self.read(split, **lengths)
         return limited(pairs, f"{self.name} ({split})", min_length, max_length, count)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedCorpus(ParallelCorpus):
-    """Sentence pairs made up on the spot.
+    """Sentence pairs drawn at random.
 
     read(rng, count, …, keep), as in `generators`: its further parameters are the corpus's options.
     split_by: the side, "source" or "target", whose words decide on the split.
@@ -126,22 +121,14 @@ class GeneratedCorpus(ParallelCorpus):
     origin: str = "generated"
     split_by: str = "source"
 
-    def pairs(
-        self,
-        split: str,
-        rng: np.random.Generator | None = None,
-        count: int | None = None,
-        min_length: int | None = None,
-        max_length: int | None = None,
-        **options: Any,
-    ) -> list[Pair]:
-        """So many pairs of a split, as `load_parallel` says."""
-        check_split(split)
-        lengths = {"min_length": min_length, "max_length": max_length}
-        options |= {name: length for name, length in lengths.items() if length is not None}
-        parameters = inspect.signature(self.read).parameters
-        known = [name for name in parameters if name not in ("rng", "count", "keep")]
-        unknown = sorted(set(options) - set(known))
+    def pairs(self, split: str, rng: np.random.Generator | None = None,  # type: ignore[override]
+              count: int | None = None, **options: Any) -> list[Pair]:
+        """Return `count` pairs of a split, as documented in `load_parallel`."""
+        check_name("split", split, SPLITS)
+        options = {name: value for name, value in options.items() if value is not None}
+        known = [name for name in signature(self.read).parameters
+                 if name not in ("rng", "count", "keep")]
+        unknown = sorted(options.keys() - set(known))
         if unknown:
             raise ValueError(
                 f"{self.name} does not know {', '.join(unknown)}; its options are: "

@@ -3,13 +3,12 @@
 import dataclasses
 import datetime
 import re
-from collections.abc import Callable
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_kind, check_name
-from numpy_attention.data.datasets.generators import distinct
+from numpy_attention.data.datasets.generators import Keep, distinct
 from numpy_attention.data.pairs import Pair
+from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import check_whole
 
 MONTHS = (
@@ -19,7 +18,7 @@ MONTHS = (
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
 # Fields: d, m without and dd, mm with a leading zero, th = day with ordinal suffix, Month and Mon =
-# its name or first three letters, Weekday and Wed likewise. Numbers alone are told apart by their
+# its name or first three letters, Weekday and Wed likewise. All-numeric dates differ by their
 # separator: / month first, . day first.
 FORMATS = (
     "{d} {Month} {yyyy}",
@@ -43,15 +42,9 @@ FORMATS = (
 )
 
 
-def dates(
-    rng: np.random.Generator,
-    count: int,
-    first_year: int = 1900,
-    last_year: int = 2099,
-    sure_months: bool = True,
-    keep: Callable[[Pair], bool] | None = None,
-) -> list[Pair]:
-    """Dates in 18 spellings (`FORMATS`), a quarter of them in lower case → `YYYY-MM-DD`.
+def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_year: int = 2099,
+          sure_months: bool = True, keep: Keep | None = None) -> list[Pair]:
+    """Draw dates in 18 spellings (`FORMATS`), a quarter of them in lower case → `YYYY-MM-DD`.
 
     Tokens are characters. Day (of first_year … last_year) and spelling are drawn uniformly. Links
     by target position, 0 to 9:
@@ -90,9 +83,7 @@ def dates(
 
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
-    """The pair of a `datetime.date` written in one of `FORMATS`; links as `dates` says."""
-    check_kind("date", date, datetime.date, "a datetime.date")
-    check_name("layout", layout, FORMATS)
+    """Return the pair of a `datetime.date` in one of `FORMATS`; links as in `dates`."""
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

@@ -1,10 +1,9 @@
 """Files that cannot ship with the package: how one is fetched, and how it is checked.
 
-A file is looked for in the folder that the environment variable NUMPY_ATTENTION_DATA names, and
-nowhere else when it is set; without it the file is downloaded once, with a progress bar, into
-pooch's cache folder for this package. Its sha256 is compared every time it is asked for, except for
-one whose file changes over the years. A download goes to a temporary file, which takes its final
-name only after the check: what stands there is always whole.
+If the environment variable NUMPY_ATTENTION_DATA names a folder, a file is looked for there and
+nowhere else. Otherwise it is downloaded once, with a progress bar, into pooch's cache folder for
+this package. Its sha256 is compared at every use, except for a file that changes over the years. A
+download goes to a temporary file, which gets its final name only after the check.
 """
 
 import hashlib
@@ -20,8 +19,8 @@ ENVIRONMENT = "NUMPY_ATTENTION_DATA"
 class RemoteFile(NamedTuple):
     """One public file: its path below the data folder, its address, its sha256.
 
-    sha256: None where the file changes. member: for an address that is a zip archive, the name of
-    the file wanted inside.
+    sha256: None if the file changes. member: if the address is a zip archive, the name of the file
+    inside.
     """
 
     path: str
@@ -31,10 +30,7 @@ class RemoteFile(NamedTuple):
 
 
 def folder() -> Path:
-    """Where public files are looked for.
-
-    It is the folder that NUMPY_ATTENTION_DATA names, or else pooch's cache for this package.
-    """
+    """Return the folder that NUMPY_ATTENTION_DATA names, or else pooch's cache."""
     named = os.environ.get(ENVIRONMENT)
     if named:
         return Path(named).expanduser()
@@ -42,10 +38,8 @@ def folder() -> Path:
     return Path(pooch.os_cache("numpy_attention"))
 
 
-def fetch_file(
-    file: RemoteFile, cache: str | Path | None = None, progress: bool = True
-) -> Path:
-    """The local Path of a `RemoteFile`, whole and checked.
+def fetch_file(file: RemoteFile, cache: str | Path | None = None, progress: bool = True) -> Path:
+    """Return the local Path of a `RemoteFile`, whole and checked.
 
     cache: another folder than pooch's default. Raises FileNotFoundError or NotADirectoryError for
     what is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong checksum or a damaged archive,
@@ -64,7 +58,7 @@ def fetch_file(
             archive = Path(scratch) / "archive.zip"
             _download(file, archive, progress)
             member = Path(scratch) / "member"
-            member.write_bytes(_member(archive, file.member, file.url))
+            member.write_bytes(_member(archive, file))
             os.replace(member, target)
     return target
 
@@ -110,14 +104,12 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
         pooch.retrieve(
             file.url, known, fname=target.name, path=target.parent, downloader=downloader
         )
-    except requests.exceptions.HTTPError as error:
-        status = "nothing" if error.response is None else error.response.status_code
-        raise ConnectionError(f"{file.url}: the server answered {status}; {remedy}") from None
     except requests.exceptions.RequestException as error:
-        reason = type(error).__name__
-        raise ConnectionError(
-            f"{file.url} cannot be fetched ({reason}): check the network; {remedy}"
-        ) from None
+        reason = f"cannot be fetched ({type(error).__name__}): check the network"
+        if isinstance(error, requests.exceptions.HTTPError):
+            status = "nothing" if error.response is None else error.response.status_code
+            reason = f"was not sent, the server answered {status}"
+        raise ConnectionError(f"{file.url} {reason}; {remedy}") from None
     except ValueError as error:
         raise ValueError(
             f"{file.url} sent another file than expected, thrown away ({error}); {remedy}"
@@ -126,17 +118,14 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
         logger.setLevel(level)
 
 
-def _member(archive: Path, member: str, url: str) -> bytes:
+def _member(archive: Path, file: RemoteFile) -> bytes:
     try:
         with zipfile.ZipFile(archive) as opened:
-            return opened.read(member)
-    except zipfile.BadZipFile as error:
+            return opened.read(file.member or "")
+    except (zipfile.BadZipFile, KeyError) as error:
         raise ValueError(
-            f"what {url} sent is not a whole zip archive ({error}); try again later"
-        ) from None
-    except KeyError:
-        raise ValueError(
-            f"the archive of {url} holds no {member}; its layout has changed"
+            f"{file.url} is not a whole zip archive with {file.member} in it ({error}); try again "
+            "later"
         ) from None
 
 

@@ -1,45 +1,37 @@
-"""Made-up sentence pairs whose alignment is known by construction.
+"""Random sentence pairs whose alignment is known by construction.
 
     copy            3 1 4 → 3 1 4                       link k with k
     reverse         3 1 4 → 4 1 3                       link k with S − 1 − k
-    dates           March 3rd, 2020 → 2020-03-03        by characters (`data.dates`)
-    grammar_en_fr   the black cat … → le chat noir …    word order, agreement (`data.grammar`)
+    dates           March 3rd, 2020 → 2020-03-03        by characters (`datasets.dates`)
+    grammar_en_fr   the black cat … → le chat noir …    word order, agreement (`datasets.grammar`)
 
 Each is a function `(rng, count, ..., keep=None)` → list of `Pair` with `count` different sources;
-`keep(pair)` may refuse some. The random generator is the caller's.
+pairs for which `keep(pair)` is false are left out. The random generator is the caller's.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_function, check_generator, check_kind
 from numpy_attention.data.pairs import Pair
+from numpy_attention.validation.arguments import check_generator, check_kind
 from numpy_attention.validation.arrays import check_whole
 
-LONGEST = 1_000     # tokens of a made-up sequence
+LONGEST = 1_000     # tokens of a sequence
 LARGEST = 2**31 - 1     # tokens to choose from
 MOST = 10_000_000   # pairs at a time: more would not go into memory, or take hours
+Keep = Callable[[Pair], bool]
 
 
-def distinct(
-    draw: Callable[[np.random.Generator], Pair],
-    rng: np.random.Generator,
-    count: int,
-    keep: Callable[[Pair], bool] | None = None,
-    max_misses: int = 20_000,
-) -> list[Pair]:
-    """`count` pairs with different sources from `draw(rng)`; `keep(pair)` may refuse some.
+def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generator, count: int,
+             keep: Keep | None = None, max_misses: int = 20_000) -> list[Pair]:
+    """Return `count` pairs with different sources from `draw(rng)`, those that `keep` accepts.
 
-    Raises ValueError after `max_misses` draws in a row that bring nothing new: there are not so
-    many sources. TypeError: rng is no Generator, or a draw no Pair.
+    Raises ValueError after `max_misses` draws in a row that are not new: there are fewer than
+    `count` sources. TypeError: rng is not a Generator, or a draw is not a Pair.
     """
     check_generator(rng)
     check_whole("count", count, 1, MOST)
-    check_whole("max_misses", max_misses, 1)
-    check_function("draw", draw, "a function that draws a Pair by a Generator")
-    if keep is not None:
-        check_function("keep", keep, "a function that takes or leaves a Pair")
     pairs: list[Pair] = []
     seen = set()
     misses = 0
@@ -60,54 +52,14 @@ def distinct(
     return pairs
 
 
-def copy(
-    rng: np.random.Generator,
-    count: int,
-    vocabulary_size: int = 20,
-    min_length: int = 3,
-    max_length: int = 12,
-    keep: Callable[[Pair], bool] | None = None,
-) -> list[Pair]:
-    """Random sequences, the target equal to the source.
+def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
+         max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
+    """Draw random sequences, the target equal to the source.
 
     Tokens are the numbers 0 … vocabulary_size − 1 as strings; the length is drawn uniformly from
     min_length … max_length, then every token uniformly. Sure links (k, k).
     Raises ValueError when there are fewer than `count` such sequences.
     """
-    def pair_of(source: tuple[str, ...]) -> Pair:
-        return Pair(source, source, frozenset((k, k) for k in range(len(source))))
-
-    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, pair_of)
-
-
-def reverse(
-    rng: np.random.Generator,
-    count: int,
-    vocabulary_size: int = 20,
-    min_length: int = 3,
-    max_length: int = 12,
-    keep: Callable[[Pair], bool] | None = None,
-) -> list[Pair]:
-    """Random sequences as in `copy`, the target in reverse order.
-
-    Sure links (k, S − 1 − k), S the length.
-    """
-    def pair_of(source: tuple[str, ...]) -> Pair:
-        last = len(source) - 1
-        return Pair(source, source[::-1], frozenset((k, last - k) for k in range(len(source))))
-
-    return _sequences(rng, count, vocabulary_size, min_length, max_length, keep, pair_of)
-
-
-def _sequences(
-    rng: np.random.Generator,
-    count: int,
-    vocabulary_size: int,
-    min_length: int,
-    max_length: int,
-    keep: Callable[[Pair], bool] | None,
-    pair_of: Callable[[tuple[str, ...]], Pair],
-) -> list[Pair]:
     check_whole("count", count, 1, MOST)
     check_whole("vocabulary_size", vocabulary_size, 1, LARGEST)
     check_whole("min_length", min_length, 1)
@@ -127,6 +79,22 @@ def _sequences(
 
     def draw(rng: np.random.Generator) -> Pair:
         length = int(rng.integers(min_length, max_length + 1))
-        return pair_of(tuple(map(str, rng.integers(vocabulary_size, size=length).tolist())))
+        tokens = tuple(map(str, rng.integers(vocabulary_size, size=length).tolist()))
+        return Pair(tokens, tokens, frozenset((k, k) for k in range(length)))
 
     return distinct(draw, rng, count, keep)
+
+
+def reverse(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
+            max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
+    """Draw random sequences as in `copy`, the target in reverse order.
+
+    Sure links (k, S − 1 − k), S the length.
+    """
+    def backwards(pair: Pair) -> Pair:
+        last = len(pair.source) - 1
+        return Pair(pair.source, pair.source[::-1], frozenset((k, last - k) for k, _ in pair.sure))
+
+    accept = None if keep is None else lambda pair: keep(backwards(pair))
+    copied = copy(rng, count, vocabulary_size, min_length, max_length, accept)
+    return [backwards(pair) for pair in copied]

@@ -13,25 +13,16 @@ become de after a negated verb, des also before an adjective.
 """
 
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_kind
-from numpy_attention.data.datasets.generators import distinct
-from numpy_attention.data.datasets.lexicon import (
-    ADJECTIVES,
-    ADVERBS,
-    DETERMINERS,
-    LIVING,
-    PLACES,
-    PRONOUNS,
-    THINGS,
-    VERBS,
-    Noun,
-)
+from numpy_attention.data.datasets.generators import Keep, distinct
+from numpy_attention.data.datasets.lexicon import (ADJECTIVES, ADVERBS, DETERMINERS, LIVING, PLACES,
+                                                   PRONOUNS, THINGS, VERBS, Noun)
 from numpy_attention.data.pairs import Pair
+from numpy_attention.validation.arguments import check_kind
 
 BEFORE_VOWEL = {
     "le": "l'", "la": "l'", "de": "d'", "ne": "n'", "je": "j'", "ce": "cet", "ma": "mon",
@@ -69,10 +60,8 @@ class Phrase(NamedTuple):
     plural: bool = False
 
 
-def grammar_en_fr(
-    rng: np.random.Generator, count: int, keep: Callable[[Pair], bool] | None = None
-) -> list[Pair]:
-    """English sentences of the grammar with their French translations → list of `Pair`, lowercase.
+def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None) -> list[Pair]:
+    """Draw English sentences of the grammar with their French translations, lowercase.
 
     Sure links join the words that translate each other; "not" is linked to both "ne" and "pas".
     Possible in addition: "does" or "do" with the French verb and with "ne" and "pas".
@@ -81,7 +70,7 @@ def grammar_en_fr(
 
 
 def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
-    """Which links of a pair show what: {name: sorted sure links (English, French position)}.
+    """Return {phenomenon: the sorted sure links (English, French position) of a pair that show it}.
 
     "swapped adjective": an adjective and its noun where French puts the noun first, a link each;
     "negation": "not" with "ne" and "pas"; "moved adverb": an adverb and the verb that French puts
@@ -126,9 +115,8 @@ def _pronoun(rng: np.random.Generator) -> Phrase:
     return Phrase([(english, "subject")], [(french, "subject")], person, gender, plural)
 
 
-def _noun_phrase(
-    rng: np.random.Generator, nouns: Sequence[Noun], role: str, negated_object: bool = False
-) -> Phrase:
+def _noun_phrase(rng: np.random.Generator, nouns: Sequence[Noun], role: str,
+                 negated_object: bool = False) -> Phrase:
     noun = _pick(rng, nouns)
     plural = bool(rng.integers(2))
     number = "plural" if plural else "singular"

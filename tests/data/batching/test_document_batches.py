@@ -66,13 +66,7 @@ def test_documents_of_similar_length_share_a_batch(rng):
     assert groups(data.order(rng)) != groups(data.order(rng))
 
 
-def test_twenty_documents_a_batch_and_twenty_batches_a_block():
-    data = DocumentBatches([[2, 4]] * 41)
-    assert (data.batch_size, data.block, data.steps) == (20, 20, None) and len(data) == 3
-
-
 @pytest.mark.parametrize("arguments, message", [
-    (([[2, 4]], 0), "batch_size = 0: expected a whole number of at least 1"),
     (([[2, 4]], 1, 0), "steps = 0"),
     (([],), "0 documents, the shortest of 0 tokens: expected some"),
     (([[2, 4], [2]],), "2 documents, the shortest of 1 tokens: expected some, of at least 2"),
@@ -80,12 +74,6 @@ def test_twenty_documents_a_batch_and_twenty_batches_a_block():
 def test_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         DocumentBatches(*arguments)
-
-
-def test_a_document_that_is_no_list_is_named():
-    message = "^number 1 of the documents is 7, of type int: expected a list of ids$"
-    with pytest.raises(TypeError, match=message):
-        DocumentBatches([[2, 4], 7])
 
 
 @given(st.lists(st.lists(st.integers(4, 9), min_size=2, max_size=9), min_size=1, max_size=8),

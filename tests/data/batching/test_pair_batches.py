@@ -39,15 +39,6 @@ def test_shares_partition_the_rows_and_lose_no_word(rng, n):
             assert share.target_in[:, b][share.target_mask[:, b]].tolist() == [BOS] + targets[row]
 
 
-@pytest.mark.parametrize("sources, targets, message", [
-    ([], [], "at least one"), ([[4]], [], "1 sources and 0 targets"),
-    ([[4], []], [[4], [5]], "an empty source sentence"), ([[4]], [[]], "an empty target sentence"),
-])
-def test_bad_batches_are_refused(sources, targets, message):
-    with pytest.raises(ValueError, match=message):
-        pair_batch(sources, targets)
-
-
 def batches(rng, count=103, **settings):
     lengths = rng.integers(1, 30, count)
     return PairBatches([[4] * n for n in lengths], [[5] * (n + 1) for n in lengths], **settings)
@@ -100,22 +91,18 @@ def test_pairs_are_encoded():
     assert data.carried(3) is False
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (([], []), "is the corpus empty"),
-    (([[4]], []), "1 sources and 0 targets"),
-    (([[4]], [[4]], 0), "batch_size = 0"),
+@pytest.mark.parametrize("make, error, message", [
+    (lambda: pair_batch([[4], []], [[4], [5]]), ValueError, "an empty source sentence"),
+    (lambda: pair_batch([[4]], [[]]), ValueError, "an empty target sentence"),
+    (lambda: pair_batch([[4]], []), ValueError, "1 sources and 0 targets: expected as many"),
+    (lambda: PairBatches([], []), ValueError, "0 sources and 0 .* is the corpus empty"),
+    (lambda: PairBatches([[4]], [["a"]]), TypeError, "targets hold something of type str"),
+    (lambda: PairBatches([[4]], [[-4]]), ValueError, "targets hold negative numbers"),
+    (lambda: PairBatches([[4]], [4]), TypeError, "number 0 of the targets is 4, of type int"),
+    (lambda: PairBatches([[4]], [[4]], 0), ValueError, "batch_size = 0"),
+    (lambda: PairBatches([[4]], [[4]], reverse_source="no"), TypeError, "reverse_source is 'no'"),
+    (lambda: PairBatches([[4]], [[4]]).batch([1]), ValueError, "indices hold 1 to 1: expected 0"),
 ])
-def test_what_cannot_be_cut_into_batches_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        PairBatches(*arguments)
-
-
-@pytest.mark.parametrize("sources, targets, reverse_source, message", [
-    ([["a"]], [[4]], False, "^sources hold something of type str, expected integers"),
-    ([[4]], [["a"]], False, "^targets hold something of type str, expected integers"),
-    ([[4]], [[4]], "no", "^reverse_source is 'no', of type str: expected True or False$"),
-])
-def test_what_is_of_another_kind_is_refused_before_a_batch_is_made(
-        sources, targets, reverse_source, message):
-    with pytest.raises(TypeError, match=message):
-        PairBatches(sources, targets, reverse_source=reverse_source)
+def test_invalid_batches(make, error, message):
+    with pytest.raises(error, match="^" + message):
+        make()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from numpy_attention.data.datasets.corpus import GeneratedCorpus, ParallelCorpus, TextCorpus
+from numpy_attention.data.datasets.corpus import GeneratedCorpus, ParallelCorpus
 from numpy_attention.data.pairs import Pair
 
 KNOWN = {"name": "made", "description": "", "languages": "", "licence": "", "origin": "shipped"}
@@ -18,35 +18,23 @@ def pair_of(*numbers):
 
 
 def test_another_name_of_a_split_is_known_before_it_is_read():
-    corpus = parallel(lambda split: [Pair((split,), ("x",))], split_names={"dev": "valid"})
+    corpus = parallel(lambda split: [Pair((split,), ("x",))], split_aliases={"dev": "valid"})
     assert corpus.pairs("dev") == corpus.pairs("valid") == [Pair(("valid",), ("x",))]
     for unknown in ("val", ["dev"], None):
-        with pytest.raises(ValueError, match="^split = .*; expected one of train, valid, test$"):
+        with pytest.raises(ValueError, match="^split = .*: expected one of train, valid, test$"):
             corpus.pairs(unknown)
 
 
-def test_lengths_are_given_to_what_reads_them_alone():
-    def read(split, *lengths):
-        return [pair_of(*range(n)) for n in (2, 3, 5)] + [pair_of(len(lengths), *lengths)]
+def test_lengths_are_passed_to_a_reader_with_these_parameters():
+    def read(split):
+        return [pair_of(*range(n)) for n in (2, 3, 5)]
+
+    def read_with_lengths(split, max_length=None, min_length=None):
+        return read(split) + [pair_of(min_length, max_length)]
 
     plain = parallel(read).pairs("test", None, None, 1, 4)
-    assert plain == [pair_of(0, 1), pair_of(0, 1, 2), pair_of(0)]
-    own = parallel(read, reads_lengths=True).pairs("test", None, None, 1, 4)
-    assert own[-1] == pair_of(2, 1, 4)
-
-
-@pytest.mark.parametrize("limit", ["count", "min_length", "max_length"])
-def test_a_limit_below_1_is_refused_before_the_corpus_is_read(limit):
-    corpus = parallel(lambda split: pytest.fail("the corpus was read"))
-    with pytest.raises(ValueError, match=f"^{limit} = 0: expected a whole number of at least 1$"):
-        corpus.pairs("test", **{limit: 0})
-
-
-def test_text_is_nobodys_articles_unless_it_is_said():
-    corpus = TextCorpus(**KNOWN, read=lambda split: [[[split]]])
-    assert not corpus.whole and corpus.articles("valid") == [[["valid"]]]
-    with pytest.raises(ValueError, match="split = 'dev'"):
-        corpus.articles("dev")
+    assert plain == [pair_of(0, 1), pair_of(0, 1, 2)]
+    assert parallel(read_with_lengths).pairs("test", None, None, 1, 4) == plain + [pair_of(1, 4)]
 
 
 def test_made_up_pairs_are_as_many_as_a_split_has():

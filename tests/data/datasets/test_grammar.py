@@ -17,13 +17,6 @@ def pairs():
     return grammar_en_fr(np.random.default_rng(5), 6000)
 
 
-def test_size_of_the_language(pairs):
-    english = {word for pair in pairs for word in pair.source}
-    french = {word for pair in pairs for word in pair.target}
-    assert 150 < len(english) < 400 and 250 < len(french) < 500
-    assert all(4 <= len(pair.source) <= 22 for pair in pairs)
-
-
 def test_every_word_but_do_has_a_sure_link(pairs):
     for pair in pairs:
         bare = {pair.source[i] for i in set(range(len(pair.source))) - {i for i, _ in pair.sure}}
@@ -39,40 +32,6 @@ def test_no_vowel_is_left_before_a_vowel(pairs):
         assert not re.search(rf"(l'|d'|n'|j'|\bcet|\bbel|\bnouvel|\bvieil) (?!{VOWEL})", text), text
         before = r"\bdes (de|petit|grand|bon|jeune|vieux|vieill|beaux|belles|nouv|joli)"
         assert not re.search(before, text), text
-
-
-def test_masculine_adjectives_before_a_vowel(pairs):
-    expected = {
-        "old child": "vieil enfant", "new bird": "nouvel oiseau", "beautiful uncle": "bel oncle",
-        "old owl": "vieux hibou", "new hero": "nouveau héros",
-        "old men": "vieux hommes", "new trees": "nouveaux arbres",
-    }  # fmt: skip
-    seen = set()
-    for pair in pairs:
-        for english, french in expected.items():
-            if f" {english} " in " ".join(pair.source):
-                assert f" {french} " in f" {' '.join(pair.target)} "
-                seen.add(english)
-    assert len(seen) >= 5
-
-
-def test_articles_and_adjectives_agree_with_their_noun(pairs):
-    nouns, forms = {}, {}
-    for noun in lexicon.LIVING + lexicon.THINGS + lexicon.PLACES:
-        nouns[noun.english], nouns[noun.english_plural] = (noun, False), (noun, True)
-    for adjective in lexicon.ADJECTIVES:
-        forms[adjective.english] = adjective
-    checked = Counter()
-    for pair in pairs:
-        french = {i: pair.target[j] for i, j in pair.sure}
-        for i, word in enumerate(pair.source[:-1]):
-            if word in forms and pair.source[i + 1] in nouns:
-                noun, plural = nouns[pair.source[i + 1]]
-                expected = {forms[word].form(noun.gender, plural, vowel) for vowel in (False, True)}
-                word = noun.french_plural if plural else noun.french
-                assert french[i] in expected and french[i + 1] == word
-                checked[noun.gender, plural] += 1
-    assert len(checked) == 4 and min(checked.values()) > 100
 
 
 def test_regular_forms():
@@ -130,16 +89,6 @@ def test_phenomena_name_crossing_links(pairs):
     assert len(counts) == 5 and min(counts.values()) > 100
 
 
-def test_english_is_grammatical(pairs):
-    for pair in pairs:
-        text = " ".join(pair.source)
-        assert not re.search(r"\ba [aeiou]|\ban [^aeiou]", text), text
-        singular = r"^(he|she) (do|have|like|are)\b"
-        plural = r"^(they|we|you|i) (does|has|likes|is)\b"
-        assert not re.search(f"{singular}|{plural}", text), text
-        assert not re.search(r"\bnot (often |always )?\w+ some\b", text), text
-
-
 def test_a_seed_gives_the_same_corpus_as_ever(pairs):
     told = "\n".join(
         f"{' '.join(pair.source)}\t{' '.join(pair.target)}\t"
@@ -168,6 +117,14 @@ def test_phenomena_by_hand(english, links, shown):
     assert {name: links for name, links in found.items() if links} == shown
 
 
-def test_phenomena_are_those_of_a_pair():
-    with pytest.raises(TypeError, match="^pair is 'a b', of type str: expected a Pair$"):
-        phenomena("a b")
+def test_adverbs_are_translated_and_the_last_is_never_negated(pairs):
+    translated, negated = {}, set()
+    adverbs = {english for english, _ in lexicon.ADVERBS}
+    for pair in pairs:
+        for i, j in pair.sure:
+            if pair.source[i] in adverbs:
+                translated[pair.source[i]] = pair.target[j]
+                if "not" in pair.source:
+                    negated.add(pair.source[i])
+    assert translated == {"often": "souvent", "always": "toujours", "sometimes": "parfois"}
+    assert negated == {"often", "always"}

@@ -6,19 +6,24 @@ import re
 import pytest
 
 from numpy_attention.data.datasets import public
-from numpy_attention.data.datasets.public import FILES, articles_of, data_file
+from numpy_attention.data.datasets.downloads import fetch_file
+from numpy_attention.data.datasets.public import articles_of
 from numpy_attention.data.splits import split_of
 
 SPLITS = ("train", "valid", "test")
+
+
+FILES = {file.path: file for corpus in public.PUBLIC for file in corpus.files}
+FILES |= {file.path: file for file in public.MULTI30K.values()}
 
 
 @pytest.fixture
 def put(tmp_path, monkeypatch):
     """Puts a file of any bytes or text into the data folder, as if it were the public one."""
     monkeypatch.setenv("NUMPY_ATTENTION_DATA", str(tmp_path))
+    monkeypatch.setattr(public, "fetch_file", lambda file: fetch_file(file._replace(sha256=None)))
 
     def write(path, content):
-        monkeypatch.setitem(FILES, path, FILES[path]._replace(sha256=None))
         (tmp_path / path).parent.mkdir(exist_ok=True)
         data = content if isinstance(content, bytes) else content.encode()
         (tmp_path / path).write_bytes(data)
@@ -26,30 +31,14 @@ def put(tmp_path, monkeypatch):
     return write
 
 
-def test_registry():
+def test_addresses_and_checksums():
     for path, file in FILES.items():
-        assert file.path == path and file.url.startswith("https://")
+        assert file.url.startswith("https://")
         assert re.fullmatch("[0-9a-f]{64}", file.sha256 or "0" * 64)
         assert file.url.endswith(path.split("/")[1]) or file.member
     assert [path for path, file in FILES.items() if file.sha256 is None] == ["tatoeba/fra-eng.txt"]
     assert len(FILES) == 3 + 3 + 18 + 1 + 1
     assert len({file.sha256 for file in FILES.values()}) == len(FILES)
-    known = "no such public file: 'ptb/x'; known files: .*ptb/ptb.test.txt"
-    with pytest.raises(ValueError, match=known):
-        data_file("ptb/x")
-
-
-def test_a_file_is_fetched_with_a_bar_unless_none_is_wanted(monkeypatch):
-    asked = []
-
-    def fetch_file(file, progress):
-        asked.append((file, progress))
-        return file.path
-
-    monkeypatch.setattr(public, "fetch_file", fetch_file)
-    name = "ptb/ptb.test.txt"
-    assert data_file(name) == data_file(name, False) == data_file(name, progress=True) == name
-    assert asked == [(FILES[name], True), (FILES[name], False), (FILES[name], True)]
 
 
 def test_articles_begin_with_a_heading_of_one_equals_sign():
@@ -88,10 +77,10 @@ def test_multi30k_pairs_the_files_of_its_two_languages(put, split, name):
         put(f"multi30k/{name}.lc.norm.tok.{language}", f"a-b {language} {name} .\n")
         put(f"multi30k/{name}.{language}.gz", gzip.compress(f"A-b {language}, {name}.\n".encode()))
     for source, target in (("en", "de"), ("fr", "en")):
-        (pair,) = public.multi30k((source, target), split)
+        (pair,) = public.multi30k(source, target, split)
         assert pair.source == ("a-b", source, name, ".")
         assert pair.target == ("a-b", target, name, ".")
-        (pair,) = public.multi30k_raw((source, target), split)
+        (pair,) = public.multi30k_raw(source, target, split)
         assert pair.source == ("A-b", source, ",", name, ".")
         assert pair.target == ("A-b", target, ",", name, ".")
 

@@ -135,7 +135,7 @@ def test_a_translator_measures_with_intervals_if_it_is_given_a_generator():
 
 @pytest.mark.parametrize("state", ["carried", "sentence"])
 def test_a_writer_does_too(state):
-    text = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 6, whole=True)
+    text = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 6, has_articles=True)
     made = LanguageModelRun.create(text, settings=dict(hidden=6, layers=1),
                          training=LanguageModelTraining(batch_size=4, steps=5, state=state))
     plain = made.measure(text)

@@ -18,7 +18,7 @@ from numpy_attention.experiments.runs.translator import Translator, TranslatorTr
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
-TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]], whole=True)
+TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]], has_articles=True)
 RAN = "\nopen(__file__ + '.ran', 'a').write('x')\n"
 
 

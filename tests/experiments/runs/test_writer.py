@@ -14,7 +14,7 @@ from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageMo
 from numpy_attention.training.evaluation import evaluate
 
 ARTICLES = [[["a", "b"], ["c"]], [["b", "c", "a", "d"]], [["d"], ["a", "a"], ["b"]]]
-TEXT = Text(ARTICLES, whole=True)
+TEXT = Text(ARTICLES, has_articles=True)
 LETTERS = Text([[list("ab\ncd\nab c\n")]], "characters")
 ATTENTIVE = dict(attention="key-value", hidden=6, layers=1)
 

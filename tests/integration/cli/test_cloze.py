@@ -159,7 +159,7 @@ def test_runs_together(runs, capsys):
     ("words", "--lowercase", "--lowercase is given, but questions that are made are in the case"),
     ("words", "--questions none.txt", "none.txt does not exist"),
     ("words", "--json --show 2", "--show is given, but --json prints one object"),
-    ("words", "--number 3 --write none/a.txt", "none/a.txt cannot be written"),
+    ("words", "--number 3 --write /dev/null/a.txt", "/dev/null"),
     *[("words", f"--questions q.txt {more}", f"{more.split()[0]} is given, but the questions of "
        "--questions are made already: leave it out")
       for more in ("--number 3", "--corpus ptb", "--text a.txt", "--split test", "--write b.txt")],

@@ -13,7 +13,7 @@ from numpy_attention import plotting
 from numpy_attention.cli.main import main, parse
 from numpy_attention.cli.shared import part_of
 from numpy_attention.cli.translators import corpus_to_measure_on
-from numpy_attention.data.user_text import OwnPairs
+from numpy_attention.data.user_text import UserPairs
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.runs.translator import Translation, Translator
@@ -327,7 +327,7 @@ def test_what_is_measured():
 @pytest.mark.parametrize("words", ["--max-length 4", "--pairs 60"])
 def test_own_text_is_measured_on_what_was_held_out(words, tmp_path):
     (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
-    own = OwnPairs(tmp_path / "a", tmp_path / "a")
+    own = UserPairs(tmp_path / "a", tmp_path / "a")
     corpus = own.saved()
     learnt, held_out = own.load("train", "valid")
     _, options = parse(["evaluate", "run", *words.split()])

@@ -338,7 +338,7 @@ TEXTS = ["It's l’homme, 3,000.5 (well-known)!", "  two\tspaces ", "e\u0301te\u
 def test_text_is_cut_as_in_python(tab, rng, form):
     writer = writer_of("language-model", {"layers": 1}, rng)
     found = asked(tab, writer, f"""(model, texts) => texts.map((text) => tokensOf(text, {{
-      cut: "{form.cut}", lowercase: {str(form.lowercase).lower()} }}))""", TEXTS)
+      cut: "{form.tokenizer}", lowercase: {str(form.lowercase).lower()} }}))""", TEXTS)
     assert found == [form.tokens(text) for text in TEXTS]
 
 
