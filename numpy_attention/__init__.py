@@ -46,6 +46,8 @@ Bahdanau's maxout, explains it there.
 from importlib import import_module
 from typing import Any
 
+from numpy_attention import moved  # noqa: F401  registers the module paths of version 1.0
+
 __version__ = "1.0.0"
 
 # name: the module that defines it, imported when the name is first used

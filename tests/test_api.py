@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -53,3 +54,12 @@ def test_load_corpus_gives_pairs_or_text():
     assert na.load_corpus("bible-en", "valid")[0][0]
     with pytest.raises(ValueError, match="is unknown; choose one of"):
         na.load_corpus("bible")
+
+
+@pytest.mark.parametrize("old", ["runs.translator", "recipes", "names", "data.corpora", "shapes"])
+def test_module_paths_of_version_1_0_still_import(old):
+    sys.modules.pop(f"numpy_attention.{old}", None)
+    with pytest.warns(DeprecationWarning, match=rf"numpy_attention\.{old} has moved to"):
+        found = import_module(f"numpy_attention.{old}")
+    assert found.__name__ == found.__spec__.name != f"numpy_attention.{old}"
+    assert found is sys.modules[found.__name__]
