@@ -19,10 +19,10 @@ from statistics import stdev
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.metrics import LengthBucket
 from numpy_attention.experiments.recipes import results
 from numpy_attention.experiments.recipes.by_length import EDGES, RECIPES, metric_of
 from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.metrics import LengthBucket
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = np.array([0, 5, 10, 15, 20, 25, 30, 35, 40])
