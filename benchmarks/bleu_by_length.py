@@ -20,11 +20,11 @@ from statistics import stdev
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.metrics import LengthBucket
 from numpy_attention.experiments import recipes
 from numpy_attention.experiments.recipes import results
 from numpy_attention.experiments.recipes.measures import length_edges, metric_of
 from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.metrics import LengthBucket
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPES = [recipe for name, recipe in recipes.RECIPES.items() if name.startswith("length-")]

@@ -31,7 +31,11 @@ from turns import TUNED, Side, machine, measure, names_in, ratio
 from numpy_attention.data.batching import padded
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.vocabulary import BOS, EOS
-from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining, vocabularies_of
+from numpy_attention.experiments.runs.translator import (
+    Translator,
+    TranslatorTraining,
+    vocabularies_of,
+)
 
 CORPUS = {"name": "bible-en-es", "max_length": 15}
 MIN_COUNT = 3       # of a word of the vocabulary

@@ -15,10 +15,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.experiments.analysis import attention_span, gradient_flow
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.selection import selected
+from numpy_attention.experiments.analysis import attention_span, gradient_flow
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 STREAMS = 20

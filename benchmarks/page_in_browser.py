@@ -25,12 +25,12 @@ from numpy_attention.cli.shared import part_of
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.selection import selected
 from numpy_attention.data.vocabulary import EOS
-from numpy_attention.registry import PRECISIONS
-from numpy_attention.page.export import exported, megabytes
-from numpy_attention.page.write import write_page
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.page.export import exported, megabytes
+from numpy_attention.page.write import write_page
+from numpy_attention.registry import PRECISIONS
 
 BEAM = 5
 ARGUMENTS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "

@@ -93,7 +93,7 @@ def main(arguments=None):
     if options.here:
         print(json.dumps(start_here(options.model, options.threads, options.quick)))
         return
-    from turns import machine               # with NumPy, which a start here must not find
+    from turns import machine  # with NumPy, which a start here must not find
     print(machine())
     found = {"cold": [], "warm": []}
     for _ in range(1 if options.quick else options.rounds):

@@ -558,7 +558,7 @@ for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
 # %% [markdown]
 # You train for four epochs, some ten seconds. That is enough to see everything that follows, a bit
 # blurred. Beside it stands a model that ships with the lessons: the same sizes, the same clauses,
-# forty epochs, with dropout (made by `tools/lesson_checkpoint.py`). The pictures below are its, so
+# forty epochs, with dropout (made by `tools/lessons.py checkpoint`). The pictures below are its, so
 # that they look the same on every machine; each number is given for both.
 
 # %% tags=["training"]

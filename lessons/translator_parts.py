@@ -107,7 +107,7 @@ def shipped_translator(name):
     file = f"{name}/{CHECKPOINT}"
     if digest(SHIPPED / file) != sums[file]:
         raise ValueError(f"{SHIPPED / file} is not what {SUMS.name} says: restore it, or make it "
-                         "anew with tools/lesson_checkpoint.py")
+                         "anew with tools/lessons.py checkpoint")
     return Translator.load(SHIPPED / name)
 
 

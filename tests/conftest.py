@@ -23,6 +23,10 @@ from hypothesis import HealthCheck, settings
 # few examples, the same at every run, and no clock
 settings.register_profile("short", derandomize=True, max_examples=25, deadline=None, database=None,
                           suppress_health_check=[HealthCheck.function_scoped_fixture])
+# campaigns/fuzz.py: many examples, others in every run
+settings.register_profile("campaign", max_examples=2000, deadline=None, database=None,
+                          print_blob=True,
+                          suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.load_profile("short")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -1,7 +1,7 @@
 """A score or a cell added in its own file and one line is reached by everything that goes by name.
 
 The line stands in a table of `registry.py`. The command line then offers it, models are built and
-trained with it, gradient checks, laws and mutants take it up, `compare` has a recipe of a score.
+trained with it, gradient checks and laws take it up, `compare` has a recipe of a score.
 """
 
 import os
@@ -52,10 +52,6 @@ for name in squashed + gated:
     laws.arguments_unchanged(CASES[name](np.random.default_rng(2), np.float64))
     laws.float32_agrees(CASES[name])
 """,
-    "the mutation script": """
-import mutate
-assert mutate.main(["--only", squashed.__file__, minimal_gated.__file__]) == 0
-""",
     "compare": """
 from numpy_attention.cli.compare import chosen
 from numpy_attention.cli.main import parse
@@ -67,7 +63,7 @@ assert [recipe.name for recipe in chosen(options)] == ["clauses-dot", "clauses-s
 
 @pytest.mark.parametrize("what", EVERYWHERE)
 def test_one_line_is_enough(what, tmp_path):
-    folders = [TESTS / "added", TESTS, TESTS.parent / "tools", TESTS.parent]
+    folders = [TESTS / "added", TESTS, TESTS.parent]
     path = os.pathsep.join(map(str, folders))
     run = subprocess.run(
         [sys.executable, "-c", ADDED + EVERYWHERE[what]], cwd=tmp_path, capture_output=True,

@@ -25,7 +25,7 @@ smartquotes = False                     # two hyphens are an option's, quotes a 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode"]
 
 # ---- texts and notebooks ------------------------------------------------------------------------
-nb_execution_mode = "off"               # tools/lesson_cells.py has run them
+nb_execution_mode = "off"               # tools/lessons.py has run them
 nb_merge_streams = True
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist"]

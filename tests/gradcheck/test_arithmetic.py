@@ -4,8 +4,7 @@ import ast
 
 import numpy as np
 import pytest
-from mistakes.fourth import FOURTH
-from mistakes.planting import plant
+from planting import FOURTH, plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.report.arithmetic import expression_of, made_of, told

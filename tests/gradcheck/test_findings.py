@@ -4,10 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from mistakes.fourth import FOURTH
-from mistakes.fresh import FRESH
-from mistakes.known import KNOWN
-from mistakes.planting import plant
+from planting import FOURTH, FRESH, KNOWN, plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 
@@ -109,7 +106,7 @@ def test_two_mistakes_are_two_findings():
 
 
 def plant_source(source):
-    from mistakes.planting import run
+    from planting import run
     return run(source, "two_mistakes", None)
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from mistakes import exam
-from mistakes.kept_out import KEPT_OUT
-from mistakes.known import KNOWN
+import exam
+from planting import KEPT_OUT, KNOWN
 
 from numpy_attention.gradcheck import gradcheck
 from numpy_attention.gradcheck.edits.candidates import Written

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mistakes.planting import run
+from planting import run
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.report.kinds import of_arrays

@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from mistakes.fourth import FOURTH
-from mistakes.fresh import FRESH
-from mistakes.kept_out import KEPT_OUT
-from mistakes.planting import plant
+from planting import FOURTH, FRESH, KEPT_OUT, plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.laws.softmax import is_softmax, largest_sum

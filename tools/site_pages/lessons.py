@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "lessons"
-RUNNER = ROOT / "tools" / "lesson_cells.py"
+RUNNER = ROOT / "tools" / "lessons.py"
 LIBRARIES = ("numpy", "numba", "matplotlib", "sacrebleu")   # whose versions can change an output
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SAVED = re.compile(r"^saved \S+\.png\n", re.MULTILINE)      # the picture itself stands there
@@ -61,8 +61,9 @@ def used():
     """A digest of what all lessons use."""
     digest = hashlib.sha256()
     package = ROOT / "numpy_attention"
+    shipped = package / "data" / "datasets" / "shipped"
     sources = [*package.rglob("*.py"), *package.rglob("*.json"), *LESSONS.glob("[a-z]*.py"),
-               *(package / "data" / "datasets" / "shipped").iterdir(), *LESSONS.glob("checkpoints/*/*"), RUNNER]
+               *shipped.iterdir(), *LESSONS.glob("checkpoints/*/*"), RUNNER]
     for path in sorted(source for source in sources if source.is_file()):
         digest.update(os.path.relpath(path, LESSONS.parent).encode())
         digest.update(path.read_bytes())
@@ -101,8 +102,8 @@ def run(lesson, kept, told):
     start = time.perf_counter()
     before = used_by_children()
     with open(told, "wb") as stream:
-        process = subprocess.run([sys.executable, str(RUNNER), str(lesson), str(kept)], cwd=ROOT,
-                                 stdin=subprocess.DEVNULL, stdout=stream,
+        process = subprocess.run([sys.executable, str(RUNNER), "run", str(lesson), str(kept)],
+                                 cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stream,
                                  stderr=subprocess.STDOUT, env=environment)
     if process.returncode:
         last = told.read_text(encoding="utf-8", errors="replace").splitlines()[-40:]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from alignment import NULL, Model1, can_be_told, heads, later, only, posterior
 
-from numpy_attention.gradcheck.cases.models import PAIRS, luong, transformer
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.gradcheck.cases.models import PAIRS, luong, transformer
 
 
 def translator_of(model, name):

@@ -6,16 +6,25 @@ import bleu_by_length
 import numpy as np
 import pytest
 from bleu_by_length import (
-    EDGES, PLACES, RECIPES, buckets_of, draw_rings, over_seeds, perplexity_by_place, recorded, told)
+    EDGES,
+    RECIPES,
+    PLACES,
+    buckets_of,
+    draw_rings,
+    over_seeds,
+    perplexity_by_place,
+    recorded,
+    told,
+)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching import PairBatches
 from numpy_attention.data.datasets.corpora import load_parallel
-from numpy_attention.metrics import LengthBucket
-from numpy_attention.models.registry import build
 from numpy_attention.experiments.recipes import results
 from numpy_attention.experiments.recipes.measures import metric_of
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.metrics import LengthBucket
+from numpy_attention.models.registry import build
 from numpy_attention.training.evaluation import evaluate
 
 SMALL = {"hidden": 24, "embedding": 16, "maxout": 8}

@@ -5,10 +5,10 @@ import pytest
 import roles
 from pictures import texts
 
-from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.data.running_text import Text
-from numpy_attention.plotting import COLOURS
+from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.plotting import COLOURS
 
 WORDS = "the dog sees a cat . it the bird sings".split()
 TEXT = Text([[[WORDS[k] for k in np.random.default_rng(n).integers(9, size=8)]

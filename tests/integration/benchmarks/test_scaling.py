@@ -3,8 +3,21 @@
 import math
 
 import pytest
-from scaling import (Cost, Embeddings, Link, breaks, embeddings_of, fit_link, moved, not_negative,
-                     row_operations, rounds, step, strong, weak)
+from scaling import (
+    Cost,
+    Embeddings,
+    Link,
+    breaks,
+    embeddings_of,
+    fit_link,
+    moved,
+    not_negative,
+    rounds,
+    row_operations,
+    step,
+    strong,
+    weak,
+)
 from sides import MODELS
 
 NONE = Embeddings(0, 1, 1, 0)

@@ -8,9 +8,9 @@ import pytest
 
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.decoding.greedy import greedy
-from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.experiments.recipes import find_recipe
 from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.training.evaluation import evaluate
 
 torch = pytest.importorskip(

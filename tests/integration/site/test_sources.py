@@ -19,12 +19,12 @@ def test_a_page_has_every_line_of_its_file_with_an_anchor():
 
 
 def test_folders_list_what_they_hold_and_lead_there(tmp_path):
-    sources.write(tmp_path, {"tools/mistakes/right", "tests/tools/refusals.txt"})
-    page = (tmp_path / "source/tools/mistakes/right/index.html").read_text(encoding="utf-8")
+    sources.write(tmp_path, {"campaigns/mistakes/right", "tools/line_budget.ini"})
+    page = (tmp_path / "source/campaigns/mistakes/right/index.html").read_text(encoding="utf-8")
     names = re.findall(r'<li><a href="(.+?)"', page)
     assert names and "__pycache__" not in page
-    assert all((tmp_path / "source/tools/mistakes/right" / name).is_file() for name in names)
-    assert (tmp_path / "source/tests/tools/refusals.txt.html").is_file()
+    assert all((tmp_path / "source/campaigns/mistakes/right" / name).is_file() for name in names)
+    assert (tmp_path / "source/tools/line_budget.ini.html").is_file()
     for path in sources.PACKAGE.rglob("*.py"):
         assert (tmp_path / sources.page_of(path.relative_to(sources.ROOT).as_posix())).is_file()
 

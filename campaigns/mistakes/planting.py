@@ -1,0 +1,128 @@
+"""Correct mechanisms, the mistakes planted in them, and the modules that have one mistake each.
+
+right/ holds mechanisms as a learner writes them, each correct, with a case(rng); sets/*.toml the
+mistakes; sets/README.md explains their kinds.
+"""
+
+import atexit
+import difflib
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import tomllib
+
+HERE = Path(__file__).resolve().parent
+RIGHT = HERE / "right"
+FILES = tuple(sorted(path.stem for path in RIGHT.glob("*.py")))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What a learner writes in place of the correct text.
+
+    name: unique, "file: what is wrong", the file one of FILES.
+    old: occurs exactly once in the file and is replaced by `new`.
+    kinds: each is a correct answer, the most specific first.
+    line: texts of further lines that are correct answers, each in one line of the changed file. The
+    lines that `new` changed always are; where lines were deleted, those next to the gap.
+    missing_of: text of the forward line whose gradient `new` lacks, where lines were deleted.
+    """
+
+    name: str
+    old: str
+    new: str
+    kinds: tuple
+    line: tuple = ()
+    missing_of: str = ""
+
+    @property
+    def file(self):
+        return self.name.partition(":")[0]
+
+    @property
+    def right_source(self):
+        return (RIGHT / f"{self.file}.py").read_text(encoding="utf-8")
+
+    @property
+    def source(self):
+        """The file with the mistake. ValueError: the correct file does not have `old` once."""
+        right = self.right_source
+        count = right.count(self.old)
+        if count != 1:
+            raise ValueError(f"{self.name}: {self.old!r} occurs {count} times in {self.file}.py: "
+                             "quote more of its surroundings")
+        return right.replace(self.old, self.new)
+
+    def lines(self):
+        """The numbers, from 1, of the lines that are correct answers in the changed file."""
+        wrong = self.source
+        texts = (*self.line, self.missing_of) if self.missing_of else self.line
+        return changed_lines(self.right_source, wrong).union(
+            self._line_with(text, wrong.splitlines()) for text in texts)
+
+    def _line_with(self, text, lines):
+        found = [number for number, line in enumerate(lines, 1) if text in line]
+        if len(found) != 1:
+            raise ValueError(f"{self.name}: {text!r} is in {len(found)} lines of the changed "
+                             f"{self.file}.py, expected one")
+        return found[0]
+
+
+def mistakes_in(name):
+    """The Mistakes of a file of sets/."""
+    entries = tomllib.loads((HERE / "sets" / f"{name}.toml").read_text(encoding="utf-8"))
+    return [Mistake(**entry | {"kinds": tuple(entry["kinds"]),
+                               "line": tuple(entry.get("line", ()))})
+            for entry in entries["mistake"]]
+
+
+KNOWN, KEPT_OUT, FRESH, FOURTH = map(mistakes_in, ("known", "kept_out", "fresh", "fourth"))
+SETS = {"known": KNOWN, "kept_out": KEPT_OUT, "fresh": FRESH, "fourth": FOURTH}
+
+
+def changed_lines(right, wrong):
+    """The numbers, from 1, of the lines of `wrong` that differ, and of those next to a gap."""
+    right, wrong = right.splitlines(), wrong.splitlines()
+    same = difflib.SequenceMatcher(None, right, wrong, autojunk=False).get_matching_blocks()
+    found = set(range(1, len(wrong) + 1))
+    for block in same:
+        found.difference_update(range(block.b + 1, block.b + block.size + 1))
+    for block, after in zip(same, same[1:-1]):
+        if block.b + block.size == after.b:
+            found.update((after.b, after.b + 1))
+    return found
+
+
+def plant(mistake):
+    """Return the module with the mistake."""
+    letters = [letter if letter.isalnum() else "_" for letter in mistake.name]
+    return run(mistake.source, "planted_" + "".join(letters))
+
+
+def run(source, name, folder=None):
+    """Run a text from a file of its own, in a temporary folder by default; → the module.
+
+    Tracebacks then show its lines, and `inspect.getsource` finds them.
+    """
+    path = Path(folder or _temporary()) / f"{name}.py"
+    path.write_text(source, encoding="utf-8")
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module                  # where inspect.getsource looks for a class's file
+    exec(compile(source, str(path), "exec"), module.__dict__)
+    return module
+
+
+_folders = []
+
+
+def _temporary():
+    """One folder for the whole process, removed when it ends."""
+    if not _folders:
+        folder = tempfile.TemporaryDirectory(prefix="mistakes-")
+        atexit.register(folder.cleanup)
+        _folders.append(folder.name)
+    return _folders[0]
