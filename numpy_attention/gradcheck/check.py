@@ -80,7 +80,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 # kinds of laws that are broken for themselves, whatever else is wrong
-SINGLE_PROCESS = "argument changed", "mask forward", "future", "unwritten"
+ALONE = "argument changed", "mask forward", "future", "unwritten"
 
 
 @dataclass
@@ -195,7 +195,7 @@ class Check:
         if report.wrong:
             told(report, self)
         report.laws = [one for one in [*broken_laws(self), *report.laws]
-                       if one.kind in SINGLE_PROCESS or not report.is_explained]
+                       if one.kind in ALONE or not report.is_explained]
         told_of_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)

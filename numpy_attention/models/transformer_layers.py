@@ -63,7 +63,7 @@ class EncoderLayer(Module):
     def backward(self, dy, cache, grads):
         """dy (B, S, D) → dx (B, S, D)."""
         dx = feed_forward_backward(self, dy, cache.feed_forward, grads)
-        # x = post(x, attention(inside, inside)),  inside = pre(x)
+        # x = leave(x, attention(inside, inside)),  inside = enter(x)
         entered, looked, left = cache.attention
         dx, dfound = self.around_attention.post_backward(dx, left, grads.around_attention)
         dqueries, dmemory = self.attention.backward(dfound, None, looked, grads.attention)
@@ -120,13 +120,13 @@ class DecoderLayer(Module):
     def backward(self, dy, dweights, cache, grads):
         """dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D) before it, dmemory (B, S, D)."""
         dy = feed_forward_backward(self, dy, cache.feed_forward, grads)
-        # y = post(y, source_attention(inside, memory)),  inside = pre(y)
+        # y = leave(y, source_attention(inside, memory)),  inside = enter(y)
         entered, looked, left = cache.source
         dy, dfound = self.around_source.post_backward(dy, left, grads.around_source)
         dinside, dmemory = self.source_attention.backward(dfound, dweights, looked,
                                                           grads.source_attention)
         dy = self.around_source.pre_backward(dinside, dy, entered, grads.around_source)
-        # y = post(y, attention(inside, inside)),  inside = pre(y)
+        # y = leave(y, attention(inside, inside)),  inside = enter(y)
         entered, looked, left = cache.attention
         dy, dfound = self.around_attention.post_backward(dy, left, grads.around_attention)
         dqueries, dkeys = self.attention.backward(dfound, None, looked, grads.attention)
