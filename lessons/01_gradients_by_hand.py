@@ -102,7 +102,7 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 
 
 # %%
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Print the first five numbers of our gradient, and as measured; loss() reads the array."""
     measured = numeric_gradient(loss, array)
     print(f"{name:>3} by hand  {ours.ravel()[:5]}")
@@ -127,7 +127,7 @@ def compare(name, ours, loss, array):
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
 dz = p - truth
-compare("dz", dz, lambda: np.log(np.exp(z).sum()) - z[y], z)
+check_gradient("dz", dz, lambda: np.log(np.exp(z).sum()) - z[y], z)
 
 # %%
 figure, ax = plt.subplots(figsize=(6.5, 2.6), layout="constrained")
@@ -160,9 +160,9 @@ def loss_of(h):
     return np.log(np.exp(z).sum()) - z[y]
 
 
-compare("db", db, lambda: loss_of(h), b)
-compare("dW", dW, lambda: loss_of(h), W)
-compare("dh", dh, lambda: loss_of(h), h)
+check_gradient("db", db, lambda: loss_of(h), b)
+check_gradient("dW", dW, lambda: loss_of(h), W)
+check_gradient("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
 # **h = E[x].** Only the row x was read, so only that row has a gradient. Nudge all fifteen numbers

@@ -127,7 +127,7 @@ def loss(a1_more=0, h1_more=0, a2_more=0):
     return r1 @ h1 + r2 @ h2
 
 
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Print our gradient beside the measured one; loss() reads the array."""
     measured = numeric_gradient(loss, array)
     print(f"{name:>4} by hand  {ours.ravel()[:6]}")
@@ -140,9 +140,9 @@ da2 = r2 * (1 - h2**2)
 dh1 = r1 + da2 @ U.T
 da1 = dh1 * (1 - h1**2)
 more = np.zeros(3)
-compare("da_2", da2, lambda: loss(a2_more=more), more)
-compare("dh_1", dh1, lambda: loss(h1_more=more), more)
-compare("da_1", da1, lambda: loss(a1_more=more), more)
+check_gradient("da_2", da2, lambda: loss(a2_more=more), more)
+check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
+check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
 # Without the term da_2 Uᵀ the state would not know that it will be read again. It is the whole
@@ -171,9 +171,9 @@ def loss_with(W_1, W_2):
 dW_1 = np.outer(x1, da1)
 dW_2 = np.outer(x2, da2)
 moved = W.copy()
-compare("dW_1", dW_1, lambda: loss_with(moved, W), moved)
-compare("dW_2", dW_2, lambda: loss_with(W, moved), moved)
-compare("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
+check_gradient("dW_1", dW_1, lambda: loss_with(moved, W), moved)
+check_gradient("dW_2", dW_2, lambda: loss_with(W, moved), moved)
+check_gradient("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 
 # %% [markdown]
 # The same for U. Look at the states in it: dU_t pairs da_t with the state *before* step t.
@@ -181,8 +181,8 @@ compare("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 # %%
 dU = np.outer(h0, da1) + np.outer(h1, da2)
 db = da1 + da2
-compare("dU", dU, loss, U)
-compare("db", db, loss, b)
+check_gradient("dU", dU, loss, U)
+check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # That is *back-propagation through time* (Werbos 1990), and there is no more to it for T steps.

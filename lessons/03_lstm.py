@@ -157,7 +157,7 @@ def L(i=0, f=0, g=0, o=0, c=0, a=0):
 
 
 # %%
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Print our gradient beside the measured one; loss() reads the array."""
     numeric = numeric_gradient(loss, array)
     print(f"{name:>5} by hand  {ours.ravel()[:8]}")
@@ -177,8 +177,8 @@ dh = r
 do = dh * np.tanh(c1)
 dc = s + dh * o * (1 - np.tanh(c1)**2)
 more = np.zeros(2)
-compare("do", do, lambda: L(o=more), more)
-compare("dc", dc, lambda: L(c=more), more)
+check_gradient("do", do, lambda: L(o=more), more)
+check_gradient("dc", dc, lambda: L(c=more), more)
 
 # %% [markdown]
 # c_t = f ∘ c_{t−1} + i ∘ g is a sum of two products. Each factor gets dc times the other one:
@@ -191,10 +191,10 @@ df = dc * c0
 di = dc * g
 dg = dc * i
 dc0 = dc * f
-compare("df", df, lambda: L(f=more), more)
-compare("di", di, lambda: L(i=more), more)
-compare("dg", dg, lambda: L(g=more), more)
-compare("dc_0", dc0, L, c0)
+check_gradient("df", df, lambda: L(f=more), more)
+check_gradient("di", di, lambda: L(i=more), more)
+check_gradient("dg", dg, lambda: L(g=more), more)
+check_gradient("dc_0", dc0, L, c0)
 
 # %% [markdown]
 # Look at dc_0 beside dc. Unit 1, which kept its number, passes nearly all of its gradient on to
@@ -213,12 +213,12 @@ compare("dc_0", dc0, L, c0)
 # %%
 da = np.concatenate([di * i * (1 - i), df * f * (1 - f), dg * (1 - g**2), do * o * (1 - o)])
 more_a = np.zeros(8)
-compare("da", da, lambda: L(a=more_a), more_a)
-compare("dW", np.outer(x, da), L, W)
-compare("dU", np.outer(h0, da), L, U)
-compare("db", da, L, b)
-compare("dx", da @ W.T, L, x)
-compare("dh_0", da @ U.T, L, h0)
+check_gradient("da", da, lambda: L(a=more_a), more_a)
+check_gradient("dW", np.outer(x, da), L, W)
+check_gradient("dU", np.outer(h0, da), L, U)
+check_gradient("db", da, L, b)
+check_gradient("dx", da @ W.T, L, x)
+check_gradient("dh_0", da @ U.T, L, h0)
 
 # %% [markdown]
 # So there are **two ways back in time**. (2) is Elman's, through a matrix and the slopes of σ and

@@ -213,7 +213,7 @@ def loss(r_more=0, z_more=0, s_more=0, n_more=0):
     return dafter @ ((1 - z) * n + z * h)
 
 
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Print our gradient beside the measured one; loss() reads the array."""
     measured = numeric_gradient(loss, array)
     assert np.allclose(ours, measured, rtol=1e-7, atol=1e-9), name
@@ -224,8 +224,8 @@ def compare(name, ours, loss, array):
 dz = dafter * (h - n)
 dn = dafter * (1 - z)
 more = np.zeros(2)
-compare("dz", dz, partial(loss, z_more=more), more)
-compare("dn", dn, partial(loss, n_more=more), more)
+check_gradient("dz", dz, partial(loss, z_more=more), more)
+check_gradient("dn", dn, partial(loss, n_more=more), more)
 
 # %% [markdown]
 # Through the candidate, with tanh' = 1 − tanh² and da_n for the gradient of what is inside:
@@ -246,11 +246,11 @@ dr = da_n * s
 ds = da_n * r
 da_r = dr * r * (1 - r)
 da_z = dz * z * (1 - z)
-compare("dr", dr, partial(loss, r_more=more), more)
-compare("ds", ds, partial(loss, s_more=more), more)
-compare("da_n", da_n, loss, a_n)
-compare("da_r", da_r, loss, a_r)
-compare("da_z", da_z, loss, a_z)
+check_gradient("dr", dr, partial(loss, r_more=more), more)
+check_gradient("ds", ds, partial(loss, s_more=more), more)
+check_gradient("da_n", da_n, loss, a_n)
+check_gradient("da_r", da_r, loss, a_r)
+check_gradient("da_z", da_z, loss, a_z)
 
 # %% [markdown]
 # h was used four times, and so dh is a sum of four: kept, seen by the candidate, and read by each
@@ -260,9 +260,9 @@ compare("da_z", da_z, loss, a_z)
 uses = {"kept": dafter * z, "s": ds @ U_n.T, "r": da_r @ U_r.T, "z": da_z @ U_z.T}
 for name, part in uses.items():
     print(f"  dh through {name:<4} {part}")
-compare("dh", sum(uses.values()), loss, h)
-compare("dU_z", np.outer(h, da_z), loss, U_z)
-compare("dU_n", np.outer(h, ds), loss, U_n)
+check_gradient("dh", sum(uses.values()), loss, h)
+check_gradient("dU_z", np.outer(h, da_z), loss, U_z)
+check_gradient("dU_n", np.outer(h, ds), loss, U_n)
 print("one step: every gradient is what the central difference measures")
 
 # %% [markdown]

@@ -176,7 +176,7 @@ def L(a=0, x=0, e=0, alpha=0):
 
 
 # %%
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Hold our gradient against the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
@@ -186,7 +186,7 @@ def compare(name, ours, loss, array):
 def moved(name, ours):
     """The same for an intermediate."""
     by = np.zeros_like(ours)
-    compare("d" + name, ours, partial(L, **{name: by}), by)
+    check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %% [markdown]
@@ -233,7 +233,7 @@ dx = np.outer(de, v_a)              # (S, A)
 dv_a = de @ x                       # (A,)
 da = dx * (1 - x**2)                # (S, A)
 moved("x", dx)
-compare("dv_a", dv_a, L, v_a)
+check_gradient("dv_a", dv_a, L, v_a)
 moved("a", da)
 
 # %% [markdown]
@@ -251,10 +251,10 @@ dq = total @ W_a.T                  # (Q,)
 dW_a = np.outer(q, total)           # (Q, A)
 dU_a = h.T @ da                     # (D, A)
 dh = dh_said + da @ U_a.T           # (S, D)
-compare("dq", dq, L, q)
-compare("dW_a", dW_a, L, W_a)
-compare("dU_a", dU_a[:2], L, U_a[:2])
-compare("dh_3", dh[2], L, h[2])
+check_gradient("dq", dq, L, q)
+check_gradient("dW_a", dW_a, L, W_a)
+check_gradient("dU_a", dU_a[:2], L, U_a[:2])
+check_gradient("dh_3", dh[2], L, h[2])
 print("one word: every gradient is what the central difference measures")
 
 # %% [markdown]

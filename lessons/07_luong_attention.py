@@ -160,7 +160,7 @@ def L(e=0, alpha=0, c=0, u=0):
     return w @ np.tanh(context @ C + h @ W_h + u)
 
 
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Hold our gradient against the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
@@ -170,7 +170,7 @@ def compare(name, ours, loss, array):
 def moved(name, ours):
     """The same for an intermediate."""
     by = np.zeros_like(ours)
-    compare("d" + name, ours, partial(L, **{name: by}), by)
+    check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %% [markdown]
@@ -202,9 +202,9 @@ moved("e", de)
 # coordinates for the same things.
 
 # %%
-compare("dh", de @ M + du @ W_h.T, L, h)
-compare("dm_3", de[2] * h + alpha[2] * dc, L, M[2])
-compare("dC_1", c[0] * du, L, C[0])
+check_gradient("dh", de @ M + du @ W_h.T, L, h)
+check_gradient("dm_3", de[2] * h + alpha[2] * dc, L, M[2])
+check_gradient("dC_1", c[0] * du, L, C[0])
 print("dot: every gradient is what the central difference measures")
 
 # %% [markdown]
@@ -450,7 +450,7 @@ terms = dalpha * alpha * (positions - p) / (D / 2) ** 2
 for s in positions:
     print(f"  place {s}: a = {a[s]:.2f} · g = {g[s]:.2f} → α = {alpha[s]:.2f}   "
           f"its term of dp {terms[s]:+.3f}")
-compare("dp", terms.sum(keepdims=True), loss_of_p, p)
+check_gradient("dp", terms.sum(keepdims=True), loss_of_p, p)
 print(f"α adds up to {alpha.sum():.2f} only. dp is negative: the next update moves p to the right, "
       "towards place 3.")
 assert terms.sum() < 0

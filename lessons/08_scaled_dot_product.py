@@ -155,7 +155,7 @@ def L(E=0, A=0):
     return (dY * (weights @ V)).sum()
 
 
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Hold our gradient against the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
@@ -169,11 +169,11 @@ dE = A * (dA - (A * dA).sum(1, keepdims=True))              # (T, S)
 dQ = dE @ K / np.sqrt(2)                                    # (T, d)
 dK = dE.T @ Q / np.sqrt(2)                                  # (S, d)
 shift = np.zeros_like(E)
-compare("dA", dA, partial(L, A=shift), shift)
-compare("dE", dE, partial(L, E=shift), shift)
-compare("dQ", dQ, L, Q)
-compare("dK", dK, L, K)
-compare("dV", dV, L, V)
+check_gradient("dA", dA, partial(L, A=shift), shift)
+check_gradient("dE", dE, partial(L, E=shift), shift)
+check_gradient("dQ", dQ, L, Q)
+check_gradient("dK", dK, L, K)
+check_gradient("dV", dV, L, V)
 
 # %% [markdown]
 # The same for any number of axes in front: a batch of B sentences is q (B, T, d). `swapaxes(-1,

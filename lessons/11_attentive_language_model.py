@@ -181,7 +181,7 @@ def L(a=0, c=0, alpha=0, e=0, z=0):
     return w @ np.tanh(h_t @ W_x + found @ W_r + b + a)
 
 
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Hold our gradient against the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
@@ -191,7 +191,7 @@ def compare(name, ours, loss, array):
 def moved(name, ours):
     """The same for an intermediate."""
     by = np.zeros_like(ours)
-    compare("d" + name, ours, partial(L, **{name: by}), by)
+    check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %% [markdown]
@@ -229,12 +229,12 @@ moved("z", dz)
 
 # %%
 dq = dz.sum(0)                                  # (A,)
-compare("dh_t", da @ W_x.T + dq @ W_q.T, L, h_t)
-compare("dM", dz @ W_s.T + np.outer(alpha, dc), L, M)
-compare("dW_q", np.outer(h_t, dq), L, W_q)
-compare("dW_s", M.T @ dz, L, W_s)
-compare("dv", de @ x, L, v)
-compare("dW_r", np.outer(c, da), L, W_r)
+check_gradient("dh_t", da @ W_x.T + dq @ W_q.T, L, h_t)
+check_gradient("dM", dz @ W_s.T + np.outer(alpha, dc), L, M)
+check_gradient("dW_q", np.outer(h_t, dq), L, W_q)
+check_gradient("dW_s", M.T @ dz, L, W_s)
+check_gradient("dv", de @ x, L, v)
+check_gradient("dW_r", np.outer(c, da), L, W_r)
 print("one step: every gradient is what the central difference measures")
 
 # %% [markdown]

@@ -184,11 +184,11 @@ def L(a=0, alpha=0, e=0, Z=0):
     return u @ np.tanh(weights @ V @ W_r + p_t @ W_x + a)
 
 
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Hold our gradient against the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
-    print(f"  d{name:<5} {ours.ravel()}   as measured: {numeric.ravel()}")
+    print(f"  {name:<6} {ours.ravel()}   as measured: {numeric.ravel()}")
 
 
 # %%
@@ -199,7 +199,7 @@ de = alpha * (dalpha - alpha @ dalpha)      # (L,)
 dZ = np.outer(de, w) * (1 - M**2)           # (L, 2)
 for name, ours in (("a", da), ("alpha", dalpha), ("e", de), ("Z", dZ)):
     shift = np.zeros_like(ours)
-    compare(name, ours, partial(L, **{name: shift}), shift)
+    check_gradient("d" + name, ours, partial(L, **{name: shift}), shift)
 
 # %% [markdown]
 # And the four jobs. Two of them meet in the state that asks, two in each state that is asked:
@@ -209,10 +209,10 @@ dp_t = da @ W_x.T                           # (n,)     it predicts
 dV = np.outer(alpha, dr)                    # (L, n)   they are fetched
 dK = dZ @ W_Y.T                             # (L, n)   they are found
 dk_t = dZ.sum(0) @ W_h.T                    # (n,)     it asks
-compare("p_t", dp_t, L, p_t)
-compare("k_t", dk_t, L, k_t)
-compare("V[1]", dV[1], L, V[1])
-compare("K[1]", dK[1], L, K[1])
+check_gradient("dp_t", dp_t, L, p_t)
+check_gradient("dk_t", dk_t, L, k_t)
+check_gradient("dV[1]", dV[1], L, V[1])
+check_gradient("dK[1]", dK[1], L, K[1])
 
 # %% [markdown]
 # Over a whole text every state asks once, predicts once, and is found and fetched by all that come

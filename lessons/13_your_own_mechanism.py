@@ -200,7 +200,7 @@ def L(e=0, d=0, U=0):
     return dalpha @ softmax(-np.exp(s) * distances + e)
 
 
-def compare(name, ours, loss, array):
+def check_gradient(name, ours, loss, array):
     """Hold our gradient against the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
@@ -210,7 +210,7 @@ def compare(name, ours, loss, array):
 def moved(name, ours):
     """The same for an intermediate."""
     by = np.zeros_like(ours)
-    compare("d" + name, ours, partial(L, **{name: by}), by)
+    check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %%
@@ -223,9 +223,9 @@ dK = -dU                                        # (S, Q)
 moved("e", de)
 moved("d", dd)
 moved("U", dU)
-compare("ds", ds, L, s)
-compare("dq", dq, L, q)
-compare("dK", dK, L, K)
+check_gradient("ds", ds, L, s)
+check_gradient("dq", dq, L, q)
+check_gradient("dK", dK, L, K)
 
 # %% [markdown]
 # Look at what they do. If the points themselves were learnt, the next update would move each

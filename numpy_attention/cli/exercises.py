@@ -9,7 +9,7 @@ from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.course.exercises.process import checked
 from numpy_attention.course.exercises.records import Folder, Record
-from numpy_attention.course.exercises.telling import after, find, told
+from numpy_attention.course.exercises.notebook import after, find, told
 from numpy_attention.validation.paths import short_path, existing_file, exists, make_folder, atomic_write
 
 STEP = 0.3          # seconds between two looks at a file

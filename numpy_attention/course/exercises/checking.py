@@ -1,7 +1,7 @@
-"""A check of a reader's file: stages in their order, the first that fails is told.
+"""The check of a user's file: stages in their order, up to the first that fails.
 
-It runs; it returns what it should; the shapes; the protocol (nothing that it was given is changed,
-nothing is left unwritten); the values; the gradients; the laws that no difference shows.
+It runs; it returns what it should; the shapes; the protocol (no argument is changed, nothing is
+left unwritten); the values; the gradients; the laws that no difference shows.
 """
 
 import ast
@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.course.exercises.bank import names_in, told
 from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
 from numpy_attention.course.exercises.given import Given, with_given
-from numpy_attention.course.exercises.signature import arrays_of, named, signature
+from numpy_attention.course.exercises.recognition import names_in, recognized
+from numpy_attention.course.exercises.signatures import arrays_of, named, signature
 from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
 from numpy_attention.gradcheck import (GradientError, NotAParameter, Watch, arrays_within,
@@ -34,15 +34,15 @@ from numpy_attention.validation.paths import short_path
 
 # what would take the task away
 FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
-LONGEST = 400       # characters of an error of the reader's own
+LONGEST = 400       # characters of an error of the user's code
 TRIED = 0.3         # of what the gradient check would try, so that an answer takes some two seconds
 
 
 @dataclass
 class Verdict:
-    """What a check says. stage: the one that failed, "" where all is right; message: why;
-    mistakes: those of the bank that give the same numbers; proven: the message names a line and
-    what is wrong with it, and with that changed all is right; blank: nothing was written yet.
+    """The result of a check. stage: the one that failed, "" if all is correct; message: why;
+    mistakes: the known ones that give the same numbers; proven: the message names a line and
+    what is wrong with it, and with that changed all is correct; blank: nothing was written yet.
     """
 
     stage: str = ""
@@ -71,7 +71,7 @@ class Failed(Exception):
 
 
 def check(exercise: Exercise, path: str | Path) -> Verdict:
-    """The Verdict on a reader's file. OSError: it cannot be read."""
+    """Return the Verdict on a user's file. OSError: it cannot be read."""
     linecache.checkcache(str(path))                 # the file may have been changed since
     try:
         code = read(path)
@@ -94,19 +94,19 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
         if not exercise.planted:
             found.message = with_given(found.message, Given(exercise, tree))
             if failure.stage != "runs":             # where it does, its numbers can be had
-                found.mistakes = told(exercise, numbers_of(exercise, its),
-                                      names_in(exercise, tree))
+                found.mistakes = recognized(exercise, numbers_of(exercise, its),
+                                            names_in(exercise, tree))
         return found
     return Verdict()
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
-    """The signature of the reader's functions; {} where they stop."""
+    """The signature of the user's functions; {} if they raise."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return signature(exercise, its)
-    except Exception:                               # whatever a reader's code may come to
+    except Exception:                               # whatever a user's code may raise
         return {}
 
 
@@ -114,14 +114,14 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """The file, parsed. Failed: it is no Python, has lost a name, or is still blank."""
+    """The file, parsed. Failed: it is not valid Python, lacks a name, or is still blank."""
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}" if line else "it"
-        said = f"{where} is no Python: {getattr(error, 'msg', error)}"
+        said = f"{where} is not valid Python: {getattr(error, 'msg', error)}"
         if line and text.splitlines()[line - 1:line]:
             said += f"\n    {cut(text.splitlines()[line - 1].strip(), LONGEST)}"
         raise Failed("runs", said) from None
@@ -133,7 +133,7 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
 
 
 def module_of(code: Code) -> Any:
-    """What the file defines. Failed: it stops."""
+    """What the file defines. Failed: it raises."""
     try:
         return code.module
     except ValueError as error:
@@ -154,23 +154,23 @@ def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
     """Failed: a function that is to be written is gone, or still blank."""
     if not text.strip():
         raise Failed("runs", f"the file is empty: numpy-attention exercise reset {exercise.name} "
-                     "writes it anew")
+                     "writes it again")
     for blank in exercise.blanks:
         node: Any = tree
         for name in blank.split("."):
             inside = [one for one in node.body if getattr(one, "name", None) == name]
             if not inside:
-                raise Failed("runs", f"{blank} is gone: it must keep its name")
+                raise Failed("runs", f"{blank} is missing: it must keep its name")
             node = inside[-1]
         if any(BLANK in ast.unparse(one).replace("'", '"') for one in node.body):
             raise Failed("runs", f"{blank} is not written yet", blank=True)
 
 
 def stopped(error: Exception) -> str:
-    """Where a reader's code stops, with what, and of what shapes the arrays there were."""
+    """Where a user's code raises, what, and the shapes of the arrays there."""
     place = place_in_code(error)
     words = cut(f"{type(error).__name__}: {error}", LONGEST)
-    return "\n".join([f"{place} stops with {words}" if place else f"it stops with {words}",
+    return "\n".join([f"{place} raises {words}" if place else f"it raises {words}",
                       *shapes_at(error)])
 
 
@@ -178,14 +178,14 @@ def stopped(error: Exception) -> str:
 
 
 def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
-    """Failed: the forward stops, or gives something else than the solution's."""
+    """Failed: the forward pass raises, or returns something else than the solution's."""
     inputs = [copied(one) for one in mine.inputs]
     watch = Watch(dict(arrays_within(inputs, "input")))
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = mine.forward(*inputs)
-    except Exception as error:                      # whatever a reader's code may come to
+    except Exception as error:                      # whatever a user's code may raise
         raise Failed("runs", stopped(error)) from None
     wanted = right.forward(*right.inputs)
     if mine.backward is not None:
@@ -193,8 +193,8 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     check_like(found, wanted)
     changed = watch.changed()
     if changed:
-        raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: what a function "
-                                            "is given belongs to who calls it, work on a copy",
+        raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: arguments "
+                                            "belong to the caller, so work on a copy",
                                             mine))
     if mine.differ is None:
         check_values(found, wanted, labels_of(exercise, right.forward))
@@ -212,7 +212,7 @@ def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
 def shape_of(value: Any) -> str:
     """What a value is, in a few words."""
     if value is None:
-        return "nothing (None): has it a return?"
+        return "nothing (None): is a return missing?"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, np.ndarray):
@@ -247,7 +247,7 @@ def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Failed: an output has other values; says where they differ most, and which are right."""
+    """Failed: an output has other values; with where they differ most, and which are right."""
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
         name = labels.get(name, name)
@@ -283,7 +283,7 @@ def check_gradients(case: Case, seed: int, hidden: bool) -> None:
                      proven=not hidden and is_proven(error.report)) from None
     except NotAParameter as warned:
         raise Failed("protocol", str(warned)) from None
-    except Exception as error:                      # whatever a reader's code may come to
+    except Exception as error:                      # whatever a user's code may raise
         raise Failed("returns", stopped(error)) from None
 
 
@@ -297,18 +297,17 @@ def is_proven(report: Any) -> bool:
 
 
 def check_no_stop(case: Case, seed: int) -> None:
-    """Failed: the backward pass stops in a line of the reader's; with what, and the shapes in it.
-    """
+    """Failed: the backward pass raises in a line of the user's; with what, and the shapes in it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             list(arrays_of(case, seed))
-    except Exception as error:                      # whatever a reader's code may come to
+    except Exception as error:                      # whatever a user's code may raise
         place = line_that_stops(error)
         if place is None:
             return                                  # what it returns is no gradient, say
         words = cut(f"{type(error).__name__}: {error}", LONGEST)
-        raise Failed("runs", "\n".join([f"backward stops in {told_of(place)}, with {words}",
+        raise Failed("runs", "\n".join([f"backward raises in {told_of(place)}: {words}",
                                         f"    {line_of(place)}", *shapes_at(error)])) from None
 
 

@@ -1,4 +1,4 @@
-"""An exercise: what is asked, where it is cut from, and the cases that it is checked on."""
+"""An exercise: the task, the reference implementation, the cases that check it, its mistakes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,19 @@ from numpy_attention.course.exercises.source import Source, run
 
 STAGES = ("runs", "returns", "shapes", "protocol", "values", "gradients", "laws")
 SEEDS = (11, 12)
+# the task of an exercise in which a mistake is planted
+FIND_THE_LINE = """
+All of it is written, and one line is wrong. The check tells what is right and what is wrong, and
+names no line: find it by thinking of what the wrong gradients have in common and the right ones
+have not. Change that line alone.
+"""
 
 
 class Case(NamedTuple):
     """What is checked: as `gradcheck` takes it; without a backward the values alone.
 
-    backward(doutput, …, cache, grads). causal: the axis of time in what reads its own past. differ:
-    (found, right) → how an output differs, in words, where its numbers would say little.
+    backward(doutput, …, cache, grads). causal: the axis of time in a mechanism that reads its own
+    past. differ: (found, right) → how an output differs, in words, where numbers would say little.
     """
 
     forward: Callable
@@ -33,25 +39,29 @@ class Case(NamedTuple):
 class Exercise:
     """One exercise.
 
-    name: of its file; lesson: where it belongs; blanks: what is left to the reader, "softmax" or
+    name: of its file; lesson: the stem of the lesson's file; position: its order there; source:
+    the reference implementation; blanks: what is left to the user, "softmax" or
     "PlainRNN.backward"; text: the task, with equations and shapes; needs: exercises that come
-    before it; cases(rng, its): what `its` names, those of the reader's file or of the solution,
-    are to be checked on; hints: law, line, derivative; why: what a solution is written so for;
-    unseen: a mistake that no gradient check would see; planted: (right, wrong), in an exercise in
-    which a mistake is to be found.
+    before it; cases(rng, its): what `its` names, those of the user's file or of the solution, are
+    checked on; hints: law, line, derivative; why: the reason that a solution is written so;
+    unseen: a mistake that no gradient check would see; mistakes: common ones, (right, wrong, the
+    step of the derivation that it breaks), of which right occurs once in the solution; planted:
+    (right, wrong), in an exercise in which a mistake is to be found.
     """
 
     name: str
     title: str
     lesson: str
+    position: int
     source: Source
-    blanks: tuple[str, ...]
     text: str
     cases: Callable[[np.random.Generator, Any], Iterator[Case]]
     hints: tuple[str, str, str]
     why: str
+    blanks: tuple[str, ...] = ()
     unseen: str = ""
     needs: tuple[str, ...] = ()
+    mistakes: tuple[tuple[str, str, str], ...] = ()
     planted: tuple[str, str] | None = None
 
     @property
@@ -64,11 +74,15 @@ class Exercise:
         """The file as it is given."""
         if self.planted is None:
             return self.head + self.source.text(self.blanks)
-        right, wrong = self.planted
+        return self.head + self.changed(*self.planted)
+
+    def changed(self, right: str, wrong: str) -> str:
+        """The reference implementation with a mistake. LookupError: it cannot be made."""
         text = self.source.text()
         if text.count(right) != 1:
-            raise LookupError(f"{self.name}: {right!r} stands {text.count(right)} times in it")
-        return self.head + text.replace(right, wrong)
+            raise LookupError(f"{self.name}: {right!r} occurs {text.count(right)} times in the "
+                              "reference implementation, expected once")
+        return text.replace(right, wrong)
 
     @property
     def head(self) -> str:
@@ -84,6 +98,6 @@ class Exercise:
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Each case with the reader's functions, and the same with the solution's."""
+        """Each case with the user's functions, and the same with the solution's."""
         return zip(self.cases(np.random.default_rng(seed), its),
                    self.cases(np.random.default_rng(seed), self.right), strict=True)

@@ -1,4 +1,4 @@
-"""What of a reader's file was given, and whether it is as it was."""
+"""Which functions of a user's file were given, and whether they have changed."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from numpy_attention.course.exercises.exercise import Exercise
 
 
 class Given:
-    """The functions of a reader's file that were given, and whether they are as they were."""
+    """The functions of a user's file that were given; changed: those that are no longer the same."""
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
         before = functions_of(ast.parse(exercise.start))
@@ -17,13 +17,13 @@ class Given:
                         and dumped(before[name]) != dumped(self.now[name])]
 
     def function_at(self, line: int) -> str:
-        """The name of the given function in which a line stands; "": it is the reader's."""
+        """The name of the given function that has a line; "" if the line is the user's."""
         return next((name for name, node in self.now.items()
                      if name in self.names and node.lineno <= line <= (node.end_lineno or 0)), "")
 
 
 def dumped(function: ast.FunctionDef) -> str:
-    """What a function does, to be compared: its docstring does nothing."""
+    """What a function does, without its docstring."""
     body = function.body
     if ast.get_docstring(function) is not None:
         body = body[1:]
@@ -43,17 +43,17 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """A message that says where a line that it names was given, and what is not as it was."""
+    """A message, with notes on a line of it that was given, and on given functions that changed."""
     lines = []
     told_next = False
     for line in message.splitlines():
         lines.append(line)
         if told_next:
-            lines.append("  this line was given and is right: what you wrote does not fit it")
+            lines.append("  this line was given and is correct: your code does not fit it")
         place = re.match(r"first wrong: line (\d+) of ", line)
         name = its.function_at(int(place[1])) if place else ""
         told_next = bool(name) and name not in its.changed
     if its.changed:
-        verb = "was given, and is" if len(its.changed) == 1 else "were given, and are"
-        lines.append(f"{' and '.join(its.changed)} {verb} not as before: is that meant?")
+        verb = "was given and has" if len(its.changed) == 1 else "were given and have"
+        lines.append(f"{' and '.join(its.changed)} {verb} changed: is that intended?")
     return "\n".join(lines)

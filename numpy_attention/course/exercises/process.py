@@ -1,4 +1,4 @@
-"""A check in a process of its own, with limits: whatever the reader's code does, it ends here."""
+"""A check in its own process, with limits: whatever the user's code does, it ends here."""
 
 import faulthandler
 import json
@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.catalogue import ADDED, EXERCISES, add
 from numpy_attention.course.exercises.checking import Verdict, check
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.custom.processes import ended, where
@@ -20,17 +20,17 @@ except ImportError:                                     # Windows
     resource = None                                     # type: ignore[assignment]
 
 SECONDS = 30
-LATER = 20          # seconds in which a process that was told to end must have done so
+LATER = 20          # seconds in which a process must have ended after its time
 MEMORY = 4 * 2**30  # bytes of address space
 WRITTEN = 2**20     # bytes of a file: of what is printed, above all
-SHOWN = 2_000       # characters of what the reader's code prints
+SHOWN = 2_000       # characters of what the user's code prints
 ROOM = 2**17        # bytes that are kept free for a Verdict
 START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
          f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")
 
 
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
-    """The Verdict on a file, and what its code has printed.
+    """Return the Verdict on a file, and what its code has printed.
 
     OSError: it cannot be read, or there is no room for the Verdict.
     """
@@ -38,7 +38,7 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
     with tempfile.TemporaryDirectory() as folder:
         result, place, printed = (Path(folder) / name for name in ("result", "place", "printed"))
         command = [sys.executable, "-c", START, exercise.name, str(file.resolve()), str(seconds),
-                   str(result), str(place), os.pathsep.join(sys.path)]
+                   str(result), str(place), *map(str, ADDED), os.pathsep.join(sys.path)]
         with path_errors(folder, "written"):
             result.write_bytes(b" " * ROOM)
         with open(printed, "wb") as out:
@@ -57,12 +57,12 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
 
 
 def why_ended(status: int) -> str:
-    """Of a process that ended without a word."""
+    """Why a process ended without a Verdict."""
     if status == -signal.SIGKILL:
         return "it did not come to an end: is there an endless loop?"
     if status < 0:
         return f"it was ended by signal {-status} ({signal.Signals(-status).name})"
-    return f"it has ended its process, with exit status {status}: leave out sys.exit()"
+    return f"it exits its process with status {status}: remove sys.exit()"
 
 
 def told_of_output(path: Path) -> str:
@@ -76,8 +76,10 @@ def told_of_output(path: Path) -> str:
 # ---- within the process -------------------------------------------------------------------------
 
 
-def child(name: str, path: str, seconds: str, result: str, place: str) -> int:
-    """Check a file, and write the Verdict as JSON."""
+def child(name: str, path: str, seconds: str, result: str, place: str, *added: str) -> int:
+    """Check a file, and write the Verdict as JSON. added: files with exercises of their own."""
+    for file_added in added:
+        add(file_added)
     with open(place, "w") as file:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
         if resource is not None:
@@ -87,7 +89,7 @@ def child(name: str, path: str, seconds: str, result: str, place: str) -> int:
             verdict = check(EXERCISES[name], path)
         except (MemoryError, OSError, KeyboardInterrupt) as error:
             words = f"{type(error).__name__}: {error}".rstrip(": ")
-            verdict = Verdict("runs", f"it stops with {words}")
+            verdict = Verdict("runs", f"it raises {words}")
         faulthandler.cancel_dump_traceback_later()
     with open(result, "r+b") as whole:              # in the room that is kept for it
         whole.write(json.dumps(verdict.as_dict()).encode())

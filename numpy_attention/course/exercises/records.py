@@ -1,4 +1,4 @@
-"""What a reader has done: one JSON file beside the exercises."""
+"""The progress of a user: one JSON file next to the exercises."""
 
 import json
 from collections.abc import Iterator
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from numpy_attention.course.exercises.exercise import Exercise
-from numpy_attention.validation.paths import as_path, short_path, existing_file, exists, path_errors, atomic_write
 from numpy_attention.training.lock import held
+from numpy_attention.validation.paths import (as_path, short_path, existing_file, exists, path_errors,
+                                              atomic_write)
 
 FILE = "progress.json"
 FORMAT = 1
@@ -18,8 +19,8 @@ MOST = 10**6        # bytes
 
 @dataclass
 class Record:
-    """Of one exercise. cut: the digest of the file as it was given; hints: how many were read;
-    asked: the solution was asked for before it was passed; seen: and was shown.
+    """The progress of one exercise. cut: the digest of the file as it was given; hints: how many
+    were read; asked: the solution was asked for before a pass; seen: and was shown.
     """
 
     cut: str = ""
@@ -31,7 +32,7 @@ class Record:
 
 
 class Folder:
-    """A reader's folder of exercises."""
+    """A user's folder of exercises."""
 
     def __init__(self, path: str | Path):
         self.path = as_path(path, "folder")
@@ -41,7 +42,7 @@ class Folder:
         return self.path / FILE
 
     def of(self, exercise: Exercise) -> Path:
-        """The reader's file of an exercise."""
+        """The user's file of an exercise."""
         return self.path / f"{exercise.name.replace('-', '_')}.py"
 
     def records(self) -> dict[str, Record]:
@@ -54,8 +55,8 @@ class Folder:
             return understood(json.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error).split(":")[0]
-            raise ValueError(f"{short_path(self.file)} is not what this command has written ({reason}): "
-                             "move it away, progress begins anew and your exercises stay") from None
+            raise ValueError(f"{short_path(self.file)} is not a progress file of this command ({reason}): "
+                             "move it away; your exercises stay, and progress begins again") from None
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:

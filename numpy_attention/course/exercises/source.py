@@ -1,4 +1,4 @@
-"""Where an exercise comes from: the plain form of a lesson, taken from its file as it stands."""
+"""The reference implementation of an exercise, taken from a lesson or from its own file."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from types import ModuleType
 from numpy_attention.course.lessons import lessons_folder
 
 BLANK = 'raise NotImplementedError("yours to write")'
-PLAIN = Path(__file__).with_name("plain")
+NUMPY = "import numpy as np"
 NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "# dx, (2)"
 
 
@@ -21,8 +21,8 @@ NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "#
 class Source:
     """Functions and classes of one file, with the imports that they need.
 
-    file: of lessons/, or of plain/ for what no lesson has as a form of its own. given: a line in
-    front of them, for a constant that the lesson sets.
+    file: the stem of a lesson's file, or the path of the exercise's own, if no lesson has an
+    implementation. given: a line before them, for a constant that the lesson sets.
     """
 
     file: str
@@ -31,8 +31,9 @@ class Source:
 
     @property
     def path(self) -> Path:
-        folder = lessons_folder() if self.file[0].isdigit() else PLAIN
-        return folder / f"{self.file}.py"
+        if self.file.endswith(".py"):
+            return Path(self.file)
+        return lessons_folder() / f"{self.file}.py"
 
     @cached_property
     def parts(self) -> tuple[str, dict[str, str]]:
@@ -41,8 +42,8 @@ class Source:
         FileNotFoundError: the lessons are not there; LookupError: the file has no such name.
         """
         if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} is not there: exercises are cut from the "
-                                    "lessons, run this where the lessons are")
+            raise FileNotFoundError(f"{self.path} does not exist: exercises are cut from the "
+                                    "lessons, so run this where the lessons are")
         text = self.path.read_text(encoding="utf-8")
         body = ast.parse(text).body
         taken = {}
@@ -63,19 +64,21 @@ class Source:
                 if wanted:
                     node.names = wanted
                     imports.append(ast.unparse(node))
+        if NUMPY not in imports:                        # which a solution may need
+            imports.insert(sum("numpy_attention" not in one for one in imports), NUMPY)
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Imports and forms; of the blanks ("softmax", "PlainRNN.backward") the head alone."""
+        """Imports and definitions; of the blanks ("softmax", "PlainRNN.backward") the head alone."""
         imports, parts = self.parts
         for blank in blanks:
             name, _, method = blank.partition(".")
             parts = parts | {name: without_body(parts[name], method or name)}
-        head = "\n\n".join(filter(None, [imports or "import numpy as np", self.given]))
+        head = "\n\n".join(filter(None, [imports, self.given]))
         return "\n\n\n".join([head, *parts.values()]) + "\n"
 
     def body(self, blank: str) -> str:
-        """What stands in a blank, as the solution has it."""
+        """The body of a blank, as the solution has it."""
         _, parts = self.parts
         name, _, method = blank.partition(".")
         return textwrap.dedent(body_of(parts[name], method or name))
@@ -95,8 +98,8 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """The lines of a definition, its decorators among them; without the numbers of equations that
-    its comments end with, which stand in the lesson alone.
+    """The lines of a definition with its decorators, without the numbers of equations at the end of
+    comments, which are in the lesson alone.
     """
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])
@@ -108,11 +111,11 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
-    raise LookupError(f"no function {name} stands in it")
+    raise LookupError(f"there is no function {name} in it")
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:
-    """The lines of a function's body behind its docstring: [first, last), from 0."""
+    """The lines of a function's body after its docstring: [first, last), from 0."""
     function = function_in(text, name)
     body = function.body
     if ast.get_docstring(function) is not None and len(body) > 1:
@@ -129,7 +132,7 @@ def body_of(text: str, name: str) -> str:
 
 
 def without_body(text: str, name: str) -> str:
-    """A text in which the body of a function is left to the reader."""
+    """A text in which the body of a function is left to the user."""
     first, last = lines_of_body(text, name)
     lines = text.splitlines()
     indent = " " * function_in(text, name).body[0].col_offset
@@ -137,7 +140,7 @@ def without_body(text: str, name: str) -> str:
 
 
 def run(text: str, name: str) -> ModuleType:
-    """A module of its own that has run this text."""
+    """A new module that has run this text."""
     module = ModuleType(f"{__package__}.made_{name}")
     sys.modules[module.__name__] = module           # where dataclasses look for it
     exec(compile(text, f"<{name}>", "exec"), module.__dict__)

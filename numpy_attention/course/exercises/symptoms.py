@@ -1,4 +1,4 @@
-"""What is told of numbers that are wrong, and of a line that stops: names, places, shapes."""
+"""Descriptions of numbers that are wrong, and of a line that raises: names, places, shapes."""
 
 import ast
 import linecache
@@ -11,11 +11,11 @@ from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.course.exercises.given import functions_of
 from numpy_attention.custom.code import RUN
 
-MOST_ROWS = 12      # places that are told of what is wrong
+MOST_ROWS = 12      # places that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
-    """What is told of an output that is wrong."""
+    """The lines on an output that is wrong."""
     infinite = ~np.isfinite(one)
     if infinite.any() and np.isfinite(other).all():
         yield f"{name} is not finite: {infinite.sum()} of {one.size} elements are NaN or infinite"
@@ -40,8 +40,8 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 
 
 def rows_of(wrong: np.ndarray) -> str:
-    """", all in [1, 0], [2, 0]": along all axes but the last, where what is wrong stands; "" where
-    that is everywhere, or in too many places to be told.
+    """", all in [1, 0], [2, 0]": the places along all axes except the last; "" if these are all, or
+    too many.
     """
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:
@@ -50,7 +50,7 @@ def rows_of(wrong: np.ndarray) -> str:
 
 
 def shapes_at(error: BaseException) -> Iterator[str]:
-    """A line with the shapes of the arrays in the line of the reader's code that stops."""
+    """A line with the shapes of the arrays in the line of the user's code that raises."""
     frame = line = None
     trace = error.__traceback__
     while trace is not None:
@@ -64,7 +64,7 @@ def shapes_at(error: BaseException) -> Iterator[str]:
     for name in re.findall(r"(?<![\w.])[^\W\d]\w*(?:\.\w+)*", text):
         value, parts = frame.f_locals.get(name.partition(".")[0]), name.split(".")[1:]
         for number, part in enumerate(parts):
-            if isinstance(value, np.ndarray):       # W.T, x.sum: the array itself is told
+            if isinstance(value, np.ndarray):       # W.T, x.sum: the array itself
                 name = ".".join([name.split(".")[0], *parts[:number]])
                 break
             value = getattr(value, part, None)

@@ -1,15 +1,22 @@
 """A limit of processor time within one process: an endless loop ends."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SECONDS = 1.0       # for a mistake: an endless loop is none that could be told
+SECONDS = 1.0       # for a mistake: an endless loop is not one that could be recognized
+
+
+def is_possible() -> bool:
+    """Whether a limit can be set: not on Windows, and not in a thread."""
+    return (hasattr(signal, "setitimer")
+            and threading.current_thread() is threading.main_thread())
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """TimeoutError within it after so many seconds of processor time: an endless loop."""
+    """Raise TimeoutError within it after this many seconds of processor time."""
     def over(*_: object) -> None:
         raise TimeoutError(f"it takes longer than {seconds:g} seconds")
     before = signal.signal(signal.SIGVTALRM, over)

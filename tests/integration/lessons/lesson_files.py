@@ -1,9 +1,13 @@
 """The lessons as text, as cells, and as what their derivations define."""
 
 import ast
+import atexit
 import contextlib
 import re
+import shutil
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -59,10 +63,14 @@ def pictures_in(folder):
         sys.path.remove(str(LESSONS))
 
 
-def derivation(name, folder):
-    """What the code before the first cell of training defines; before `## Check` where none is
-    marked so. Its pictures go to the folder.
+@cache
+def derivation(name):
+    """What the code before the first cell of training defines; before `## Check` if none is marked
+    so. It runs once, whatever the number of tests, which must not change its arrays. Pictures go to
+    a temporary folder.
     """
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     names = {"__file__": str(folder / name), "__name__": "lesson"}
     cells_of_it = tagged(name)
     marked = any(cell.tag == "training" for cell in cells_of_it)

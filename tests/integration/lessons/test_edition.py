@@ -71,10 +71,10 @@ def test_draws_its_architecture(name):
 
 
 @every
-def test_its_derivation_can_be_imported_without_training(name, tmp_path):
+def test_its_derivation_can_be_imported_without_training(name):
     assert any(cell.tag == "training" for cell in tagged(name)) or name.startswith("00")
     try:
-        names = derivation(name, tmp_path)
+        names = derivation(name)
     except GradientError as error:
         raise AssertionError(f"{name} does not catch its planted bug") from error
     assert names
@@ -108,11 +108,11 @@ def test_every_question_has_its_answer_folded_away(name):
 
 
 @every
-def test_the_code_of_the_answers_runs(name, tmp_path):
+def test_the_code_of_the_answers_runs(name):
     """Blocks marked `python`; `python long` is for who has minutes."""
     for number, body in answers(name).items():
         blocks = re.findall(r"^```python\n(.*?)^```", body, re.MULTILINE | re.DOTALL)
         if blocks:
-            names = derivation(name, tmp_path)
+            names = dict(derivation(name))
             for block in blocks:
                 exec(compile(block, f"answer {number} of {name}", "exec"), names)

@@ -2,15 +2,9 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
 
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("01_gradients_by_hand.py", tmp_path_factory.mktemp("figures"))
 
 
 def test_it_derives_what_the_library_s_layers_compute(lesson):

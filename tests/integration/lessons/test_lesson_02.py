@@ -2,15 +2,9 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
 
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.gradcheck import randomize
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("02_recurrent_network.py", tmp_path_factory.mktemp("figures"))
 
 
 def test_it_derives_what_the_library_s_cell_computes(lesson):

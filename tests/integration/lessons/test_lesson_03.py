@@ -2,16 +2,11 @@
 
 import numpy as np
 import pytest
-from lesson_files import LESSONS, derivation
+from lesson_files import LESSONS
 
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.vocabulary import PAD, UNK
 from numpy_attention.gradcheck import GradientError, randomize
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("03_lstm.py", tmp_path_factory.mktemp("figures"))
 
 
 @pytest.fixture
@@ -43,7 +38,7 @@ def test_its_step_with_a_pencil_is_the_librarys(lesson):
 def test_a_wrong_gradient_of_the_step_is_told(lesson):
     with pytest.raises(AssertionError, match="o"):
         more = np.zeros(2)
-        lesson["compare"]("do", lesson["do"] + 1e-3, lambda: lesson["L"](o=more), more)
+        lesson["check_gradient"]("do", lesson["do"] + 1e-3, lambda: lesson["L"](o=more), more)
 
 
 def test_it_derives_what_the_librarys_cell_computes(lesson):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation, pictures_in
+from lesson_files import pictures_in
 
 from numpy_attention.cells.gru import GRU
 from numpy_attention.gradcheck import GradientError, randomize
@@ -13,11 +13,6 @@ NUMBERS = np.random.default_rng(3)
 XS = NUMBERS.standard_normal((6, 2, 4))
 FIRST = NUMBERS.standard_normal((2, 3))
 MASK = np.arange(6)[:, None] < np.array([1, 6])
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("04_gru.py", tmp_path_factory.mktemp("figures"))
 
 
 @pytest.fixture

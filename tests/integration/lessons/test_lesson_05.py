@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from lesson_files import LESSONS, derivation
+from lesson_files import LESSONS
 
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.corpora import load_parallel
@@ -14,11 +14,6 @@ from numpy_attention.models.encoder_decoder import EncoderDecoder
 
 sys.path.append(str(LESSONS))
 import translator_parts  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("05_encoder_decoder.py", tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture(scope="module")

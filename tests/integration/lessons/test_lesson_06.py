@@ -4,18 +4,13 @@ import sys
 
 import numpy as np
 import pytest
-from lesson_files import LESSONS, derivation
+from lesson_files import LESSONS
 
 from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.gradcheck import GradientError, protocol
 
 sys.path.append(str(LESSONS))
 import translator_parts  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("06_additive_attention.py", tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
 
 from numpy_attention.attention.additive import AdditiveAttention
 from numpy_attention.attention.dot import DotAttention
@@ -17,11 +16,6 @@ SHAPES = {
     "concat": (AdditiveAttention, [(4, 2), (4, 2), (2,)]),
     "location": (LocationAttention, [(4, 9)]),
 }
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("07_luong_attention.py", tmp_path_factory.mktemp("lesson"))
 
 
 def drawn(*shapes):

@@ -2,16 +2,10 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
 
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.gradcheck import GradientError, randomize
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("08_scaled_dot_product.py", tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture

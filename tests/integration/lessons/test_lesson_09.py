@@ -2,17 +2,12 @@
 
 import numpy as np
 import pytest
-from lesson_files import LESSONS, derivation
+from lesson_files import LESSONS
 
 from numpy_attention.gradcheck import GradientError, randomize
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.transformer_layers import DecoderLayer
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("09_transformer.py", tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
 
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK
@@ -13,11 +12,6 @@ from numpy_attention.gradcheck import numeric_gradient
 from numpy_attention.models.rnnsearch import RNNSearch
 
 SOURCE = pair_batch([[4, 6, 5]], [[4]]).source
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("10_decoding.py", tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from lesson_files import LESSONS, TEXTS, derivation, pictures_in, recorded, written
+from lesson_files import LESSONS, TEXTS, pictures_in, recorded, written
 
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReadout
@@ -20,11 +20,6 @@ RECORDS = {
                       "combined": "sentences-combined"},
 }
 SHAPES = [(5, 3), (5, 3), (3,), (5, 2), (5, 2), (2,)]
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation(NAME, tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from lesson_files import LESSONS, derivation, pictures_in, recorded, seeds_of, tagged, written
+from lesson_files import LESSONS, pictures_in, recorded, seeds_of, tagged, written
 
 from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.attention.combined import Combined
@@ -29,11 +29,6 @@ RECORDS = {
     "three parts, window 15": "key-value-predict-15",
     "LSTM, order of seed 1": "lstm-order-1",
 }
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation(NAME, tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,9 @@
 
 import numpy as np
 import pytest
-from lesson_files import derivation
 
 from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.gradcheck import GradientError
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation("13_your_own_mechanism.py", tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture

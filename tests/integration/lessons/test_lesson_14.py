@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from lesson_files import TEXTS, derivation, pictures_in, tagged
+from lesson_files import TEXTS, pictures_in, tagged
 
 from numpy_attention.gradcheck import GradientError
 
@@ -12,11 +12,6 @@ NAME = "14_how_fast.py"
 VERSIONS = ("FirstWritten", "InputsAtOnce", "WeightsAtOnce", "WordsAtOnce", "CopyOfU",
             "CompiledGates", "OnePassSoftmax", "OnePassUpdate")
 every = pytest.mark.parametrize("version", VERSIONS)
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
-    return derivation(NAME, tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture(scope="module")

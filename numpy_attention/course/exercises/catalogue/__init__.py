@@ -1,30 +1,48 @@
-"""All exercises, in the order of the lessons."""
+"""All exercises, in the order of the lessons: every file of this folder defines one, or a family.
 
-from numpy_attention.course.exercises.catalogue.attention import ATTENTION
-from numpy_attention.course.exercises.catalogue.basics import BASICS
-from numpy_attention.course.exercises.catalogue.cells import CELLS
-from numpy_attention.course.exercises.catalogue.heads import HEADS
-from numpy_attention.course.exercises.catalogue.luong import LUONG
-from numpy_attention.course.exercises.catalogue.planted import PLANTED
-from numpy_attention.course.exercises.catalogue.sequences import SEQUENCES
+A file is found by itself; nothing else has to name it. `add` takes up one from another folder.
+"""
+
+import importlib
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+
 from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.custom.code import read
 
-# as the lessons come to them
-ORDER = """
-    softmax cross-entropy embedding linear
-    squash bptt truncated clipping adam perplexity
-    lstm dropout
-    masks find-in-masks gru
-    additive deep-output pointing
-    dot general concat location local-p find-in-local-p input-feeding find-in-feeding
-    scaled-dot multi-head find-in-heads
-    layer-norm
-    beam
-    causal
-    key-value-predict
-""".split()
+EXERCISES: dict[str, Exercise] = {}
+# the files that `add` has taken up, which a check in another process has to add again
+ADDED: list[Path] = []
 
-EXERCISES: dict[str, Exercise] = {
-    one.name: one for one in sorted([*BASICS, *SEQUENCES, *CELLS, *LUONG, *HEADS, *ATTENTION,
-                                     *PLANTED],
-                                    key=lambda one: ORDER.index(one.name))}
+
+def add(path: str | Path) -> list[Exercise]:
+    """Run a Python file and add the exercises that it defines; → these.
+
+    OSError, ValueError: it cannot be read, raises, defines none, or one whose name is taken.
+    """
+    code = read(path)
+    found = exercises_of(code.module)
+    if not found:
+        raise ValueError(f"{code.name} defines no Exercise: expected at least one")
+    register(*found)
+    ADDED.append(code.path.resolve())
+    return found
+
+
+def register(*exercises: Exercise) -> None:
+    """Add exercises, each at its position in its lesson. ValueError: a name is taken."""
+    for one in exercises:
+        if EXERCISES.setdefault(one.name, one) is not one:
+            raise ValueError(f"there is already an exercise named {one.name}: choose another name")
+    ordered = sorted(EXERCISES.values(), key=lambda one: (one.lesson, one.position))
+    EXERCISES.clear()
+    EXERCISES.update((one.name, one) for one in ordered)
+
+
+def exercises_of(module: ModuleType) -> list[Exercise]:
+    return [one for one in vars(module).values() if isinstance(one, Exercise)]
+
+
+for _file in pkgutil.iter_modules(__path__):
+    register(*exercises_of(importlib.import_module(f"{__name__}.{_file.name}")))

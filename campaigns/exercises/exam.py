@@ -1,0 +1,161 @@
+"""How many mistakes the exercises' check catches, and how many it names.
+
+    python campaigns/exercises/exam.py              a table of curated and unseen mistakes
+    python campaigns/exercises/exam.py --unseen     each unseen mistake, and what is named
+    python campaigns/exercises/exam.py --correct    correct solutions in other styles pass, and
+                                                    no unfinished file does
+
+The curated mistakes are those of the exercises themselves. The unseen ones, of unseen.toml, were
+written by somebody who had not seen these. Named is a mistake if a known one has its signature;
+proven is, besides, one whose line the report names, with a change of it that makes everything
+correct, or a law that it breaks.
+"""
+
+import argparse
+import ast
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+import tomllib
+
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.checking import check
+from numpy_attention.course.exercises.source import BLANK
+
+FOLDER = Path(__file__).parent
+WRITTEN = [name for name, one in EXERCISES.items() if one.planted is None]
+ZEROS = """
+def zeros(found):
+    if isinstance(found, (tuple, list)):
+        return type(found)(zeros(one) for one in found)
+    return None if found is None else 0 * found
+"""
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--unseen", action="store_true", help="print the unseen ones, one by one")
+    parser.add_argument("--correct", action="store_true", help="other styles, unfinished files")
+    parser.add_argument("names", nargs="*", metavar="EXERCISE", help="only these exercises")
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - set(WRITTEN)
+    if unknown:
+        parser.error(f"there is no exercise named {', '.join(sorted(unknown))}")
+    names = [name for name in WRITTEN if not options.names or name in options.names]
+    if options.correct:
+        return correct(names)
+    return one_by_one(names) if options.unseen else table(names)
+
+
+# ---- the data -----------------------------------------------------------------------------------
+
+
+def unseen():
+    """[(exercise, what is wrong, text of the file)] of every unseen mistake."""
+    data = tomllib.loads((FOLDER / "unseen.toml").read_text(encoding="utf-8"))
+    return [(one["exercise"], one["wrong"], text_of(one, data["right"]))
+            for one in data["mistakes"]]
+
+
+def styles():
+    """[(exercise, style, text of the file)] of correct solutions."""
+    data = tomllib.loads((FOLDER / "styles.toml").read_text(encoding="utf-8"))
+    return [(one["exercise"], one["style"], text_of(one, {})) for one in data["solutions"]]
+
+
+def text_of(entry, right):
+    """An exercise's file with its blanks filled. right: {name: body} of bodies "@name"."""
+    text = EXERCISES[entry["exercise"]].start
+    for body in entry.get("bodies") or [entry["body"]]:
+        body = right.get(body.removeprefix("@"), body)
+        line = next(line for line in text.splitlines() if line.strip() == BLANK)
+        indent = line[:-len(BLANK)]
+        text = text.replace(line, textwrap.indent(body.strip("\n"), indent), 1)
+    return text
+
+
+# ---- the exams ----------------------------------------------------------------------------------
+
+
+def verdict(name, text):
+    """→ the Verdict, and the seconds that it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mine.py"
+        path.write_text(text, encoding="utf-8")
+        start = time.perf_counter()
+        return check(EXERCISES[name], path), time.perf_counter() - start
+
+
+def table(names):
+    print("| exercise | curated | caught | named | unseen | caught | named | or proven | "
+          "seconds of a pass |\n"
+          "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    every = unseen()
+    sums = [0] * 7
+    for name in names:
+        exercise = EXERCISES[name]
+        curated = [(said, verdict(name, exercise.head + exercise.changed(right, wrong))[0])
+                   for right, wrong, said in exercise.mistakes]
+        others = [verdict(name, text)[0] for one, _, text in every if one == name]
+        row = [len(curated), sum(not found.passed for _, found in curated),
+               sum(said in found.mistakes for said, found in curated), len(others),
+               sum(not found.passed for found in others),
+               sum(bool(found.mistakes) for found in others),
+               sum(bool(found.mistakes) or found.proven for found in others)]
+        sums = [a + b for a, b in zip(sums, row)]
+        seconds = verdict(name, exercise.solution)[1]
+        print(f"| {name} | " + " | ".join(map(str, row)) + f" | {seconds:.1f} |", flush=True)
+    print("| all | " + " | ".join(map(str, sums)) + " | |")
+    return 0 if sums[:3] == [sums[0]] * 3 and sums[3] == sums[4] else 1
+
+
+def one_by_one(names):
+    for name, wrong, text in unseen():
+        if name in names:
+            found, _ = verdict(name, text)
+            print(f"{name}: {wrong}")
+            for said in found.mistakes or ["not named"]:
+                print(f"    {said}")
+            sys.stdout.flush()
+    return 0
+
+
+def correct(names):
+    """Print every correct solution that does not pass, and every unfinished file that does."""
+    failed = [f"{name}, {style}: {found.message}" for name, style, text in styles()
+              if name in names and not (found := verdict(name, text)[0]).passed]
+    failed += [f"{name}: passes with {what}" for name in names
+               for what, text in unfinished(EXERCISES[name]) if verdict(name, text)[0].passed]
+    print("\n".join(failed or ["all correct solutions pass, and no unfinished file does"]))
+    return 1 if failed else 0
+
+
+def unfinished(exercise):
+    """(what is missing, text) of files of which one function is not finished."""
+    for blank in exercise.blanks:
+        tree = ast.parse(exercise.solution)
+        function_of(tree, blank).body[-1] = ast.Pass()
+        yield f"the last statement of {blank} missing", ast.unparse(tree)
+        tree = ast.parse(exercise.solution)
+        returns = [node for node in ast.walk(function_of(tree, blank))
+                   if isinstance(node, ast.Return)]
+        for node in returns:
+            node.value = ast.Call(ast.Name("zeros"), [node.value], [])
+        if returns:
+            yield f"zeros returned by {blank}", ast.unparse(tree) + ZEROS
+
+
+def function_of(tree, blank):
+    """The node of "softmax", or of "PlainRNN.backward"."""
+    node = tree
+    for name in blank.split("."):
+        node = next(one for one in node.body if getattr(one, "name", None) == name)
+    return node
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Exercise beam: more than one way to go on."""
+
+import itertools
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+from numpy_attention.validation.messages import typed_repr
+
+MOST = 12           # hypotheses that are compared
+
+
+def beam(next_log_p, end, width, longest):
+    """next_log_p(words) → log p (V,) of the word after a tuple of words → [(words, log p)].
+
+    The hypotheses that have ended, with the word `end` or with `longest` words, the most probable
+    first; at most `width` in all.
+    """
+    running = [((), 0.0)]
+    ended = []
+    while running:
+        found = []
+        for words, total in running:
+            log_p = next_log_p(words)
+            for word in range(len(log_p)):
+                found.append(((*words, word), total + log_p[word]))
+        found.sort(key=lambda one: -one[1])
+        kept = found[:width - len(ended)]           # what has ended holds its place
+        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]
+        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]
+    ended.sort(key=lambda one: -one[1])
+    return ended
+
+
+def cases(rng, its):
+    sizes = (1, 4), (2, 5), (3, 4), (8, 3), (4, 5)
+    for evenness, (width, longest) in itertools.product((0.5, 2), sizes):   # of the words' shares
+        table = rng.dirichlet([evenness] * 4, size=(longest, 4))
+
+        def next_log_p(words, table=table):
+            return np.log(table[len(words), words[-1] if words else 0])
+        yield Case(lambda *asked: numbered(its.beam(*asked)), (next_log_p, 3, width, longest),
+                   differ=lambda found, right, case=f"width {width}, longest {longest}, end 3": (
+                       f"{case}: {first_other(found, right)}"))
+
+
+def numbered(found):
+    """Hypotheses as numbers: of each its words as one number, and its log p; 0 where none is.
+
+    TypeError: they are none.
+    """
+    try:
+        rows = [(float(int("1" + "".join(map(str, words)))), float(total))
+                for words, total in found]
+    except (TypeError, ValueError):
+        raise TypeError(f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
+                        "words is a tuple of numbers") from None
+    return np.array((rows + [(0.0, 0.0)] * MOST)[:MOST])
+
+
+def first_other(found, right):
+    """The first hypothesis that is another, in words."""
+    at = int(np.argmin(np.isclose(found, right).all(1)))
+    return f"hypothesis [{at}] is {told(*found[at])}, right {told(*right[at])}"
+
+
+def told(words, log_p):
+    """One hypothesis of `numbered`, in words."""
+    if not words:
+        return "none"
+    return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"
+
+
+EXERCISE = Exercise(
+    "beam", "more than one way to go on", "10_decoding", position=1,
+    source=Source(__file__, ("beam",)), blanks=("beam",), cases=cases,
+    text="""
+In each step every running hypothesis is continued by every word; of all these continuations the
+most probable ones are kept, at most `width` less those that have ended already. The log p of a
+hypothesis is the sum of those of its words. It has ended, and runs no more, when its last word is
+`end`, or when it has `longest` words. When none is running, return all that ended, as
+(words, log p), the most probable first.
+""",
+    hints=(
+        "A beam of width 1 is greedy search. A beam as wide as there are sentences finds the best "
+        "one.",
+        "The total of a continuation is that of its hypothesis plus the log p of its word.",
+        "kept = the first width − len(ended) of all continuations, sorted by their totals"),
+    why="What has ended holds its place: otherwise `width` more would go on behind it.",
+    unseen=("A beam that loses its best hypothesis now and then still translates well: only a law, "
+            "such as that a width of 1 is greedy search, shows it."),
+    mistakes=(
+        ("kept = found[:width - len(ended)]", "kept = found[:width]",
+         "what has ended holds its place in the beam"),
+        ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
+         "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
+         "    ended.sort(key=lambda one: -one[1])\n"
+         "    return ended",
+         "        kept = found[:width]\n"
+         "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
+         "    ended.sort(key=lambda one: -one[1])\n"
+         "    return ended[:width]",
+         "what has ended holds its place in the beam; to cut at the end is another search"),
+        ("total + log_p[word]", "log_p[word]",
+         "a continuation's total has the words before in it"),
+        ("    ended.sort(key=lambda one: -one[1])\n", "",
+         "what ended first need not be the most probable"),
+        ("            log_p = next_log_p(words)\n",
+         "            log_p = next_log_p(running[0][0])\n",
+         "each hypothesis is continued by itself, not by what follows the best one")))

@@ -1,0 +1,52 @@
+"""Exercise bptt: back-propagation through time."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+from numpy_attention.gradcheck import randomize
+
+
+def cases(rng, its):
+    for T, B in ((4, 3), (1, 2)):
+        cell = randomize(its.PlainRNN(np.empty((2, 5)), np.empty((5, 5)), np.empty(5)), rng)
+        inputs = rng.standard_normal((T, B, 2)), rng.standard_normal((B, 5))
+        yield Case(cell.forward, inputs, cell.backward, cell)
+
+
+EXERCISE = Exercise(
+    "bptt", "back-propagation through time", "02_recurrent_network", position=2,
+    needs=("linear", "squash"), source=Source("02_recurrent_network", ("PlainRNN",)),
+    blanks=("PlainRNN.backward",), cases=cases,
+    text="""
+    h_t = tanh(x_t W + h_{t−1} U + b)          t = 1 … T
+
+Given ∂L/∂h_t from above for every t, and ∂L/∂h_T of whatever uses the last state besides, add to
+grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one U and one b serve all steps.
+""",
+    hints=(
+        "h_t has two listeners: what stands above it, and the next step. What they say adds up.",
+        "Go from the last step to the first and carry dh, the gradient of the state that you are "
+        "about to reach, along.",
+        "da_t = (dys_t + dh) (1 − h_t²), and the dh for the step before is da_t Uᵀ"),
+    why="The loop is the forward's, backwards. dU meets the state *before* the step, h_{t−1}.",
+    unseen="With T = 1 a backward that never carries dh on is right but for h_0.",
+    mistakes=(
+        ("            dh = dh + dys[t]\n", "            dh = dys[t]\n",
+         "h_t has two listeners: what the next step sends back is forgotten"),
+        ("grads.U += before[t].T @ da", "grads.U += after[t].T @ da",
+         "U met the state before the step, h_{t−1}, not the one after it"),
+        ("da = dh * (1 - after[t]**2)", "da = dh * (1 - before[t]**2)",
+         "the derivative of the tanh is taken at its output, h_t, not at h_{t−1}"),
+        ("dh = da @ self.U.T", "dh = da @ self.U",
+         "what went through U comes back through Uᵀ"),
+        ("        dh = dlast\n", "        dh = np.zeros_like(dlast)\n",
+         "the last state has a listener besides: its gradient is where the loop begins"),
+        ("da = dh * (1 - after[t]**2)", "da = dh",
+         "the tanh was passed without its derivative"),
+        ("grads.b += da.sum(0)", "grads.b += da[0]",
+         "b was used by every sequence of the batch: their gradients add up"),
+        ("grads.W += xs[t].T @ da", "grads.W[...] = xs[t].T @ da",
+         "W serves all steps: each adds to its gradient, none replaces it"),
+        ("for t in reversed(range(len(xs)))", "for t in range(len(xs))",
+         "back-propagation goes from the last step to the first")))

@@ -1,0 +1,58 @@
+"""Exercise causal: attention over one's own past."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+
+
+def cases(rng, its):
+    shapes = (4, 5), (4, 5), (5,), (4, 7), (4, 7), (7,)
+    for lengths in ([5, 3], [2, 5]):
+        reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes))
+        mask = np.arange(5)[:, None] < np.array(lengths)
+        yield Case(reader.forward, (rng.standard_normal((5, 2, 4)), mask),
+                   lambda dy, dalpha, cache, grads, reader=reader: (
+                       reader.backward(dy, dalpha, cache, grads), None), reader)
+
+
+EXERCISE = Exercise(
+    "causal", "attention over one's own past", "11_attentive_language_model", position=1,
+    needs=("additive",), source=Source("11_attentive_language_model", ("softmax", "PlainReader")),
+    blanks=("PlainReader.backward", "PlainReader.four_roles"), cases=cases,
+    text="""
+    k_s = h_s W_s        q_t = h_t W_q        x_ts = tanh(k_s + q_t)
+    e_ts = v · x_ts, for s < t                α_t = softmax(e_t)
+    c_t = Σ_s α_ts h_s                        y_t = tanh(h_t W_x + c_t W_r + b)
+
+Salton et al. 2017, all steps at once under the causal mask. Given ∂L/∂y (T, B, K), and ∂L/∂α of
+whoever reads the weights, add to the six parameters' gradients and return ∂L/∂h (T, B, H). That is
+what four_roles returns, for `backward` to call: da is the gradient in front of the tanh of y, and
+you choose the order of the axes in which you hand it the others.
+""",
+    hints=(
+        "Each state has four roles: it predicts, asks, is found, and is said.",
+        "In three of them other steps have a part: whom sums go over differs.",
+        "dk_s is a sum over all t that look at s, dq_t a sum over all s that t looks at; the "
+        "value's part of h_s is Σ_t α_ts dc_t"),
+    why="The value's part takes the loss at t to h_s in one step, however far apart they are.",
+    unseen=("Without the triangle the model reads what it is to predict, and every gradient is "
+            "right."),
+    mistakes=(
+        ("        dh += dvalues                           # it is said\n", "",
+         "a state is said, too: the way through the context is forgotten"),
+        ("        dh += dk @ self.W_s.T                   # it is found\n", "",
+         "a state is found, too: the way through its key is forgotten"),
+        ("        dh += dq @ self.W_q.T                   # it asks\n", "",
+         "a state asks, too: the way through its query is forgotten"),
+        ("dk = dz.sum(0) ", "dk = dz.mean(0) ",
+         "a key is met by every later step: their gradients add up"),
+        ("dq = dz.sum(2) ", "dq = dz.mean(2) ",
+         "a query meets every earlier state: their gradients add up"),
+        ("dalpha = (values * dc[:, :, None]).sum(3) + dalpha",
+         "dalpha = (values * dc[:, :, None]).sum(3)",
+         "the weights have a listener besides the context: what came in as dα is forgotten"),
+        ("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))", "de = alpha * dalpha",
+         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
+         "loss by more than the average look does"),
+        ("da = dy * (1 - y**2)", "da = dy", "the last tanh was passed without its derivative")))

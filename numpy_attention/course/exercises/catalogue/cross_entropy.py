@@ -1,0 +1,57 @@
+"""Exercise cross-entropy: from the loss to the scores in one step."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+
+
+def cross_entropy(z, y):
+    """Scores z (N, V), right classes y (N,) → the mean of −log p_y, cache."""
+    shifted = z - z.max(axis=1, keepdims=True)
+    log_sum = np.log(np.exp(shifted).sum(axis=1))           # (N,)
+    rows = np.arange(len(y))
+    loss = (log_sum - shifted[rows, y]).mean()
+    return loss, (shifted, log_sum, y)
+
+
+def cross_entropy_backward(dloss, cache, grads):
+    """∂(what comes after)/∂L → ∂/∂z (N, V), and None for the classes."""
+    shifted, log_sum, y = cache
+    dz = np.exp(shifted - log_sum[:, None])                 # p
+    rows = np.arange(len(y))
+    dz[rows, y] -= 1
+    return dz * dloss / len(y), None
+
+
+def cases(rng, its):
+    for N, V in ((6, 4), (5, 7)):
+        inputs = rng.standard_normal((N, V)), rng.integers(V, size=N)
+        yield Case(its.cross_entropy, inputs, its.cross_entropy_backward)
+
+
+EXERCISE = Exercise(
+    "cross-entropy", "from the loss to the scores in one step", "01_gradients_by_hand", position=2,
+    needs=("softmax",), source=Source(__file__, ("cross_entropy", "cross_entropy_backward")),
+    blanks=("cross_entropy_backward",), cases=cases,
+    text="""
+    L = 1/N Σ_n (log Σ_v exp(z_nv) − z_n,y_n)          z (N, V) scores, y (N,) the right classes
+
+Given dloss, which is ∂(what comes after)/∂L, return the gradient of z (N, V), and None for y.
+""",
+    hints=(
+        "The gradient of a row adds up to 0. Why?",
+        "log Σ_v exp(z_v) has the derivative exp(z_v) / Σ exp = p_v. What has −z_y?",
+        "dz_n = (p_n − onehot(y_n)) · dloss / N"),
+    why="Softmax and logarithm are derived together, so nothing is divided by p, which may be 0.",
+    unseen=("A forward that predicts the word it has just read has right gradients, and learns "
+            "nothing."),
+    mistakes=(
+        ("return dz * dloss / len(y), None", "return dz * dloss, None",
+         "the loss is a mean of N: each of them has a share of 1/N"),
+        ("dz[rows, y] -= 1", "dz[rows, y] += 1",
+         "dz = p − onehot(y): the right score has to rise"),
+        ("    dz[rows, y] -= 1\n", "",
+         "the second term of L, −z_y, is forgotten: dz = p − onehot(y)"),
+        ("return dz * dloss / len(y), None", "return dz / len(y), None",
+         "dloss is forgotten: what comes after L says by how much L counts")))

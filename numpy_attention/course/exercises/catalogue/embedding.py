@@ -1,0 +1,57 @@
+"""Exercise embedding: a table whose rows are read more than once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+from numpy_attention.module import Array, Module
+
+
+@dataclass(eq=False)
+class Embedding(Module):
+    """A table with a row for each word."""
+
+    E: Array  # (V, D)
+
+    def forward(self, ids):
+        """ids (N,) → their rows (N, D), cache."""
+        return self.E[ids], ids
+
+    def backward(self, drows, cache, grads):
+        """∂L/∂rows (N, D): adds to grads.E (V, D); ids have no gradient."""
+        ids = cache
+        np.add.at(grads.E, ids, drows)
+
+
+def cases(rng, its):
+    table = its.Embedding(rng.standard_normal((6, 3)))
+    for ids in (np.array([2, 0, 2, 5, 2, 1]), np.array([3, 3])):
+        yield Case(table.forward, (ids,), table.backward, table)
+
+
+EXERCISE = Exercise(
+    "embedding", "a table whose rows are read more than once", "01_gradients_by_hand", position=3,
+    source=Source(__file__, ("Embedding",)), blanks=("Embedding.backward",), cases=cases,
+    text="""
+    rows = E[ids]          E (V, D), ids (N,) → (N, D)
+
+Given ∂L/∂rows (N, D), add to grads.E (V, D), and return nothing. The same id may stand in ids many
+times. `grads` has the same arrays as the layer, and may hold gradients of other calls already.
+""",
+    hints=(
+        "The sum of all elements of dE is the sum of all elements of drows, whatever the ids "
+        "are.",
+        "rows = onehot(ids) E, with onehot (N, V). What is dE of that product?",
+        "dE[v] = Σ over all n with ids_n = v of drows_n"),
+    why=("np.add.at adds once for every place; `grads.E[ids] += …` reads the rows, adds, and writes "
+         "each row once, so that the last of equal ids wins."),
+    unseen="Checked with ids that are all distinct, the wrong one is right.",
+    mistakes=(
+        ("np.add.at(grads.E, ids, drows)", "grads.E[ids] += drows",
+         "a word that occurs twice is added once: += with repeated ids keeps the last of them"),
+        ("np.add.at(grads.E, ids, drows)", "grads.E[ids] = drows",
+         "a row that is used twice gets two gradients, which add up"),
+        ("np.add.at(grads.E, ids, drows)", "grads.E[:len(ids)] += drows",
+         "the rows that were read are those of the ids, not the first ones")))

@@ -1,0 +1,79 @@
+"""Exercise key-value-predict: one state in one, two or three roles."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+
+
+def cases(rng, its):
+    shapes = (4, 4), (4, 4), (4,), (4, 5), (4, 5)
+    for roles in (1, 2, 3):
+        reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
+        yield Case(reader.forward, (rng.standard_normal((6, 4 * roles)),), reader.backward, reader)
+    reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), 3, 3)
+    states = four_roles(reader, rng.standard_normal((6, 12)))
+    yield Case(four_states(reader, its.softmax), states, reader.terms, reader)
+
+
+def four_roles(reader, h):
+    """The columns of h that each role reads, of which query and key have the same."""
+    key, value, predict = reader.parts(h)
+    return key, key, value, predict
+
+
+def four_states(reader, softmax):
+    """The forward of a reader that is given the states of each role apart.
+
+    What goes through the one is told from what goes through the other: in h their gradients meet.
+    """
+    def forward(query, key, value, predict):
+        back = np.subtract.outer(range(len(key)), range(len(key)))
+        M = np.tanh(key @ reader.W_Y + (query @ reader.W_h)[:, None])
+        e = np.where((back > 0) & (back <= reader.window), M @ reader.w, -np.inf)
+        alpha = softmax(e)
+        r = alpha @ value
+        y = np.tanh(r @ reader.W_r + predict @ reader.W_x)
+        return y, alpha, (np.hstack([key, value, predict]), M, alpha, r, y)
+    return forward
+
+
+EXERCISE = Exercise(
+    "key-value-predict", "one state in one, two or three roles", "12_key_value_predict", position=1,
+    needs=("causal",), source=Source("12_key_value_predict", ("softmax", "PlainReader")),
+    blanks=("PlainReader.terms",), cases=cases,
+    text="""
+    k, v, p = the columns of h for each role           `parts` is there
+    M_ti = tanh(Z_ti), Z_ti = k_i W_Y + k_t W_h        for the `window` steps before t
+    α_t  = softmax(M_t w)        r_t = Σ_i α_ti v_i    y_t = tanh(r_t W_r + p_t W_x)
+
+Daniluk et al. 2017, equations 5 to 9. Given ∂L/∂y and ∂L/∂α, add to the five parameters'
+gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, key, value, and predict.
+`backward` puts them into their columns.
+""",
+    hints=(
+        "With one role all four terms meet in the same numbers of h; with three each but the first "
+        "two has its own.",
+        "k is used as key and as query: k_i W_Y and k_t W_h. Which axis of dZ is summed for "
+        "which?",
+        "query: Σ_i dZ_ti W_hᵀ; key: Σ_t dZ_ti W_Yᵀ; value: αᵀ dr; predict: da W_xᵀ, where da is "
+        "the gradient in front of the tanh of y"),
+    why="The terms stand apart, so that their conflict can be measured: lesson 12 does.",
+    unseen="A window that reaches the word itself is no law's business: the gradients are right.",
+    mistakes=(
+        ("return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
+         "return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,",
+         "which sum is whose: the query's gradient is a sum over what it met, the key's over who "
+         "met it"),
+        ("grads.W_Y += k.T @ dZ.sum(0)", "grads.W_Y += k.T @ dZ.sum(1)",
+         "W_Y made the keys: a key's gradient is a sum over all steps that met it"),
+        ("alpha.T @ dr", "alpha @ dr",
+         "r = α v, so dv = αᵀ dr: from those who looked to what was looked at"),
+        ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T",
+         "the weights have a listener besides r: what came in as dα is forgotten"),
+        ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
+         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
+         "loss by more than the average look does"),
+        ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",
+         "W_x met the part that predicts, p, not the key"),
+        ("* self.w * (1 - M**2)", "* self.w", "the tanh was passed without its derivative")))

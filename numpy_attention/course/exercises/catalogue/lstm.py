@@ -1,0 +1,55 @@
+"""Exercise lstm: one step of long short-term memory."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+from numpy_attention.gradcheck import randomize
+
+
+def cases(rng, its):
+    for T, B in ((3, 2), (1, 3)):
+        cell = randomize(its.PlainLSTM(np.empty((2, 20)), np.empty((5, 20)), np.empty(20)), rng)
+        inputs = rng.standard_normal((T, B, 2)), tuple(rng.standard_normal((2, B, 5)))
+        yield Case(cell.forward, inputs, cell.backward, cell)
+
+
+EXERCISE = Exercise(
+    "lstm", "one step of long short-term memory", "03_lstm", position=1, needs=("bptt",),
+    source=Source("03_lstm", ("sigmoid", "PlainLSTM")), blanks=("PlainLSTM.step_backward",),
+    cases=cases,
+    text="""
+    a = x W + h U + b, cut into a_i, a_f, a_g, a_o          (B, H) each
+    i = σ(a_i)      f = σ(a_f)      g = tanh(a_g)      o = σ(a_o)
+    c′ = f c + i g                  h′ = o tanh(c′)
+
+Given ∂L/∂h′ and, from the step after alone, ∂L/∂c′ (B, H), add to grads.W, grads.U and grads.b, and
+return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time is there, and calls you.
+""",
+    hints=(
+        "c′ has two listeners: the next step, and h′.",
+        "First all that reaches c′, then the four gates, then one product for each parameter.",
+        "dc ← dc + dh o (1 − tanh²(c′)); da_i = dc g i (1 − i); da_f = dc c f (1 − f); da_g = dc i "
+        "(1 − g²); da_o = dh tanh(c′) o (1 − o); ∂L/∂c = dc f"),
+    why=("What goes from c′ to c is multiplied with f alone: no matrix, no tanh. That is the path "
+         "on which a gradient can travel far."),
+    unseen="With a forget gate that is 1 everywhere, da_f is 0 and any factor in it is right.",
+    mistakes=(
+        ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dh * o * (1 - tanh_c**2)",
+         "c′ has two listeners: what the next step sends back is forgotten"),
+        ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * o",
+         "the tanh over the memory was passed without its derivative"),
+        ("da_f = dc * c * f * (1 - f)", "da_f = dc * f * (1 - f)",
+         "the forget gate multiplied the old memory: c is a factor of its gradient"),
+        ("da_g = dc * i * (1 - g**2)", "da_g = dc * i * g * (1 - g)",
+         "the candidate has a tanh: its derivative is 1 − g²"),
+        ("dc_before = dc * f", "dc_before = dc",
+         "what goes back to c went through the forget gate: f is a factor"),
+        ("da = np.concatenate([da_i, da_f, da_g, da_o], axis=1)",
+         "da = np.concatenate([da_f, da_i, da_g, da_o], axis=1)",
+         "the blocks of the four gates are in another order than in the forward"),
+        ("da_o = do * o * (1 - o)", "da_o = do * (1 - o**2)",
+         "the output gate has a σ: its derivative is o (1 − o)"),
+        ("do = dh * tanh_c", "do = dh", "the output gate multiplied tanh(c′): it is a factor"),
+        ("da_i = dc * g * i * (1 - i)", "da_i = dc * i * (1 - i)",
+         "the input gate multiplied the candidate: g is a factor of its gradient")))

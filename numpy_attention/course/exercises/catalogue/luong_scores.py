@@ -1,0 +1,127 @@
+"""Exercises on Luong's scores: dot, general, concat, location."""
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+
+LESSON = "07_luong_attention"
+
+
+def score_cases(name, *shapes):
+    """Cases of a pair of functions, for one query h and annotations M."""
+    def cases(rng, its):
+        forward, backward = getattr(its, name), getattr(its, f"{name}_backward")
+        for H, S in ((3, 6), (3, 2)):
+            h, M = rng.standard_normal(H), rng.standard_normal((S, 4 if shapes else H))
+            weights = [rng.standard_normal(shape) for shape in shapes]
+            yield Case(forward, (h, M, *weights), lambda de, cache, grads: backward(de, cache))
+    return cases
+
+
+DOT = Exercise(
+    "dot", "a score without parameters", LESSON, position=1, needs=("linear",),
+    source=Source(LESSON, ("dot", "dot_backward")), blanks=("dot", "dot_backward"),
+    cases=score_cases("dot"),
+    text="""
+    e_s = h · m_s          h (N,), M (S, N), a row for each source word → scores (S,)
+
+Write both passes, for one query. The forward gives the scores and the cache; given ∂L/∂e (S,), the
+backward gives dh (N,) and dM (S, N).
+""",
+    hints=(
+        "h met every word; each word met h alone.",
+        "e = M h. What are the two gradients of a matrix times a vector?",
+        "dh = Σ_s de_s m_s, dm_s = de_s h"),
+    why=("The query's gradient is a sum over all words, that of each word is a multiple of the "
+         "query: a word whose score should rise is drawn towards the query."),
+    unseen="M transposed by mistake cannot be seen where S = N.",
+    mistakes=(
+        ("return de @ M, np.outer(de, h)", "return M.mean(0), np.outer(de, h)",
+         "each word adds to dh by its own de: an average knows nothing of the loss"),
+        ("return de @ M, np.outer(de, h)", "return de @ M / len(M), np.outer(de, h)",
+         "h met every word: their gradients add up, they are not averaged"),
+        ("return de @ M, np.outer(de, h)", "return de @ M, np.outer(np.ones_like(de), h)",
+         "dm_s = de_s h: the score's own gradient is left out"),
+        ("return de @ M, np.outer(de, h)", "return de @ M, np.outer(de, M[0])",
+         "a word's score was made with the query: dm_s = de_s h")))
+
+
+GENERAL = Exercise(
+    "general", "a matrix between query and word", LESSON, position=2, needs=("dot",),
+    source=Source(LESSON, ("general", "general_backward")), blanks=("general_backward",),
+    cases=score_cases("general", (3, 4)),
+    text="""
+    q   = h W_a            h (H,), W_a (H, N)
+    e_s = q · m_s          M (S, N) → scores (S,)
+
+Given ∂L/∂e (S,), return dh (H,), dM (S, N) and dW_a (H, N).
+""",
+    hints=(
+        "What stands behind q is the dot score: its backward is there already, with q for h.",
+        "q = h W_a is a layer with a batch of one.",
+        "dq = de M, dh = dq W_aᵀ, dW_a = h dqᵀ (outer product), dm_s = de_s q"),
+    why="The chain is walked up link by link; nothing has to be derived anew.",
+    unseen="With W_a the identity, h and q are the same and so are many wrong gradients.",
+    mistakes=(
+        ("return dq @ W_a.T, np.outer(de, q)", "return dq @ W_a.T, np.outer(de, h @ W_a) / len(M)",
+         "nothing is averaged over the words"),
+        ("dq = de @ M", "dq = M.sum(0)",
+         "each word adds to dq by its own de"),
+        ("np.outer(h, dq)", "np.outer(h, q)",
+         "dW_a is made of h and the gradient of q, not of q itself"),
+        ("return dq @ W_a.T", "return h * 0 + dq[:1] * W_a[:, 0]",
+         "all numbers of q depend on h: dh = dq W_aᵀ has them all")))
+
+
+CONCAT = Exercise(
+    "concat", "a hidden layer for each word", LESSON, position=3, needs=("general", "squash"),
+    source=Source(LESSON, ("concat", "concat_backward")), blanks=("concat_backward",),
+    cases=score_cases("concat", (3, 5), (4, 5), (5,)),
+    text="""
+    x_s = tanh(h W_a + m_s U_a)          (S, A)
+    e_s = v_a · x_s                      (S,)
+
+Bahdanau's score (2015, appendix A.1.2), Luong's concat, for one query h (H,) and annotations
+M (S, N). Given ∂L/∂e (S,), return dh, dM, dW_a, dU_a, dv_a.
+""",
+    hints=(
+        "h W_a was used by all S words, m_s U_a by one.",
+        "da_s = de_s v_a (1 − x_s²), a row for each word. What do h and W_a see of it?",
+        "total = Σ_s da_s; dh = total W_aᵀ, dW_a = h totalᵀ, dm_s = da_s U_aᵀ, dU_a = Mᵀ da, dv_a "
+        "= Σ_s de_s x_s"),
+    why="The sum over the words is made once, before the two products that need it.",
+    unseen="Checked with one word alone, the sum over words may be missing.",
+    mistakes=(
+        ("total = da.sum(0)", "total = da.mean(0)",
+         "h met every word, so its gradients add up: sum, not mean"),
+        ("total = da.sum(0)", "total = da[-1]",
+         "h met every word, not the last one alone"),
+        ("* (1 - x**2)", "* (1 - x)", "tanh′ = 1 − tanh², not 1 − tanh"),
+        (" * (1 - x**2)", "", "the tanh was passed without its derivative"),
+        ("de @ x", "x.sum(0)", "v_a weighs each word's x by that word's de"),
+        ("da = np.outer(de, v_a)", "da = np.outer(de, np.ones_like(v_a))",
+         "e = v_a · x: what comes back to x is de v_a")))
+
+
+LOCATION = Exercise(
+    "location", "a score that reads no word", LESSON, position=4, needs=("general",),
+    source=Source(LESSON, ("location", "location_backward")), blanks=("location_backward",),
+    cases=score_cases("location", (3, 8)),
+    text="""
+    e = h W_a[:, :S]          h (H,), W_a (H, longest): a column for each place
+
+A sentence of S words uses the first S columns. Given ∂L/∂e (S,), return dh (H,), dM (S, N) and
+dW_a (H, longest).
+""",
+    hints=(
+        "The words had no say in being found.",
+        "Columns that were not used had no part in the scores.",
+        "dh = W_a[:, :S] de, dM = 0, dW_a is h deᵀ in the first S columns and 0 behind"),
+    why="A gradient has the shape of what it belongs to, also where nothing was read.",
+    unseen="np.empty for dW_a passes whenever the memory happens to hold zeros.",
+    mistakes=(
+        ("np.zeros_like(M), dW_a", "np.outer(de, np.ones(M.shape[1])), dW_a",
+         "no word was read, so dM is 0"),
+        ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a[:, -len(M):] = np.outer(h, de)",
+         "the first S columns were used, not the last"),
+        ("return W_a[:, :len(M)] @ de", "return W_a[:, :len(M)].sum(1)",
+         "each place sends back by its own de")))

@@ -1,0 +1,97 @@
+"""Exercises masks and find-in-masks: a sequence that has ended."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise
+from numpy_attention.course.exercises.source import Source
+from numpy_attention.gradcheck import randomize
+from numpy_attention.module import Array, Module
+
+LESSON = "04_gru"
+
+
+@dataclass(eq=False)
+class MaskedRNN(Module):
+    """h_t = tanh(x_t W + h_{t−1} U); where a sequence has ended, its state stays."""
+
+    W: Array  # (I, H)
+    U: Array  # (H, H)
+
+    def forward(self, xs, h, mask):
+        """xs (T, B, I), h_0 (B, H), mask (T, B) → all states (T, B, H), cache."""
+        hs = [h]
+        news = []
+        for x, m in zip(xs, mask):
+            new = np.tanh(x @ self.W + hs[-1] @ self.U)
+            hs.append(np.where(m[:, None], new, hs[-1]))
+            news.append(new)
+        return np.stack(hs[1:]), (xs, hs, news, mask)
+
+    def backward(self, dhs, cache, grads):
+        """From ∂L/∂(all states) to ∂L/∂xs, ∂L/∂h_0, and None for the mask."""
+        xs, hs, news, mask = cache
+        dxs = np.zeros_like(xs)
+        dh = np.zeros_like(hs[0])
+        for t in reversed(range(len(xs))):
+            dh = dh + dhs[t]
+            m = mask[t][:, None]
+            dnew = np.where(m, dh, 0)
+            stays = np.where(m, 0, dh)              # past the end the old state went through
+            da = dnew * (1 - news[t]**2)
+            grads.W += xs[t].T @ da
+            grads.U += hs[t].T @ da
+            dxs[t] = da @ self.W.T
+            dh = da @ self.U.T + stays
+        return dxs, dh, None
+
+
+def cases(rng, its):
+    for lengths in ([4, 2, 3], [1, 4, 4]):
+        cell = randomize(its.MaskedRNN(np.empty((2, 5)), np.empty((5, 5))), rng)
+        mask = np.arange(4)[:, None] < np.array(lengths)
+        inputs = rng.standard_normal((4, 3, 2)), rng.standard_normal((3, 5)), mask
+        yield Case(cell.forward, inputs, cell.backward, cell)
+
+
+MASKS = Exercise(
+    "masks", "a sequence that has ended", LESSON, position=1, needs=("bptt",),
+    source=Source(__file__, ("MaskedRNN",)), blanks=("MaskedRNN.backward",), cases=cases,
+    text="""
+    n_t = tanh(x_t W + h_{t−1} U)
+    h_t = n_t where the mask is True, h_{t−1} where it is False
+
+Sentences of a batch differ in length. Past its end a sentence's state stays as it is. Given
+∂L/∂h_t for every t, add to grads.W and grads.U and return ∂L/∂xs, ∂L/∂h_0, and None for the mask.
+""",
+    hints=(
+        "What is read past the end changes nothing: its dx is 0.",
+        "np.where sends each gradient to the one that was taken. There are two ways back.",
+        "dn = dh where the mask is True; and dh where it is False goes to h_{t−1} unchanged"),
+    why=("The second way is easily forgotten: without it a short sentence's last state gets no "
+         "gradient from the steps behind its end."),
+    unseen="A batch in which all sentences have one length passes every check.",
+    mistakes=(
+        ("dh = da @ self.U.T + stays", "dh = da @ self.U.T",
+         "past the end the old state went through: its gradient comes back unchanged there"),
+        ("dnew = np.where(m, dh, 0)", "dnew = dh",
+         "past its end a sequence's new state was not taken: it gets no gradient"),
+        ("dh = da @ self.U.T + stays", "dh = da @ self.U.T + dh",
+         "the old state went through only where the sequence had ended, not everywhere"),
+        ("stays = np.where(m, 0, dh) ", "stays = np.where(m, dh, 0) ",
+         "the mask is the wrong way round: the old state went through where it is False"),
+        ("da = dnew * (1 - news[t]**2)", "da = dnew * (1 - hs[t]**2)",
+         "the derivative of the tanh is taken at its output, not at the state before")))
+
+
+FIND_IN_MASKS = Exercise(
+    "find-in-masks", "sentences that end too late", LESSON, position=2, needs=("masks",),
+    source=Source(__file__, ("MaskedRNN",)), cases=cases,
+    text=FIND_THE_LINE,
+    hints=(
+        "What is read past a sentence's end changes nothing. Which gradients say otherwise?",
+        "Look at the elements of xs that are wrong: in which steps, of which sentences?",
+        "np.where sends a gradient to the one that was taken, and nothing to the other"),
+    why="Past its end a sentence's new state was not taken: its gradient, dnew, is 0 there.",
+    planted=("dnew = np.where(m, dh, 0)", "dnew = dh"))

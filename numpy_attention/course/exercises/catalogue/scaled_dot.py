@@ -1,0 +1,116 @@
+"""Exercises on queries, keys and values: one head, many heads, a planted mistake."""
+
+from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise
+from numpy_attention.course.exercises.source import Source
+
+LESSON = "08_scaled_dot_product"
+
+
+def visible_to(rng, B, T, S):
+    visible = rng.random((B, T, S)) < 0.7
+    visible[:, :, 0] = True                         # every query sees something
+    return visible
+
+
+def scaled_dot_cases(rng, its):
+    for T, S in ((4, 5), (2, 3)):
+        q, k, v = (rng.standard_normal(shape) for shape in ((2, T, 6), (2, S, 6), (2, S, 7)))
+        yield Case(its.attention, (q, k, v, visible_to(rng, 2, T, S)),
+                   lambda dY, dA, cache, grads: (*its.attention_backward(dY, dA, cache), None))
+
+
+def multi_head_cases(rng, its):
+    shapes = (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
+    layer = its.PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
+    inputs = rng.standard_normal((2, 4, 3)), rng.standard_normal((2, 5, 7))
+    yield Case(layer.forward, (*inputs, visible_to(rng, 2, 4, 5)),
+               lambda dy, dweights, cache, grads: (*layer.backward(dy, dweights, cache, grads), None),
+               layer)
+
+
+SCALED_DOT = Exercise(
+    "scaled-dot", "queries, keys, values", LESSON, position=1, needs=("dot", "softmax"),
+    source=Source(LESSON, ("softmax", "attention", "attention_backward")),
+    blanks=("attention_backward",), cases=scaled_dot_cases,
+    text="""
+    E = q kᵀ / √d          scores (…, T, S), −∞ where a key is not visible
+    A = softmax(E)         weights, along the last axis
+    Y = A v                (…, T, d_v)
+
+Vaswani et al. 2017, equation 1, with any axes in front. Given dY, and dA of whoever reads the
+weights, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
+""",
+    hints=(
+        "A hidden key has weight 0, and with it nothing comes back to its score.",
+        "Y = A v is a product of two matrices; so is E, but for the scale.",
+        "dv = Aᵀ dY; dA = dY vᵀ + dA; dE = A (dA − Σ A dA); dq = dE k / √d; dk = dEᵀ q / √d"),
+    why="The scale stands in both gradients, since it stands between both and the score.",
+    unseen="A softmax along the wrong axis has right gradients: its rows then do not add up to 1.",
+    mistakes=(
+        ("dq = dE @ k * scale", "dq = dE @ k",
+         "1/√d stands between q and the score: it is a factor of dq"),
+        ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
+         "1/√d stands between k and the score: it is a factor of dk"),
+        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = A * dA",
+         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
+         "loss by more than the average look does"),
+        ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
+         "the weights have a listener besides Y: what came in as dA is forgotten"),
+        ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)",
+         "each row of A is a softmax: the sum goes along the last axis"),
+        ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
+         "dv is made of dY, not of Y"),
+        ("(A * dA).sum(-1, keepdims=True)", "dA.mean(-1, keepdims=True)",
+         "the average look is weighted by A")))
+
+
+MULTI_HEAD = Exercise(
+    "multi-head", "many softmaxes side by side", LESSON, position=2, needs=("scaled-dot", "linear"),
+    source=Source(LESSON, ("softmax", "attention", "attention_backward", "PlainMultiHead")),
+    blanks=("PlainMultiHead.backward",), cases=multi_head_cases,
+    text="""
+    Q = X W_q + b_q        K = M W_k        V = M W_v + b_v
+    each cut into h heads of d / h columns; each head attends by itself
+    out = [head_1; …; head_h] W_o + b_o
+
+Given ∂L/∂out (B, T, O), and ∂L/∂(mean of the heads' weights) (B, T, S), add to the seven
+parameters' gradients, and return dX and dM. `split` and `join` are there.
+""",
+    hints=(
+        "M was used twice, for keys and for values.",
+        "The mean over the heads gives each head an equal share of dweights.",
+        "split(dy W_oᵀ) is the gradient of the heads' outputs; dq, dk, dv of all heads at once by "
+        "attention_backward, joined; the rest is three linear layers"),
+    why="Splitting and joining move numbers about and change none: their gradients are each other.",
+    unseen="Heads that are cut out of the wrong axis mix words, with right gradients.",
+    mistakes=(
+        ("shares = dweights[:, None] / self.heads", "shares = dweights[:, None]",
+         "the weights that go out are a mean over the heads: each has a share of 1/h"),
+        ("dk @ self.W_k.T + dv @ self.W_v.T", "dk @ self.W_k.T",
+         "M gave the values, too: their way back is forgotten"),
+        ("dk @ self.W_k.T + dv @ self.W_v.T", "dv @ self.W_v.T",
+         "M gave the keys, too: their way back is forgotten"),
+        ("grads.b_q += dq.sum((0, 1))", "grads.b_q += dq.mean((0, 1))",
+         "b_q was used by every word of every sentence: its gradients add up"),
+        ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
+         "grads.W_q += X[0].T @ dq[0]",
+         "W_q was used by every sentence of the batch, not by the first alone"),
+        ("dparts = self.split(dy @ self.W_o.T)",
+         "dparts = (dy @ self.W_o.T).reshape(len(dy), self.heads, dy.shape[1], -1)",
+         "cut into heads, then the axes exchanged, as split does: a reshape alone mixes words"),
+        ("grads.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))",
+         "grads.W_v += np.tensordot(M, dk, ((0, 1), (0, 1)))",
+         "W_v made the values: its gradient comes from dv, not from dk")))
+
+
+FIND_IN_HEADS = Exercise(
+    "find-in-heads", "a look where nothing is", LESSON, position=3, needs=("scaled-dot",),
+    source=Source(LESSON, ("softmax", "attention", "attention_backward")), cases=scaled_dot_cases,
+    text=FIND_THE_LINE,
+    hints=(
+        "A hidden key has weight 0. Does it?",
+        "No gradient can show this: the backward pass is the derivative of what the forward does. "
+        "What does the forward do?",
+        "the score of what is not visible is −∞"),
+    why="A mask that is forgotten in the forward pass leaves every gradient right.",
+    planted=("A = softmax(np.where(visible, E, -np.inf))", "A = softmax(np.where(visible, E, 0))"))

@@ -1,0 +1,63 @@
+"""Exercise softmax: weights from scores, and the way back."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise
+from numpy_attention.course.exercises.source import Source
+
+
+def softmax(e):
+    """Scores e (B, S) → weights (B, S) that are positive and add up to 1 in each row, cache."""
+    powers = np.exp(e - e.max(axis=1, keepdims=True))       # the largest is e⁰ = 1
+    alpha = powers / powers.sum(axis=1, keepdims=True)
+    return alpha, alpha
+
+
+def softmax_backward(dalpha, cache, grads):
+    """∂L/∂α (B, S) → ∂L/∂e (B, S)."""
+    alpha = cache
+    mean = (alpha * dalpha).sum(axis=1, keepdims=True)      # what an average look does
+    return alpha * (dalpha - mean)
+
+
+def cases(rng, its):
+    for shape in ((3, 5), (2, 4)):
+        yield Case(its.softmax, (rng.standard_normal(shape),), its.softmax_backward)
+
+
+EXERCISE = Exercise(
+    "softmax", "weights from scores, and the way back", "01_gradients_by_hand", position=1,
+    source=Source(__file__, ("softmax", "softmax_backward")), blanks=("softmax_backward",),
+    cases=cases,
+    text="""
+    α_j = exp(e_j) / Σ_k exp(e_k)          a row e (S,) of scores → weights α (S,)
+
+Given ∂L/∂α, return ∂L/∂e, for every row of a batch (B, S). Every α_j depends on every e_k, since
+they add up to 1. `cache` is what the forward returned last. `grads` is where the gradients of
+parameters go: there are none here.
+""",
+    hints=(
+        "Adding one number to all scores changes no weight. So what must the parts of ∂L/∂e of a "
+        "row add up to?",
+        "∂α_j/∂e_k = α_j ([j = k] − α_k). Sum over j what ∂L/∂α_j sends back through it.",
+        "de_k = α_k (dα_k − Σ_j α_j dα_j)"),
+    why=("A score falls if a look at its word raises the loss by more than the average look, Σ_j "
+         "α_j dα_j, does. The Jacobian (S, S) is never written down: it is a diagonal matrix minus "
+         "an outer product, and so costs S operations, not S²."),
+    unseen=("A forward with its maximum taken over the whole batch passes every check, until one "
+            "row lies 800 below another and all its powers are 0."),
+    mistakes=(
+        ("return alpha * (dalpha - mean)", "return alpha * dalpha",
+         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
+         "loss by more than the average look does"),
+        ("return alpha * (dalpha - mean)", "return dalpha - mean",
+         "each score moves its weight by α times as much: the α in front is left out"),
+        ("return alpha * (dalpha - mean)", "return alpha * (1 - alpha) * dalpha",
+         "α (1 − α) is the diagonal alone: every weight depends on every score, for they add up "
+         "to 1"),
+        ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+         "mean = dalpha.mean(axis=1, keepdims=True)",
+         "the average look is weighted: words are looked at by α, not all alike"),
+        ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+         "mean = (alpha * dalpha).sum(axis=0, keepdims=True)",
+         "the sum goes over the words of one sentence, not over the sentences of a batch")))

@@ -1,0 +1,33 @@
+"""Mutations: the mistakes that a derivation by hand is prone to, each made in one place.
+
+    for mutation in mutations(text, "backward"): mutation.text, mutation.description
+"""
+
+import ast
+from collections.abc import Iterator
+
+from numpy_attention.course.exercises.mutations import local, structural
+from numpy_attention.course.exercises.mutations.change import Mutation, numbered, with_change
+
+
+def mutations(text: str, name: str) -> Iterator[Mutation]:
+    """Every mutation of the function of this name in a text, each program once.
+
+    Those that are not valid Python are left out; those that raise when they run are not.
+    """
+    function = numbered(ast.parse(text), name)
+    seen = {ast.unparse(function)}
+    for change in [*local.changes(function), *structural.changes(function)]:
+        changed = with_change(function, change)
+        if changed not in seen:
+            seen.add(changed)
+            yield Mutation(spliced(text, function, changed), change.what, change.where)
+
+
+def spliced(text: str, function: ast.FunctionDef, changed: str) -> str:
+    """A text in which a function is replaced by another text of it."""
+    lines = text.splitlines()
+    first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+    indent = " " * function.col_offset
+    body = [indent + line if line else line for line in changed.splitlines()]
+    return "\n".join([*lines[:first - 1], *body, *lines[function.end_lineno:]]) + "\n"

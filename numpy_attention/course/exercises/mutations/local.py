@@ -1,0 +1,302 @@
+"""Local mutations: one expression replaced by one like it, or one statement."""
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numpy_attention.course.exercises.mutations.change import (
+    Change, number_of, parsed, place_of, replaced, statements)
+
+AXES = ("0", "1", "-1", "None")
+# what is said of it, and what replaces it
+OPERATIONS: dict[type, tuple[tuple[str, str], ...]] = {
+    ast.Mult: (
+        ("a missing factor", "{left}"),
+        ("a missing factor", "{right}"),
+        ("a factor used twice", "({left}) * ({right}) * ({right})"),
+        ("a factor used twice", "({left}) * ({left}) * ({right})"),
+        ("a division instead of a product", "({left}) / ({right})")),
+    ast.Div: (
+        ("a missing division", "{left}"),
+        ("a product instead of a division", "({left}) * ({right})"),
+        ("an inverted quotient", "({right}) / ({left})"),
+        ("a squared divisor", "({left}) / ({right}) ** 2"),
+        ("the square root of the divisor", "({left}) / np.sqrt({right})")),
+    ast.Add: (
+        ("a missing term", "{left}"),
+        ("a missing term", "{right}"),
+        ("a minus instead of a plus", "({left}) - ({right})")),
+    ast.Pow: (
+        ("a missing square", "{left}"),
+        ("a factor 2 instead of a square", "2 * ({left})")),
+    ast.MatMult: tuple(
+        ("a matrix product in the wrong order, or wrongly transposed", wrong) for wrong in (
+            "({left}).T @ ({right})", "({left}) @ ({right}).T", "({right}) @ ({left})",
+            "(({left}) @ ({right})).T")),
+}
+FUNCTIONS = {"exp": ("log",), "log": ("exp", "log2", "log10"), "max": ("min",), "min": ("max",),
+             "argmax": ("argmin",), "argmin": ("argmax",), "maximum": ("minimum",),
+             "minimum": ("maximum",), "var": ("std",), "std": ("var",),
+             "zeros": ("ones",), "ones": ("zeros",), "zeros_like": ("ones_like",),
+             "ones_like": ("zeros_like",), "any": ("all",), "all": ("any",)}
+COMPARED: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+REVERSED: dict[type, type] = {
+    ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE,
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+
+
+def changes(function: ast.FunctionDef) -> Iterator[Change]:
+    """Every local change of a function that is `numbered`."""
+    known = Known(function)
+    for statement in statements(function):
+        where = place_of(statement)
+        for what, write in of_statement(statement):
+            yield Change(number_of(statement), what, where, write)
+        for what, node, other in of_expressions(statement, known):
+            yield replaced(node, what, where, other)
+
+
+class Known:
+    """What a function knows by name.
+
+    arrays: its local names, except those that it calls; parts: what it reads of `self`, of a cache
+    and such, "self.W"; complements: every x of a 1 - x.
+    """
+
+    def __init__(self, function: ast.FunctionDef):
+        inside = list(ast.walk(function))
+        calls = [node.func for node in inside if isinstance(node, ast.Call)]
+        called = {node.id for node in calls if isinstance(node, ast.Name)}
+        self.arrays = sorted({node.id for node in inside
+                              if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+                             | {one.arg for one in function.args.args if one.arg != "self"}
+                             - called)
+        self.parts = sorted({ast.unparse(node) for node in inside
+                             if is_part(node) and node not in calls})
+        self.complements = {ast.unparse(node.right) for node in inside
+                            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+                            and ast.unparse(node.left) == "1"
+                            and isinstance(node.right, (ast.Name, ast.Attribute, ast.Subscript))}
+
+
+def is_part(node: ast.AST) -> bool:
+    """self.W, cache.h: an attribute of a name."""
+    return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            and isinstance(node.ctx, ast.Load) and node.value.id != "np"
+            and node.attr not in ("T", "shape", "size", "ndim"))
+
+
+# ---- whole statements ---------------------------------------------------------------------------
+
+
+def of_statement(node: ast.stmt) -> Iterator[tuple[str, Callable[[Any], ast.AST | None]]]:
+    """(description, what writes it) of each change of a whole statement."""
+    if isinstance(node, ast.AugAssign):
+        if isinstance(node.op, ast.Add):
+            yield "assigned instead of added", assigned
+            yield "a minus instead of a plus", subtracted
+            yield "a term added twice", with_value("2 * ({})")
+        yield "a missing term", lambda _: None
+    elif isinstance(node, (ast.Assign, ast.Return)) and isinstance(node.value, ast.BinOp):
+        yield "the opposite sign", with_value("-({})")
+    elif isinstance(node, ast.Expr):
+        yield "a missing step", lambda _: None
+
+
+def assigned(node: ast.stmt) -> ast.stmt:
+    assert isinstance(node, ast.AugAssign)
+    target = copy.deepcopy(node.target)
+    if isinstance(target, ast.Attribute):           # of a parameter, whose array must stay
+        target = ast.Subscript(target, ast.Constant(...), ast.Store())
+        target.value.ctx = ast.Load()               # type: ignore[attr-defined]
+    return ast.Assign([target], node.value, lineno=0)
+
+
+def subtracted(node: ast.stmt) -> ast.stmt:
+    assert isinstance(node, ast.AugAssign)
+    return ast.AugAssign(node.target, ast.Sub(), node.value)
+
+
+def with_value(pattern: str) -> Callable[[ast.stmt], ast.stmt]:
+    """A function that writes the value of a statement by a pattern."""
+    def write(node: ast.stmt) -> ast.stmt:
+        assert isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)) and node.value
+        node.value = parsed(pattern.format(ast.unparse(node.value)))
+        return node
+    return write
+
+
+# ---- expressions within one ---------------------------------------------------------------------
+
+
+def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+    """(description, expression, what replaces it) of each expression in a statement; of a loop, in
+    its range.
+    """
+    inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
+    orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
+    for node in inside:
+        if isinstance(node, ast.expr) and node not in orders:
+            for what, other in of_expression(node, known):
+                yield what, node, other
+
+
+def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]]:
+    """(description, what replaces it) of one expression."""
+    if ast.unparse(node) in known.complements:
+        yield "x instead of 1 - x, or the reverse", parsed(f"1 - {ast.unparse(node)}")
+    if isinstance(node, ast.BinOp):
+        yield from of_operation(node)
+    elif isinstance(node, ast.BoolOp):
+        for left_out in node.values:
+            others = [one for one in node.values if one is not left_out]
+            yield "a missing condition", (
+                others[0] if len(others) == 1 else ast.BoolOp(node.op, others))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = isinstance(node.operand, ast.Constant)
+        yield "the wrong axis" if number else "a missing minus sign", node.operand
+    elif isinstance(node, ast.Attribute) and node.attr == "T":
+        yield "a missing transpose", node.value
+    elif isinstance(node, ast.Call):
+        yield from of_call(node)
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield from of_index(node)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for what, table in (("< instead of ≤, or the reverse", COMPARED),
+                            ("a reversed comparison", REVERSED)):
+            if type(node.ops[0]) in table:
+                other = table[type(node.ops[0])]()
+                yield what, ast.Compare(node.left, [other], node.comparators)
+    elif isinstance(node, ast.IfExp):
+        yield "a missing case", node.body
+        yield "a missing case", node.orelse
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in known.arrays:
+        yield from of_names(node, known.arrays)
+    elif is_part(node):
+        yield from of_names(node, known.parts)
+
+
+def of_names(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
+    for name in names:
+        if name != ast.unparse(node):
+            yield f"`{name}` instead of another array", parsed(name)
+
+
+def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
+    left, right = ast.unparse(node.left), ast.unparse(node.right)
+    for what, pattern in OPERATIONS.get(type(node.op), ()):
+        yield what, parsed(pattern.format(left=left, right=right))
+    if isinstance(node.op, ast.Sub):
+        yield "a missing term", node.left
+        yield "a missing term", node.right
+        if left == "1":
+            yield from of_derivative(node.right)
+        yield "the opposite sign", parsed(f"({right}) - ({left})")
+        yield "a plus instead of a minus", parsed(f"({left}) + ({right})")
+
+
+def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """tanh' = 1 - y² and σ' = y (1 - y), one instead of the other."""
+    if isinstance(y, ast.BinOp) and isinstance(y.op, ast.Pow):
+        base = ast.unparse(y.left)
+        yield "the derivative of σ instead of that of tanh", parsed(f"({base}) * (1 - ({base}))")
+        yield "a square in the wrong place", parsed(f"(1 - ({base})) ** 2")
+    else:
+        yield "an extra square", parsed(f"1 - ({ast.unparse(y)}) ** 2")
+
+
+def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
+    """Another function, its arguments in another order, a range that is off by one."""
+    for other_name in FUNCTIONS.get(name, ()):
+        other = copy.deepcopy(node)
+        if isinstance(other.func, ast.Attribute):
+            other.func.attr = other_name
+        elif isinstance(other.func, ast.Name):
+            other.func.id = other_name
+        yield f"{other_name} instead of {name}", other
+    for number in range(len(node.args) - 1):
+        other = copy.deepcopy(node)
+        other.args[number:number + 2] = other.args[number:number + 2][::-1]
+        yield f"two arguments of {name} swapped", other
+    if name == "range":
+        stop = ast.unparse(node.args[-1] if len(node.args) < 3 else node.args[1])
+        start = ast.unparse(node.args[0]) if len(node.args) > 1 else "0"
+        step = f", {ast.unparse(node.args[2])}" if len(node.args) > 2 else ""
+        for one, two in ((start, f"{stop} - 1"), (start, f"{stop} + 1"), (f"{start} + 1", stop),
+                         (f"{start} - 1", stop)):
+            yield "one step too many or too few", parsed(f"range({one}, {two}{step})")
+    for keyword in ("keepdims", "ddof"):
+        if any(one.arg == keyword for one in node.keywords):
+            other = copy.deepcopy(node)
+            other.keywords = [one for one in other.keywords if one.arg != keyword]
+            yield f"missing {keyword}", other
+
+
+def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+    yield from of_any_call(node, name)
+    if name in ("sum", "mean", "max"):
+        yield from of_reduction(node, name)
+    elif name == "where" and len(node.args) == 3:
+        test, one, two = map(ast.unparse, node.args)
+        yield "a missing mask", node.args[1]
+        yield "a missing mask", node.args[2]
+        yield "an inverted mask", parsed(f"np.where({test}, {two}, {one})")
+    elif name in ("reversed", "sqrt", "copy", "abs", "maximum", "minimum"):
+        if node.args:
+            yield f"missing {name}", node.args[0]
+        elif isinstance(node.func, ast.Attribute):
+            yield f"missing {name}", node.func.value
+    elif name in ("exp", "tanh", "log", "sigmoid") and node.args:
+        yield f"missing {name}", node.args[0]
+
+
+def of_reduction(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
+    """Another reduction, or along another axis."""
+    for method in ("sum", "mean"):
+        if method != name and isinstance(node.func, ast.Attribute):
+            other = copy.deepcopy(node)
+            other.func.attr = method                # type: ignore[attr-defined]
+            yield f"a {method} instead of a {name}", other
+    for axis in AXES:
+        other = copy.deepcopy(node)
+        keyword = next((one for one in other.keywords if one.arg == "axis"), None)
+        if keyword is not None:
+            keyword.value = parsed(axis)
+        else:
+            is_function = ast.unparse(node.func).startswith("np.")
+            other.args = [*other.args[:int(is_function)], parsed(axis)]
+        yield f"a {name} over {'all axes' if axis == 'None' else 'the wrong axis'}", other
+
+
+def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
+    index = node.slice
+    if isinstance(index, ast.Name):
+        for step in (" - 1", " + 1"):
+            yield "a step that is off by one", parsed(
+                f"{ast.unparse(node.value)}[{index.id}{step}]")
+    elif isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
+        yield "a step that is off by one", parsed(
+            f"{ast.unparse(node.value)}[{ast.unparse(index.left)}]")
+    elif isinstance(index, ast.Slice):
+        backwards = isinstance(index.step, ast.UnaryOp)
+        yield "an order that is not reversed" if backwards else "a missing slice", node.value
+        if not backwards:
+            yield from of_bounds(node, index)
+
+
+def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
+    """x[:-1] instead of x[1:] and the reverse; bounds that are off by one."""
+    value = ast.unparse(node.value)
+    lower = ast.unparse(index.lower) if index.lower else ""
+    upper = ast.unparse(index.upper) if index.upper else ""
+    if (lower, upper) == ("1", ""):
+        yield "the wrong end cut off", parsed(f"({value})[:-1]")
+    elif (lower, upper) == ("", "-1"):
+        yield "the wrong end cut off", parsed(f"({value})[1:]")
+    for step in (" - 1", " + 1"):
+        if lower:
+            yield "a slice that is off by one", parsed(f"({value})[{lower}{step}:{upper}]")
+        if upper:
+            yield "a slice that is off by one", parsed(f"({value})[{lower}:{upper}{step}]")

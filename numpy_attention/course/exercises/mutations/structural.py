@@ -1,0 +1,142 @@
+"""Structural mutations: another factor, condition, loop, order or number."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from numpy_attention.course.exercises.mutations.change import (
+    Change, number_of, place_of, replaced, statements)
+from numpy_attention.course.exercises.mutations.local import Known, of_expression
+
+
+def changes(function: ast.FunctionDef) -> Iterator[Change]:
+    """Every structural change of a function that is `numbered`."""
+    yield from of_scale(function)
+    yield from of_conditions(function)
+    yield from of_order(function)
+    yield from of_loops(function)
+    yield from of_numbers(function)
+
+
+def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
+    """What is computed or returned, times a number: 2, a half, 0, or divided by a length."""
+    for statement in statements(function):
+        where = place_of(statement)
+        value = getattr(statement, "value", None)
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Sub):
+            yield Change(number_of(statement), "a plus instead of a minus", where, added)
+        if isinstance(statement, ast.For) or value is None:
+            continue
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        for part in parts if not isinstance(statement, ast.Expr) else value.args[-1:]:
+            text = ast.unparse(part)
+            yield replaced(part, "an extra factor 2", where, f"2 * ({text})")
+            yield replaced(part, "an extra factor ½", where, f"({text}) / 2")
+            yield replaced(part, "an extra factor 0", where, f"0 * ({text})")
+            names = [one.id for one in ast.walk(part) if isinstance(one, ast.Name)]
+            for name in dict.fromkeys(names):
+                for axis in (0, 1) if name not in ("np", "self") else ():
+                    yield replaced(part, f"an extra division by a length of `{name}`, as in a mean",
+                                   where, f"({text}) / np.shape({name})[{axis}]")
+
+
+def added(node: Any) -> ast.AST:
+    return ast.AugAssign(node.target, ast.Add(), node.value)
+
+
+def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
+    """The conditions of `if` and `while`: mutated, negated, always true, never true."""
+    known = Known(function)
+    for node in ast.walk(function):
+        if isinstance(node, (ast.If, ast.While)):
+            for inside in ast.walk(node.test):
+                if isinstance(inside, ast.expr):
+                    for what, other in of_expression(inside, known):
+                        yield replaced(inside, what, "a condition", other)
+            negated = f"not ({ast.unparse(node.test)})"
+            yield replaced(node.test, "the opposite condition", "", negated)
+        if isinstance(node, ast.If):
+            yield replaced(node.test, "a missing condition", "", "True")
+            yield replaced(node.test, "a missing case", "", "False")
+        if isinstance(node, (ast.Break, ast.Continue)):
+            yield Change(number_of(node), f"missing {type(node).__name__.lower()}", "",
+                         lambda _: None)
+
+
+def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
+    """The range of a loop: without its first or last, and reversed."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.For):
+            where, text = place_of(node), ast.unparse(node.iter)
+            yield replaced(node.iter, "the first step missing", where, f"list({text})[1:]")
+            yield replaced(node.iter, "the last step missing", where, f"list({text})[:-1]")
+            yield replaced(node.iter, "the reversed order", where, f"list({text})[::-1]")
+
+
+def of_order(function: ast.FunctionDef) -> Iterator[Change]:
+    """Two statements swapped; one before, after or inside a loop where it does not belong."""
+    for node in ast.walk(function):
+        for field in ("body", "orelse"):
+            block = getattr(node, field, None)
+            if not isinstance(node, ast.stmt) or not isinstance(block, list):
+                continue
+            for at, (one, other) in enumerate(zip(block, block[1:])):
+                yield Change(number_of(node), "two steps swapped", place_of(one),
+                             partial(swapped, field, at))
+                if isinstance(one, ast.For):
+                    yield Change(number_of(node), "a step inside the loop that belongs after it",
+                                 place_of(other), partial(into_loop, field, at))
+            for at, one in enumerate(block):
+                if isinstance(one, ast.For) and len(one.body) > 1:
+                    yield Change(number_of(node), "a step after the loop that belongs inside it",
+                                 place_of(one.body[-1]), partial(out_of_loop, field, at))
+
+
+def swapped(field: str, at: int, node: Any) -> ast.AST:
+    block = getattr(node, field)
+    block[at:at + 2] = block[at:at + 2][::-1]
+    return node
+
+
+def into_loop(field: str, at: int, node: Any) -> ast.AST:
+    block = getattr(node, field)
+    block[at].body.append(block.pop(at + 1))
+    return node
+
+
+def out_of_loop(field: str, at: int, node: Any) -> ast.AST:
+    block = getattr(node, field)
+    block.insert(at + 1, block[at].body.pop())
+    return node
+
+
+def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
+    """Another number, and a term added under a root instead of after it, or the reverse."""
+    for statement in statements(function):
+        where = place_of(statement)
+        whole = statement.iter if isinstance(statement, ast.For) else statement
+        for node in ast.walk(whole):
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                number = ast.unparse(node)
+                for text in (f"{number} + 1", f"{number} - 1", f"2 * {number}"):
+                    yield replaced(node, "another number", where, text)
+            yield from of_root(node, where)
+
+
+def of_root(node: ast.AST, where: str) -> Iterator[Change]:
+    """√x + ε instead of √(x + ε), and the reverse."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_root(node.left):
+        inside = ast.unparse(node.left.args[0])     # type: ignore[attr-defined]
+        yield replaced(node, "added under the root instead of after it", where,
+                       f"np.sqrt({inside} + {ast.unparse(node.right)})")
+    if is_root(node):
+        inside = node.args[0]                       # type: ignore[attr-defined]
+        if isinstance(inside, ast.BinOp) and isinstance(inside.op, ast.Add):
+            yield replaced(node, "added after the root instead of under it", where,
+                           f"(np.sqrt({ast.unparse(inside.left)}) + {ast.unparse(inside.right)})")
+
+
+def is_root(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Call) and bool(node.args)
+            and ast.unparse(node.func) in ("np.sqrt", "math.sqrt", "sqrt"))

@@ -1,0 +1,110 @@
+"""Exercises in a notebook, and the text of a verdict."""
+
+import difflib
+import inspect
+import re
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.checking import Verdict
+from numpy_attention.course.exercises.exercise import STAGES, Exercise
+from numpy_attention.course.exercises.process import SECONDS, checked
+from numpy_attention.validation.messages import typed_repr
+
+
+def check(name: str, *mine: Callable, seconds: float = SECONDS) -> Verdict:
+    """Check what a notebook or a script defines: check("softmax", softmax_backward).
+
+    mine: the functions of the exercise, or the class that has its methods. Print what the command
+    prints, and return the Verdict. ValueError: an unknown exercise, or functions with other names;
+    TypeError: a function whose source cannot be read.
+    """
+    exercise = find(name)
+    wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
+    names = [getattr(one, "__name__", "") for one in mine]
+    if set(names) != set(wanted):
+        raise ValueError(f"{exercise.name} is checked with {' and '.join(wanted)}: given "
+                         f"{', '.join(names) or 'nothing'}")
+    text = "\n\n\n".join([exercise.start.rstrip(), *map(source_of, mine)]) + "\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{exercise.name.replace('-', '_')}.py"
+        path.write_text(text, encoding="utf-8")
+        verdict, printed = checked(exercise, path, seconds)
+    print(printed, end="")
+    print("\n".join(told(exercise, verdict)))
+    return verdict
+
+
+def source_of(one: Callable) -> str:
+    """The text of a function or class. TypeError: there is none."""
+    try:
+        text = inspect.getsource(one)
+    except (OSError, TypeError):
+        text = of_cell(one) if inspect.isclass(one) else ""
+    if not text:
+        raise TypeError(f"{typed_repr(one)} has no source that could be read: expected a function or a "
+                        "class that is defined in a cell or a file")
+    return textwrap.dedent(text)
+
+
+def of_cell(kind: type) -> str:
+    """The text of a class that is in no file, by the cell that has its methods; or ""."""
+    for method in filter(inspect.isfunction, vars(kind).values()):
+        try:
+            lines, last = inspect.findsource(method)
+        except OSError:                             # of a dataclass's own
+            continue
+        heads = [n for n, line in enumerate(lines[:last])
+                 if re.match(rf"\s*class {kind.__name__}\b", line)]
+        if heads:
+            first = heads[-1]
+            body = inspect.getblock(lines[first:])
+            while first and lines[first - 1].lstrip().startswith("@"):
+                first -= 1
+            return "".join([*lines[first:heads[-1]], *body])
+    return ""
+
+
+def find(name: str) -> Exercise:
+    """The exercise of this name. ValueError: there is none."""
+    if name not in EXERCISES:
+        near = difflib.get_close_matches(name, EXERCISES, 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"no exercise is named {name!r}{meant}; `numpy-attention exercise list` "
+                         "lists them all")
+    return EXERCISES[name]
+
+
+def told(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
+    """The lines of a verdict."""
+    if verdict.passed:
+        yield f"{exercise.name}: passed"
+        return
+    done = STAGES[:STAGES.index(verdict.stage)]
+    yield " ".join([f"{exercise.name}:", *(f"✓ {stage}" for stage in done), f"✗ {verdict.stage}"])
+    yield verdict.message
+    if verdict.blank:
+        return
+    if exercise.planted:
+        yield "which line is it?"
+    elif verdict.mistakes:
+        yield "your numbers are those of this mistake:"
+        yield from (f"  {said}" for said in verdict.mistakes)
+    elif verdict.stage in ("values", "gradients"):
+        yield "no known mistake has these numbers"
+    yield f"a hint: numpy-attention exercise hint {exercise.name}"
+
+
+def after(exercise: Exercise, mine: str) -> str:
+    """The text after a first pass: a comparison with the solution, why, and what hides."""
+    lines = difflib.unified_diff(mine.rstrip().splitlines(),
+                                 exercise.solution.rstrip().splitlines(), "yours",
+                                 "the reference", lineterm="", n=1)
+    found = ["\ncompared with the reference implementation:", "\n".join(lines) or "  the same, letter by letter",
+             f"\nwhy it is written so: {exercise.why}"]
+    if exercise.unseen:
+        found.append(f"\nwhat no gradient check would see: {exercise.unseen}")
+    return "\n".join(found)

@@ -1,0 +1,91 @@
+"""Recognition of known mistakes by their signatures: one, or two whose effects add up."""
+
+import ast
+import re
+from collections.abc import Set
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.course.exercises.signatures import (NEAR, Mistake, Numbers, agree,
+                                                         known_mistakes, signature)
+
+MOST = 3            # mistakes that are reported
+ELSEWHERE = re.compile(r", in the computation of `([\w.]+)`$")
+INSTEAD = re.compile(r"^`(\w+)` instead of another array")
+
+
+def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
+    """The descriptions of the mistakes that have this signature; [] if none has.
+
+    Curated ones alone, if there are any. names: those of the user's code, so that no other name is
+    mentioned.
+    """
+    mistakes = known_mistakes(exercise)
+    found = [one for one in mistakes if agree(numbers, one.numbers)]
+    words = [one.description for one in found if one.curated]
+    words = words or [without_others(one.description, names) for one in found]
+    words = words or two_at_once(exercise, mistakes, numbers, names)
+    return list(dict.fromkeys(filter(None, words)))[:MOST]
+
+
+def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
+                names: Set[str]) -> list[str]:
+    """Pairs of mistakes that have this signature together: n = r + (n₁ - r) + (n₂ - r), where r
+    are the solution's numbers. This holds if neither mistake goes through the other. Two in one
+    place, or two that undo each other, are not a pair.
+    """
+    right = signature(exercise, exercise.right)
+    mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
+    if numbers.keys() != right.keys() or not np.isfinite(list(numbers.values())).all():
+        return []
+    wanted, solved = (np.array([one[name] for name in right]) for one in (numbers, right))
+    changes = np.array([[one.numbers[name] for name in right] for one in mistakes]) - solved
+    near = NEAR * (np.abs(wanted) + np.abs(wanted).max())
+    differs = np.abs(wanted - solved) > near
+    found = []
+    for number, change in enumerate(changes):
+        others = np.abs(wanted - solved - change - changes[number + 1:]) <= near
+        for other in np.flatnonzero(others.all(1)) + number + 1:
+            both = (np.abs(change) > near) & (np.abs(changes[other]) > near)
+            pair = (mistakes[number], mistakes[other])
+            if not both.any() or (in_two_places(*pair) and differs[both].all()):
+                found.append(pair)
+    curated = [sum(one.curated for one in pair) for pair in found]
+    return [both for pair, number in zip(found, curated) if number == max(curated)
+            if (both := both_described(pair, names))]
+
+
+def in_two_places(*pair: Mistake) -> bool:
+    """Whether two mutations are known to be in two places of the solution."""
+    places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
+    return not any(one.curated for one in pair) and len(set(places)) == 2
+
+
+def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
+    """The description of two mistakes; "" if they have the same, or one of them has none."""
+    one, other = (each.description if each.curated else without_others(each.description, names)
+                  for each in pair)
+    return f"two mistakes: {one}; and {other}" if one and other and one != other else ""
+
+
+def without_others(description: str, names: Set[str]) -> str:
+    """The description of a mutation without the names that the user's code does not have; "" if
+    nothing is left.
+    """
+    place = ELSEWHERE.search(description)
+    if place and place[1] not in names:
+        description = description[:place.start()]
+    other = INSTEAD.match(description)
+    if other and other[1] not in names:
+        place = ELSEWHERE.search(description)
+        return f"one array instead of another{place[0]}" if place else ""
+    return description
+
+
+def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
+    """The names and attributes in what the user wrote: {"dh", "grads.W", …}."""
+    wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
+    return {ast.unparse(node) for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef) and function.name in wanted
+            for node in ast.walk(function) if isinstance(node, (ast.Name, ast.Attribute, ast.arg))}

@@ -1,0 +1,272 @@
+"""The signatures of mistakes: a few numbers by which a check recognizes a mistake.
+
+Every output and every gradient of the cases is multiplied with random numbers that are always the
+same, and summed. Two functions that compute the same values have the same signature, up to
+rounding; two that do not have different ones.
+
+The known mistakes of an exercise are its curated ones and all mutations of its solution. Their
+signatures are computed when a check first needs them, and kept in a file for each exercise, in
+`mistake_signatures` in the folder that NUMPY_ATTENTION_CACHE names, or else in the user's cache
+folder. They are computed again when the exercise or the mutations change. A wheel has them built
+in, by
+
+    python -m numpy_attention.course.exercises.signatures
+"""
+
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
+from numpy_attention.course.exercises.mutations import mutations
+from numpy_attention.course.exercises.source import run
+from numpy_attention.course.exercises.timing import SECONDS, at_most, is_possible
+from numpy_attention.gradcheck import random_like
+from numpy_attention.module import Module
+from numpy_attention.validation.paths import atomic_write
+
+ENVIRONMENT = "NUMPY_ATTENTION_CACHE"
+FOLDER = "mistake_signatures"
+PACKAGED = Path(__file__).with_name(FOLDER)
+DIGITS = 8
+NEAR = 1e-6         # relative: what rounding may change
+Numbers = dict[str, float]
+
+
+class Mistake(NamedTuple):
+    """A known mistake and its signature. curated: with a sentence of its own."""
+
+    description: str
+    numbers: Numbers
+    curated: bool = False
+
+
+# ---- the signature of one implementation --------------------------------------------------------
+
+
+def signature(exercise: Exercise, its: Any) -> Numbers:
+    """{seed and name of the array: its number, of all cases}. Raises what the functions raise."""
+    found: Numbers = {}
+    for seed in SEEDS:
+        cases = exercise.cases(np.random.default_rng(seed), its)
+        for number, case in enumerate(cases, 1):
+            for name, array in arrays_of(case, seed):
+                label = f"{seed} {name}"
+                found[label] = found.get(label, 0.0) + number * projected(name, array)
+    return found
+
+
+def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
+    """(name, array) of all that a case computes: its outputs, then its gradients."""
+    with np.errstate(all="ignore"):
+        outputs = case.forward(*case.inputs)
+    if case.backward is None:
+        yield from named(outputs, "output")
+        return
+    *outputs, cache = outputs
+    yield from named(tuple(outputs), "output")
+    rng = np.random.default_rng(seed)
+    upstream = [random_like(one, rng) for one in outputs]
+    grads = case.target.zeros_like() if isinstance(case.target, Module) else None
+    for _, array in () if grads is None else grads.named_parameters():
+        array[...] = rng.standard_normal(array.shape)       # to be added to
+    with np.errstate(all="ignore"):
+        given = case.backward(*upstream, cache, grads)
+    if grads is not None:
+        yield from grads.named_parameters()
+    yield from named(given if isinstance(given, tuple) else (given,), "input")
+
+
+def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays within what a function returns; numbers count as arrays."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        for number, one in enumerate(value):
+            yield from named(one, f"{name}[{number}]")
+    elif value is not None and not isinstance(value, str):
+        yield name, np.asarray(value, float)
+
+
+def projected(name: str, array: np.ndarray) -> float:
+    """Σ array · random numbers of its shape, drawn from its name; ±∞ and NaN as they come."""
+    with np.errstate(all="ignore"):
+        return float((array * weights_of(name, array.shape)).sum())
+
+
+@lru_cache(maxsize=1000)
+def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The random numbers of an array of this name and shape."""
+    seed = zlib.crc32(f"{name} {shape}".encode())
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def agree(ours: Numbers, others: Numbers) -> bool:
+    """Whether all numbers are the same, up to rounding."""
+    if ours.keys() != others.keys():
+        return False
+    mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
+    return bool(np.isfinite(mine).all()) and np.allclose(
+        mine, its, rtol=NEAR, atol=NEAR * max(1e-12, float(np.abs(its).max(initial=0.0))))
+
+
+# ---- the known mistakes of an exercise ----------------------------------------------------------
+
+
+def computed(exercise: Exercise) -> list[Mistake]:
+    """The mistakes whose signature differs from the solution's, each once.
+
+    ValueError: a curated one has the solution's signature, or raises.
+    """
+    right = signature(exercise, exercise.right)
+    found: list[Mistake] = []
+    for description, curated, text in mistaken(exercise):
+        numbers = numbers_of(exercise, text)
+        if numbers is None or numbers.keys() != right.keys() or agree(numbers, right):
+            if curated:
+                raise ValueError(f"{exercise.name}: {description!r} changes nothing, or raises")
+            continue
+        if not any(one.description == description and agree(numbers, one.numbers)
+                   for one in found):
+            found.append(Mistake(description, numbers, curated))
+    return found
+
+
+def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
+    """(description, whether it is curated, text) of every mistake that an exercise may have."""
+    for right, wrong, description in exercise.mistakes:
+        yield description, True, exercise.changed(right, wrong)
+    for blank in exercise.blanks:
+        for one in mutations(exercise.source.text(), blank.rpartition(".")[2]):
+            yield one.description, False, one.text
+
+
+def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
+    """The signature of a text; None: it raises, loops, or gives what is not finite."""
+    try:
+        with at_most(SECONDS):
+            numbers = signature(exercise, run(text, exercise.name))
+    except Exception:                               # whatever a mistake may come to
+        return None
+    return numbers if np.isfinite(list(numbers.values())).all() else None
+
+
+# ---- kept in files ------------------------------------------------------------------------------
+
+
+@cache
+def known_mistakes(exercise: Exercise) -> list[Mistake]:
+    """The known mistakes, from the package, from the cache, or computed and kept there.
+
+    [] where no limit can be set to an endless loop (on Windows, or in a thread).
+    """
+    folders = [PACKAGED, *cache_folders()]
+    for folder in folders:
+        kept = read(exercise, folder)
+        if kept is not None:
+            return kept
+    if not is_possible():
+        return []
+    mistakes = computed(exercise)
+    for folder in folders[1:]:
+        with contextlib.suppress(OSError):
+            write(exercise, mistakes, folder)
+            break
+    return mistakes
+
+
+def cache_folders() -> list[Path]:
+    """Where signatures are kept: the first that can be written."""
+    named = os.environ.get(ENVIRONMENT)
+    if named:
+        chosen = Path(named).expanduser()
+    else:
+        import pooch  # here, since it takes longer to import than the whole package
+        chosen = Path(pooch.os_cache("numpy_attention"))
+    return [chosen / FOLDER, Path(tempfile.gettempdir()) / "numpy_attention" / FOLDER]
+
+
+def read(exercise: Exercise, folder: Path) -> list[Mistake] | None:
+    """The mistakes that a folder has of an exercise; None: none, or those of another version."""
+    try:
+        kept = json.loads((folder / f"{exercise.name}.json").read_text(encoding="utf-8"))
+        names = list(kept["right"])
+        if kept["digest"] != digest(exercise) or not agree(
+                signature(exercise, exercise.right), kept["right"]):
+            return None
+        return [Mistake(str(description), dict(zip(names, numbers, strict=True)), curated)
+                for description, curated, numbers in kept["mistakes"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
+    """Write the file of an exercise. OSError: it cannot be written."""
+    def rounded(number: float) -> float:
+        return float(f"{number:.{DIGITS}g}")
+
+    right = {name: rounded(one) for name, one in signature(exercise, exercise.right).items()}
+    rows = [[one.description, one.curated, [rounded(one.numbers[name]) for name in right]]
+            for one in mistakes]
+    kept = {"digest": digest(exercise), "right": right, "mistakes": rows}
+    with atomic_write(folder / f"{exercise.name}.json") as file:
+        file.write(json.dumps(kept, ensure_ascii=False).encode())
+
+
+def digest(exercise: Exercise) -> str:
+    """Of all that its mistakes are computed from, except the cases, which the solution's own
+    signature shows: the solution, the curated mistakes, and the mutations.
+    """
+    solution = outline(ast.parse(exercise.source.text()))
+    parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def outline_of_mutations() -> list[Any]:
+    folder = Path(str(sys.modules[mutations.__module__].__file__)).parent
+    return [outline(ast.parse(file.read_text(encoding="utf-8")))
+            for file in sorted(folder.glob("*.py"))]
+
+
+def outline(node: Any) -> Any:
+    """A syntax tree as tuples, without docstrings: comments and layout do not change it."""
+    if isinstance(node, list):
+        return [outline(one) for one in node if not is_docstring(one)]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = [(name, outline(value)) for name, value in ast.iter_fields(node)
+              if value not in (None, [])]           # versions of Python differ in empty ones
+    return type(node).__name__, fields
+
+
+def is_docstring(node: Any) -> bool:
+    return (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str))
+
+
+def main() -> None:
+    """Write the signatures of all exercises into the package, for a wheel."""
+    from numpy_attention.course.exercises.catalogue import EXERCISES
+    for exercise in EXERCISES.values():
+        if exercise.planted is None:
+            mistakes = read(exercise, PACKAGED)
+            if mistakes is None:
+                mistakes = computed(exercise)
+                write(exercise, mistakes, PACKAGED)
+            print(f"{exercise.name:<18} {len(mistakes):>4} mistakes", flush=True)
+
+
+if __name__ == "__main__":
+    main()

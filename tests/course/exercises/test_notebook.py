@@ -1,0 +1,72 @@
+"""Exercises in a notebook, or a script: functions in place of a file."""
+
+import linecache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from numpy_attention.course.exercises import notebook
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.checking import check as checked
+from numpy_attention.course.exercises.notebook import check
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """A process of its own for each check takes a second; tests/integration starts some."""
+    monkeypatch.setattr(notebook, "checked",
+                        lambda exercise, path, seconds: (checked(exercise, path), ""))
+
+
+def softmax_backward(dalpha, cache, grads):
+    return cache * (dalpha - np.einsum("bs,bs->b", cache, dalpha)[:, None])
+
+
+def test_a_function_is_checked(capsys):
+    assert check("softmax", softmax_backward).passed
+    assert capsys.readouterr().out == "softmax: passed\n"
+
+
+def test_a_wrong_one_is_named(capsys):
+    def softmax_backward(dalpha, cache, grads):
+        return cache * dalpha
+    found = check("softmax", softmax_backward)
+    assert found.stage == "gradients"
+    assert "the softmax's Jacobian is not diagonal" in capsys.readouterr().out
+
+
+def test_the_example_of_the_documentation_does_what_it_says(tmp_path, capsys):
+    text = (DOCS / "exercises.md").read_text(encoding="utf-8")
+    example = text.partition("```python\n")[2].partition("```")[0]
+    cell = tmp_path / "cell.py"
+    cell.write_text(example)
+    exec(compile(example, str(cell), "exec"), {})
+    out = capsys.readouterr().out
+    assert "softmax: ✓ runs ✓ returns ✓ shapes ✓ protocol ✓ values ✗ gradients" in out
+    assert "the softmax's Jacobian is not diagonal" in out
+
+
+def test_a_class_of_a_cell_is_checked(capsys):
+    """It is in no file, like all that a notebook defines."""
+    text = EXERCISES["linear"].solution
+    names = {"__name__": "__main__"}
+    linecache.cache["<cell>"] = len(text), None, text.splitlines(keepends=True), "<cell>"
+    exec(compile(text, "<cell>", "exec"), names)
+    check("linear", names["Linear"])
+    assert capsys.readouterr().out == "linear: passed\n"
+
+
+def test_what_raises():
+    names = {}
+    exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
+    for given, error, said in (
+            (("softmax",), ValueError, "softmax is checked with softmax_backward: given nothing"),
+            (("softmax", checked), ValueError, "given check"),
+            (("softmax", names["softmax_backward"]), TypeError, "has no source that could be read"),
+            (("linear", type("Linear", (), {})), TypeError, "has no source that could be read"),
+            (("sofmax", softmax_backward), ValueError, "did you mean softmax")):
+        with pytest.raises(error, match=said):
+            check(*given)

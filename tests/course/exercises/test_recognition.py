@@ -1,0 +1,83 @@
+"""Two mistakes at once: named if the signature is that of both together, else not guessed."""
+
+import pytest
+
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.recognition import recognized, without_others
+from numpy_attention.course.exercises.signatures import known_mistakes, numbers_of
+
+LINEAR = EXERCISES["linear"]
+SOFTMAX = EXERCISES["softmax"]
+SCALED = EXERCISES["scaled-dot"]
+DX = "return dy @ self.W.T"
+DB = "grads.b += dy.sum(axis=0)"
+pytestmark = pytest.mark.usefixtures("mutations")
+
+
+def named(*changes, exercise=LINEAR):
+    text = exercise.solution
+    for right, wrong in changes:
+        assert text.count(right) == 1, text
+        text = text.replace(right, wrong)
+    return recognized(exercise, numbers_of(exercise, text), set())
+
+
+def test_one_is_named_as_one():
+    found = named((DB, "pass"))
+    assert found and not any(said.startswith("two mistakes") for said in found)
+
+
+def test_two_are_named_as_two():
+    found = named((DB, "grads.b[...] = dy.sum(axis=0)"), (DX, "return -dy @ self.W.T"))
+    assert found and all(said.startswith("two mistakes: ") for said in found)
+    assert any("the opposite sign" in said and "added" in said for said in found)
+
+
+def test_two_curated_ones_are_named_by_their_sentences_alone():
+    assert named(("dE @ k * scale", "dE @ k"), ("@ q * scale", "@ q"), exercise=SCALED) == [
+        "two mistakes: 1/√d stands between q and the score: it is a factor of dq; "
+        "and 1/√d stands between k and the score: it is a factor of dk"]
+
+
+def test_a_number_that_no_mistake_gives_is_not_guessed():
+    assert named((DB, "pass"), (DX, "return 1.37 * dy @ self.W.T")) == []
+
+
+def test_two_of_which_one_goes_through_the_other_are_not_guessed():
+    mean = "mean = (alpha * dalpha).sum(axis=1, keepdims=True)"
+    minus = "alpha * (dalpha - mean)"
+    one = (mean, mean.replace("sum", "mean"))
+    other = (minus, minus.replace("-", "+"))
+    assert named(one, exercise=SOFTMAX) and named(other, exercise=SOFTMAX)
+    assert named(one, other, exercise=SOFTMAX) == []
+
+
+def test_none_if_the_numbers_are_not_finite():
+    numbers = dict.fromkeys(known_mistakes(LINEAR)[0].numbers, float("nan"))
+    assert recognized(LINEAR, numbers, set()) == []
+
+
+def test_what_is_correct_is_not_two_mistakes():
+    assert named() == []
+
+
+@pytest.mark.parametrize("change", [
+    ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+     "mean = (alpha * dalpha).sum(axis=None, keepdims=True)"),
+    ("    mean = (alpha * dalpha).sum(axis=1, keepdims=True)      # what an average look does\n"
+     "    return alpha * (dalpha - mean)",
+     "    return alpha * (dalpha - (alpha * dalpha).sum())"),
+])
+def test_a_mutation_is_named_with_the_names_of_the_user(change, verdict):
+    found = verdict(SOFTMAX, SOFTMAX.solution.replace(*change))
+    with_name = ", in the computation of `mean`" if "mean = " in change[1] else ""
+    assert found.mistakes == [f"a sum over all axes{with_name}"]
+
+
+def test_another_array_is_named_with_the_names_of_the_user():
+    said = "`total` instead of another array, in the computation of `grads.W_a`"
+    assert without_others(said, {"total", "grads.W_a"}) == said
+    assert without_others(said, {"grads.W_a"}) == (
+        "one array instead of another, in the computation of `grads.W_a`")
+    assert without_others(said, {"total"}) == "`total` instead of another array"
+    assert without_others(said, set()) == ""

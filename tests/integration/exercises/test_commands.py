@@ -1,0 +1,171 @@
+"""The commands of exercises, as a reader gives them."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from numpy_attention.course.exercises.catalogue import EXERCISES
+
+RIGHT = EXERCISES["softmax"].source.body("softmax_backward")
+
+
+def write(folder, body):
+    path = folder / "exercises" / "softmax.py"
+    text = path.read_text(encoding="utf-8")
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    path.write_text(text.replace('    raise NotImplementedError("yours to write")', lines),
+                    encoding="utf-8")
+
+
+def progress(folder):
+    return json.loads((folder / "exercises" / "progress.json").read_text())["exercises"]
+
+
+def test_from_the_start_to_a_pass(say, tmp_path):
+    status, text = say("start", "softmax")
+    assert status == 0
+    assert "write softmax_backward, then" in text
+    status, text = say("check", "softmax")
+    assert (status, "softmax_backward is not written yet" in text) == (1, True)
+    write(tmp_path, "return cache * dalpha")
+    status, text = say("check", "softmax")
+    assert status == 1
+    assert "✓ values ✗ gradients" in text
+    assert "the softmax's Jacobian is not diagonal" in text
+    path = tmp_path / "exercises" / "softmax.py"
+    path.write_text(path.read_text().replace("return cache * dalpha", "return cache * (dalpha - "
+                                             "(cache * dalpha).sum(1)[:, None])"))
+    status, text = say("check", "softmax")
+    assert status == 0
+    assert "softmax: passed" in text
+    assert "+++ the reference" in text
+    assert "why it is written so" in text
+    assert "what no gradient check would see" in text
+    assert progress(tmp_path)["softmax"] | {"cut": ""} == {
+        "cut": "", "checks": 3, "hints": 0, "passed": True, "asked": False, "seen": False}
+    assert "1 of " in say("progress")[1]
+    assert "✓ softmax" in say("list")[1]
+    status, text = say("check", "softmax")          # what was told once is not told again
+    assert (status, "reference" in text) == (0, False)
+
+
+def test_hints_come_one_after_the_other(say):
+    say("start", "softmax")
+    told = [say("hint", "softmax")[1] for _ in range(5)]
+    assert [text.count("\n") for text in told[:3]] == [2, 3, 4]
+    assert "law: Adding one number" in told[0] and "line:" not in told[0]
+    assert RIGHT.strip().splitlines()[-1] in told[3]
+    assert told[4] == told[3]
+
+
+def test_the_solution_asks_once(say, tmp_path):
+    say("start", "softmax")
+    status, text = say("solution", "softmax")
+    assert (status, "say it again" in text) == (1, True)
+    status, text = say("solution", "softmax")
+    assert status == 0
+    assert text == EXERCISES["softmax"].solution + "\n"
+    assert say("solution", "softmax") == (0, text)          # and shows it from then on
+    assert progress(tmp_path)["softmax"]["seen"] is True
+
+
+def test_nothing_that_a_reader_wrote_is_lost(say, tmp_path):
+    say("start", "softmax")
+    write(tmp_path, "return 'mine'")
+    status, text = say("start", "softmax")
+    assert (status, "is there already and stays as it is" in text) == (2, True)
+    say("reset", "softmax")
+    folder = tmp_path / "exercises"
+    assert "return 'mine'" in (folder / "softmax.1.py").read_text()
+    assert say("reset", "softmax")[1].count("\n") == 1      # nothing was written since
+    assert not (folder / "softmax.2.py").exists()
+    write(tmp_path, "return 'again'")
+    say("reset", "softmax")
+    assert "return 'again'" in (folder / "softmax.2.py").read_text()
+
+
+def test_from_within_the_folder_of_exercises(say, tmp_path, monkeypatch):
+    say("start", "softmax")
+    assert "next: numpy-attention exercise check softmax" in say("progress")[1]
+    monkeypatch.chdir(tmp_path / "exercises")
+    assert "softmax.py is in this folder: go up, or --folder ." in say("check", "softmax")[1]
+    assert "softmax_backward is not written" in say("check", "softmax", "--folder", ".")[1]
+
+
+def test_an_exercise_of_another_version(say, tmp_path):
+    say("start", "softmax")
+    write(tmp_path, "return 0 * cache")
+    file = tmp_path / "exercises" / "progress.json"
+    file.write_text(re.sub(r'"cut": "\w+"', '"cut": "0123"', file.read_text()))
+    assert "the exercise has changed since it was started" in say("check", "softmax")[1]
+
+
+@pytest.mark.parametrize("words, said", [
+    (["start", "softmx"], "no exercise is named 'softmx'; did you mean softmax?"),
+    (["check", "softmax"], "softmax.py is not there: numpy-attention exercise start softmax"),
+    (["check", "softmax", "--seconds", "0"], "--seconds"),
+    (["list", "--folder", ""], "folder"),
+])
+def test_what_is_refused(say, words, said):
+    status, text = say(*words)
+    assert status == 2
+    assert said in text
+    assert text.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["{", '{"format": 2}',
+                                  '{"format": 1, "exercises": {"softmax": {"hints": "many"}}}'])
+def test_a_file_of_progress_that_is_none(say, tmp_path, text):
+    say("start", "softmax")
+    (tmp_path / "exercises" / "progress.json").write_text(text)
+    status, said = say("list")
+    assert status == 2
+    assert "is not a progress file of this command" in said
+    assert (tmp_path / "exercises" / "softmax.py").exists()
+
+
+def test_the_path_as_a_picture(say, tmp_path):
+    assert "saved path.png" in say("progress", "--output", "path.png")[1]
+    assert (tmp_path / "path.png").stat().st_size > 10_000
+
+
+def test_watch_checks_again_after_a_save_that_fails(say, tmp_path):
+    say("start", "softmax")
+    write(tmp_path, "return cache * dalpha")
+    path = tmp_path / "exercises" / "softmax.py"
+    watching = subprocess.Popen([sys.executable, "-m", "numpy_attention", "exercise", "watch",
+                                 "softmax"], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        seen = until(watching, "a hint:")
+        assert "✗ gradients" in seen
+        path.write_text(path.read_text().replace("cache * dalpha", "cache *"))
+        seen = until(watching, "a hint:")
+        assert "✗ runs" in seen and "is not valid Python" in seen
+        path.write_text(EXERCISES["softmax"].solution)
+        assert "softmax: passed" in watching.communicate(timeout=120)[0]
+        assert watching.returncode == 0
+    finally:
+        watching.kill()
+    assert progress(tmp_path)["softmax"]["checks"] == 3
+
+
+def until(process, word):
+    """What a process prints, up to the line that begins with a word."""
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith(word):
+            break
+    return "".join(lines)
+
+
+def test_two_checks_at_once(say, tmp_path):
+    from numpy_attention.training.lock import held
+    say("start", "softmax")
+    with held(tmp_path / "exercises" / "progress.json", "command"):
+        status, text = say("check", "softmax")
+    assert status == 2
+    assert "another command is at work on" in text

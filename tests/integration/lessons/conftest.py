@@ -1,0 +1,14 @@
+"""What the tests of the lessons share: what the derivation of a lesson defines."""
+
+import re
+
+import pytest
+from lesson_files import TEXTS, derivation
+
+
+@pytest.fixture(scope="module")
+def lesson(request):
+    """What the lesson of this test file defines; its number is that of the file."""
+    number = re.search(r"test_lesson_(\d\d)", request.module.__name__)[1]
+    name, = (name for name in TEXTS if name.startswith(number))
+    return derivation(name)
