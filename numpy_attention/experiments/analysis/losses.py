@@ -54,9 +54,9 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
     past = None
     for place in batches.order():
         batch = batches.batch(place)
-        targets = batch.targets if hasattr(batch, "targets") else batch.target_out
+        targets = batch.targets
         everything.append(targets != PAD)
-        if not hasattr(batch, "targets"):           # a translator's words
+        if not hasattr(batch, "inputs"):           # a translator's words
             continue
         if not batches.carried(place):
             past = None
