@@ -19,7 +19,10 @@ import textwrap
 import time
 from pathlib import Path
 
-import tomllib
+try:
+    import tomllib
+except ModuleNotFoundError:        # before Python 3.11
+    import tomli as tomllib
 
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import check

@@ -25,7 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import tomllib
+try:
+    import tomllib
+except ModuleNotFoundError:        # before Python 3.11
+    import tomli as tomllib
 from exam import answer_of
 from planting import HERE, changed_lines, run
 

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-import tomllib
+try:
+    import tomllib
+except ModuleNotFoundError:        # before Python 3.11
+    import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
 RIGHT = HERE / "right"

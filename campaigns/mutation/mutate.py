@@ -37,7 +37,10 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-import tomllib
+try:
+    import tomllib
+except ModuleNotFoundError:        # before Python 3.11
+    import tomli as tomllib
 from mutants import backward_mutants, line_mutants
 from mutation_worker import KERNELS, SURVIVED
 

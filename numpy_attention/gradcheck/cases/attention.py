@@ -33,15 +33,14 @@ def attention(rng, dtype, create, queries=Q):
     return Case(layer, inputs, forward, backward)
 
 
-def without_queries(rng, dtype, create):
-    """The same for an attention that does not look at them."""
-    case = attention(rng, dtype, create, queries=0)
-    queries, values = case.inputs
+def without_queries(case):
+    """The same for a mechanism that does not read its queries, the first input."""
+    queries, *others = case.inputs
 
     def backward(*upstream):
-        _, dvalues = case.backward(*upstream)
-        return dvalues
-    return Case(case.target, (values,), partial(case.forward, queries), backward)
+        _, *gradients = case.backward(*upstream)
+        return tuple(gradients) if len(others) > 1 else gradients[0]
+    return Case(case.target, tuple(others), partial(case.forward, queries), backward)
 
 
 def contexts_only(rng, dtype, create):
@@ -70,7 +69,7 @@ def unprojected(rng, dtype):
 
 
 def fixed(rng, dtype):
-    return FixedVector()
+    return without_queries(attention(rng, dtype, lambda rng, dtype: FixedVector(), queries=0))
 
 
 def backwards(rng, dtype):
@@ -167,27 +166,17 @@ def history(rng, dtype, score, window=None, queries=None):
     inputs = asked, array(rng, dtype, B, S, D), array(rng, dtype, B, S, H)
     forward = lambda queries, keys, values: layer.forward(queries, keys, values, visible)
     case = Case(layer, inputs, forward, layer.backward)
-    return case if looks_at_queries(case) else over_keys_alone(case)
+    return case if reads_queries(case) else without_queries(case)
 
 
-def looks_at_queries(case):
-    """Whether a gradient comes back for them, or nothing does: the check tells where it stops."""
+def reads_queries(case):
+    """Whether a gradient comes back for them, or backward stops: the check reports where."""
     try:
         contexts, weights, cache = case.forward(*case.inputs)
         dqueries, *_ = case.backward(contexts, weights, cache, case.target.zeros_like())
     except Exception:                               # whatever a reader's own code may come to
         return True
     return dqueries is not None
-
-
-def over_keys_alone(case):
-    """The same for a score that does not look at them."""
-    queries, keys, values = case.inputs
-
-    def backward(*upstream):
-        _, dkeys, dvalues = case.backward(*upstream)
-        return dkeys, dvalues
-    return Case(case.target, (keys, values), partial(case.forward, queries), backward)
 
 
 def reader(rng, dtype, create, hidden, remembered=2):
@@ -218,7 +207,7 @@ CASES = {
     "ScaledDotProductAttention": scaled_dot,
     "MultiHeadAttention": multi_head_at_once,
     "MultiHeadAttention contexts": partial(contexts_only, create=partial(multi_head, heads=1)),
-    "FixedVector": partial(without_queries, create=fixed),
+    "FixedVector": fixed,
     **history_cases(),
     "Combined window": partial(history, score=Combined, window=2),
     "KeyValueReadout single": key_value(1, score="single", bias=True),

@@ -65,8 +65,8 @@ def luong_of_sizes(rng, dtype, model, **settings):
     return randomize(replace(model, output=output, **parts), rng, 0.8)
 
 
-def transformer(rng, dtype, model=Transformer, **settings):
-    model = model.create(rng, 8, V, size=4, layers=2, heads=2, inner=8, dropout=0.2, smoothing=0.0,
+def transformer(rng, dtype, model=Transformer, layers=2, **settings):
+    model = model.create(rng, 8, V, size=4, layers=layers, heads=2, inner=8, dropout=0.2, smoothing=0.0,
                          dtype=dtype, **settings)
     randomize(model, rng)
     for layer in model.encoder + model.decoder:     # away from max(0, x)'s corner
@@ -80,9 +80,9 @@ def language_model(rng, dtype, embedding=2, **settings):
     return randomize(model, rng)
 
 
-def attentive(rng, dtype, hidden=6, **settings):
-    model = AttentiveLanguageModel.create(rng, V, hidden=hidden, embedding=7, dropout=0.2,
-                                          dtype=dtype, **settings)
+def attentive(rng, dtype, hidden=6, layers=1, **settings):
+    model = AttentiveLanguageModel.create(rng, V, hidden=hidden, embedding=7, layers=layers,
+                                          dropout=0.2, dtype=dtype, **settings)
     return randomize(model, rng)
 
 
@@ -114,7 +114,7 @@ def text(rng, dtype):
 
 def attentive_text(rng, dtype):
     """forward and backward from a carried state and memory."""
-    model = attentive(rng, dtype, hidden=5, layers=1, cell="gru", carried=2)
+    model = attentive(rng, dtype, hidden=5, cell="gru", carried=2)
     known = np.array([[1, 1], [0, 1], [1, 1]], bool)
     memory = array(rng, dtype, B, 2, 5), known
 
@@ -163,7 +163,7 @@ CASES = {
     "AttentiveLanguageModel": attentive_text,
     **{f"AttentiveLanguageModel {name} loss": partial(attentive_loss, attention=name)
        for name in HISTORY_READOUTS},
-    "AttentiveLanguageModel untied loss": partial(attentive_loss, tied=False, cell="rnn"),
+    "AttentiveLanguageModel untied loss": partial(attentive_loss, tied=False, cell="rnn", layers=2),
     "EncoderDecoder": partial(translation, model=EncoderDecoder, **PAPER),
     "EncoderDecoder loss": partial(translator_loss, model=EncoderDecoder, **SMALL_MODEL_DEFAULTS),
     "EncoderDecoder deep both ways": partial(translation, model=EncoderDecoder, layers=2,
@@ -171,7 +171,7 @@ CASES = {
     "RNNSearch": partial(rnnsearch, **PAPER),
     "RNNSearch modern": partial(rnnsearch, **SMALL_MODEL_DEFAULTS),
     "RNNSearch deep": partial(rnnsearch, layers=2, **PAPER),
-    "RNNSearch deep loss": partial(translator_loss, model=RNNSearch, layers=3, **SMALL_MODEL_DEFAULTS),
+    "RNNSearch deep loss": partial(translator_loss, model=RNNSearch, layers=2, **SMALL_MODEL_DEFAULTS),
     "RNNSearch general local-p": partial(rnnsearch, attention="general", window="local-p", width=7,
                                          **PAPER),
     "RNNSearch dot one way": partial(rnnsearch, attention="dot", bidirectional=False, **PAPER),
@@ -188,13 +188,15 @@ CASES = {
                                              attention="scaled-dot", window="local-p", layers=1,
                                              bidirectional=True, input_feeding=False),
     "LuongTranslator previous loss": partial(luong_loss, query="previous", attention="multi-head",
-                                             heads=2),
+                                             heads=2, layers=1),
     "LuongTranslator loss": partial(luong_loss, attention="concat", window="local-p"),
-    "LuongTranslator location loss": partial(luong_loss, attention="location", input_feeding=False),
-    "LuongTranslator multi-head loss": partial(luong_loss, attention="multi-head", heads=2),
+    "LuongTranslator location loss": partial(luong_loss, attention="location", layers=1,
+                                             input_feeding=False),
+    "LuongTranslator multi-head loss": partial(luong_loss, attention="multi-head", heads=2,
+                                               layers=1),
     "LuongTranslator both loss": partial(luong_loss, attention="scaled-dot", window="local-m",
                                          bidirectional=True, layers=1, bias=True),
-    "Transformer": partial(translation, model=Transformer, create=transformer),
+    "Transformer": partial(translation, model=Transformer, create=transformer, layers=1),
     "Transformer first": partial(translation, model=Transformer, create=transformer, pre_norm=True,
                                  tied=False),
     "Transformer loss": partial(loss, create=transformer, batch=PAIRS),

@@ -10,7 +10,10 @@ import exam
 import numpy as np
 import planting
 import pytest
-import tomllib
+try:
+    import tomllib
+except ModuleNotFoundError:        # before Python 3.11
+    import tomli as tomllib
 
 from numpy_attention.gradcheck import gradcheck
 

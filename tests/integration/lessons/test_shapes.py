@@ -1,0 +1,39 @@
+"""Shapes in the comments of the lessons are true, as far as a lesson derives with them."""
+
+import ast
+import re
+
+import pytest
+from lesson_files import FILES, pictures_in
+from shape_comments import Watch
+
+from numpy_attention.gradcheck.locate import rewriting
+
+
+def derive(path, watch, folder):
+    """Run a lesson's code up to the section of its first gradient check, or to where it trains."""
+    tree = watch.read(path, "lesson")
+    names = {"__file__": str(folder / path.name), "__name__": "lesson"}
+    text = path.read_text(encoding="utf-8")
+    checked, line = False, 1
+    for cell in re.split(r"^(?=# %%)", text, flags=re.MULTILINE)[1:]:
+        first, line = line, line + cell.count("\n")
+        trains = re.search(r"""\bTrainer\(|\.fit\(|^# %% tags=\["training"\]""", cell)
+        if checked and "\n# ## " in cell or trains:
+            return
+        checked = checked or "gradcheck(" in cell
+        names["_shapes"] = watch.cell(names)
+        body = [statement for statement in tree.body if first <= statement.lineno < line]
+        exec(compile(ast.Module(body, []), str(path), "exec"), names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_shape_that_a_lesson_derives_with_is_a_lie(path, tmp_path, monkeypatch):
+    # A lesson's gradient check changes functions as the file has them, not as they are watched.
+    monkeypatch.setattr(rewriting, "is_made_of", lambda code: True)
+    watch = Watch()
+    with pictures_in(tmp_path), watch.running():
+        derive(path, watch, tmp_path)
+    print("", watch.report(), sep="\n")
+    assert "\n".join(watch.lies.values()) == ""
+    assert any(claim.state == "checked" for claim in watch.claims)
