@@ -25,7 +25,7 @@ import numpy as np
 
 from numpy_attention.data.batching import PairBatch, PairBatches
 from numpy_attention.data.datasets.corpora import load_parallel
-from numpy_attention.experiments.runs.libraries import blas
+from numpy_attention.experiments.runs.provenance import blas
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.evaluation import evaluate
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from numpy_attention.experiments.runs.libraries import blas, processor
+from numpy_attention.experiments.runs.provenance import blas, processor
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = Path(__file__).resolve().with_name("worker.py")

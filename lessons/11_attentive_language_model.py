@@ -11,11 +11,11 @@
 # same size copy letters. Guess now how many of the ten the LSTM gets right.
 #
 # After that win comes a sober second text, the Bible, and a question that is asked too rarely: *is
-# the attention alive?* You will meet bugs of which every gradient is right.
+# the attention used?* You will meet bugs of which every gradient is right.
 #
 # | from the package | what it is |
 # |---|---|
-# | `analysis` | is the attention alive? intervals for differences |
+# | `analysis` | is the attention used? intervals for differences |
 # | `plotting` | diagrams, heatmaps, what a change of the attention costs |
 # | `Combined` | the library's score that knows who asks |
 # | `Single` | its score that does not |
@@ -533,27 +533,27 @@ assert on_it > 0.95
 # same context: some states, and all the letters that these have read, in one vector, which h_t must
 # take apart. That goes well for three letters of four.
 #
-# ## Is it alive?
+# ## Is it used?
 #
 # A diagonal is a picture. A measurement is this: take the trained model, change nothing but what it
 # looks back at, and see what that costs, in *nats*: the unit of −log p, with the natural logarithm.
 #
 # - **no context**: c = 0;
 # - **equal weights** over all that is visible;
-# - **another's memory**: the states of another text of the batch;
-# - **largest alone**: all weight on the largest;
+# - **shuffled**: the states of another text of the batch;
+# - **hard**: all weight on the largest;
 # - **sampled**: one state drawn, with the weights as probabilities.
 #
 # Which of the five will cost *combined* nothing? If it were equal weights, the softmax would choose
-# nothing: the package asks that they cost 0.01 nats a word at least before it says *alive*.
+# nothing: the package asks that they cost 0.01 nats a word at least before it says *used*.
 
 # %% tags=["training"]
 print("\nwhat it costs to change the weights, nats a letter (95 % interval):")
 copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
-assert copy_ablation.alive and copy_ablation.cost("equal weights").more.low > 2
+assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
-# Very much alive. To put all weight on the largest costs almost nothing: this model points. (For
+# It is used, very much. To put all weight on the largest costs almost nothing: this model points. (For
 # a run that you have trained, `numpy-attention ablate RUN` prints the same.)
 #
 # ## The Bible, soberly
@@ -622,9 +622,9 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # Read the Bible's panel slowly; its axis is 70 times finer than the other one. **Equal weights**
 # cost next to nothing: the softmax hardly chooses. (Their 0.010 lies *at* the bar, dotted, and
-# another seed is called alive, question 8: read the number, not the word.) **Another's memory**
-# costs nearly as much as **no context**, so it is this verse's own past that is used. **Largest
-# alone** costs even more: one state stands badly for all of them. This model reads the mean of a
+# another seed is called used, question 8: read the number, not the word.) A **shuffled** memory
+# costs nearly as much as **no context**, so it is this verse's own past that is used. **Hard**
+# weights cost even more: one state stands badly for all of them. This model reads the mean of a
 # verse so far, something like its subject. It does not point.
 #
 # And "no context" costs several times as much as equal weights. Is that what attention is worth

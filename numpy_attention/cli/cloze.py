@@ -15,7 +15,7 @@ from numpy_attention.cli.language_models import how_state_goes, text_to_measure_
 from numpy_attention.cli.shared import refuse, report, runs_of, voices
 from numpy_attention.data.cloze import Question, make_questions, read_questions, write_questions
 from numpy_attention.data.selection import selected
-from numpy_attention.experiments.runs.provenance import circumstances
+from numpy_attention.experiments.runs.provenance import provenance
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.threads import Threads
@@ -43,7 +43,7 @@ def cloze(options: Namespace) -> None:
     figures = {"run": str(options.run), "corpus": name, "split": split, "state": how.state,
                "steps": None if how.state == "sentence" else how.steps,
                "questions": len(questions), "seed": options.seed, **as_dict(found),
-               "depends_on": circumstances(writer, sentences_of(questions), 1)}
+               "depends_on": provenance(writer, sentences_of(questions), 1)}
     report(options, writer, voices(options) + what_it_is(writer), how_state_goes(writer, 1),
            figures, show_figures)
     for question, log_p in zip(questions[:options.show or 0], found.log_p):

@@ -25,7 +25,7 @@ from numpy_attention.custom.kinds import ATTENTION, own_class
 from numpy_attention.validation.paths import make_folder
 from numpy_attention.experiments.recipes import RECIPES, find_recipe, recipe_with_attention
 from numpy_attention.experiments.recipes.recipe import Recipe
-from numpy_attention.experiments.runs.rank_consistency import check_agreement
+from numpy_attention.experiments.runs.provenance import check_rank_consistency
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.training.jobs import handed_out
@@ -95,7 +95,7 @@ def compare(options: Namespace) -> None:
             for recipe in recipes for seed in seeds]
     ranks.first(lambda: check(jobs, train, threads, folder))
     if ranks.count > 1:
-        check_agreement(ranks, recipes[0].create(train, seeds[0]), train, valid, threads)
+        check_rank_consistency(ranks, recipes[0].create(train, seeds[0]), train, valid, threads)
     print(f"{len(recipes)} recipes on {selected(recipes[0].corpus).label}: "
           f"{budget_of(recipes[0].training)} each, {named(seeds)}; "
           f"measured on {len(test):,} pairs (test)", flush=True)

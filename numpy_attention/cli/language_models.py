@@ -29,7 +29,7 @@ from numpy_attention.module import Array
 from numpy_attention.registry import accepted_kwargs
 from numpy_attention.custom.kinds import CELL, SCORE
 from numpy_attention.experiments.runs import confidence
-from numpy_attention.experiments.runs.provenance import circumstances
+from numpy_attention.experiments.runs.provenance import provenance
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.writer import Word, LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.ranks import world
@@ -153,7 +153,7 @@ def evaluate(options: Namespace) -> None:
              "steps": None if how.state == "sentence" else how.steps,
              "carried": settings_of(writer).get("carried", 0)}
     figures = about | measure(writer, text, threads)
-    figures["depends_on"] = circumstances(writer, text.sentences, threads * world().count)
+    figures["depends_on"] = provenance(writer, text.sentences, threads * world().count)
     what = voices(options) + what_it_is(writer)
     report(options, writer, what, how_state_goes(writer, 1), figures, show_writers)
 

@@ -19,7 +19,7 @@ from numpy_attention.validation.messages import plural
 from numpy_attention.validation.paths import short_path, exists, is_folder, make_folder
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
-from numpy_attention.experiments.runs.ensemble import load_together
+from numpy_attention.experiments.runs.ensemble import load_ensemble
 from numpy_attention.experiments.runs.trained import Trained
 from numpy_attention.training.lock import check_free
 from numpy_attention.training.ranks import world
@@ -149,7 +149,7 @@ def say_next(*words: str) -> None:
 
 def runs_of(kind: type[One], options: Namespace) -> One:
     """The run of a command, or with --together-with an ensemble of several."""
-    return load_together(kind, [options.run, *(options.together_with or ())],
+    return load_ensemble(kind, [options.run, *(options.together_with or ())],
                          options.code)
 
 
@@ -172,12 +172,12 @@ def report(options: Namespace, trained: Any, what: str, text: str, figures: Mapp
     print(f"{options.run}: {what}, {plural(len(trained.history), 'epoch')}")
     print(f"{figures['corpus']}{split}: {text}")
     show(figures)
-    for line in lines_of_circumstances(figures["depends_on"]):
+    for line in lines_of_provenance(figures["depends_on"]):
         print(line)
 
 
-def lines_of_circumstances(known: Mapping[str, Any]) -> list[str]:
-    """What the figures depend on, as `circumstances` has it, in two lines."""
+def lines_of_provenance(known: Mapping[str, Any]) -> list[str]:
+    """What the figures depend on, as `provenance` has it, in two lines."""
     threads = f"{known['threads']} thread{'s' * (known['threads'] > 1)}"
     return [
         f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "

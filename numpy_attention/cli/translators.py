@@ -24,7 +24,7 @@ from numpy_attention.data.selection import Selection, selected
 from numpy_attention.registry import SMALL_MODEL_DEFAULTS, SCORES, accepted_kwargs, resolve
 from numpy_attention.custom.kinds import ATTENTION, CELL
 from numpy_attention.experiments.runs import confidence
-from numpy_attention.experiments.runs.provenance import circumstances
+from numpy_attention.experiments.runs.provenance import provenance
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import (
     Translation, Translator, TranslatorTraining, vocabularies_of)
@@ -221,7 +221,7 @@ def evaluate(options: Namespace) -> None:
     figures = about | measure(translator, pairs, options.beam, threads)
     if options.known:
         figures["known"] = evaluate_without_unk(translator, pairs, options.beam, threads)
-    figures["depends_on"] = circumstances(translator, translator.sentences(pairs),
+    figures["depends_on"] = provenance(translator, translator.sentences(pairs),
                                           threads * world().count)
     what = f"{voices(options)}{translator.name}, {translator.model.size:,} parameters"
     report(options, translator, what, f"{len(pairs):,} pairs", figures, show_translators)

@@ -11,8 +11,8 @@ import numpy as np
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
-from numpy_attention.experiments.runs import rank_consistency
-from numpy_attention.experiments.runs.libraries import digest
+from numpy_attention.experiments.runs import provenance
+from numpy_attention.experiments.runs.provenance import digest
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training import row_sums
@@ -75,7 +75,7 @@ def alone(threads, name, value):
     made = translator()
     if RANKS.rank == 1:
         if name == "version":
-            rank_consistency.__version__ = value
+            provenance.__version__ = value
         if name == "seed":
             made.training = replace(made.training, seed=int(value))
     train = pairs(93, 5 if RANKS.rank == 1 and name == "text" else 1)

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from ranks_in_threads import Comm, same, together
 
-from numpy_attention.experiments.runs.rank_consistency import check_agreement
-from numpy_attention.experiments.runs.libraries import digest
+from numpy_attention.experiments.runs.provenance import check_rank_consistency, digest
 from numpy_attention.experiments.runs.trained import how_shared
 from numpy_attention.training import ranks
 from numpy_attention.training import threads as pools
@@ -242,7 +241,7 @@ def test_ranks_that_disagree(what, change):
     def agree(ranks, mine=lambda made: None, train=at_ranks.pairs(9), count=1):
         made = at_ranks.translator()
         mine(made)
-        check_agreement(ranks, made, train, at_ranks.pairs(3), count)
+        check_rank_consistency(ranks, made, train, at_ranks.pairs(3), count)
 
     together(3, agree)
     with pytest.raises(ValueError, match=r"rank 2 on \S+ does not agree with rank 0 on \S+: "

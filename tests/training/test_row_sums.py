@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ranks_in_threads import same, together
 
-from numpy_attention.experiments.runs.libraries import digest
+from numpy_attention.experiments.runs.provenance import digest
 from numpy_attention.training import row_sums
 from numpy_attention.training.ranks import SINGLE_PROCESS, Ranks
 

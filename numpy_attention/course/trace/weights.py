@@ -12,7 +12,7 @@ import numpy as np
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.module import Array
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.words import turned
+from numpy_attention.experiments.runs.translation import in_source_order
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace.recording import Told, recorded
 from numpy_attention.course.trace.subjects import batch_of, pair_of, subject_of, text_of, tokens_read
@@ -64,7 +64,7 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> Looked:
     weights = run.model.weights(batch)[:, 0]
     gradients = gradients_of(run, (words, translation), weights)
     if run.training.reverse_source:
-        weights, gradients = turned(weights), turned(gradients)
+        weights, gradients = in_source_order(weights), in_source_order(gradients)
     columns = labels(run.source_vocabulary, words, run)
     rows = labels(run.target_vocabulary, translation, run)
     return Looked(weights, gradients, np.ones(weights.shape, bool), columns, rows)

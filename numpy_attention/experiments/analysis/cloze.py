@@ -1,8 +1,8 @@
-"""Does a language model use what it read? The Children's Book Test (Hill et al. 2016) of it.
+"""Does a language model use what it has read? The Children's Book Test (Hill et al. 2016).
 
-A question leaves a word out of a sentence, the query, after twenty others. The model reads the
-context, each candidate fills the gap, and the likeliest whole query wins, as Daniluk et al. 2017
-test theirs:
+A question leaves a word out of a sentence, the query, that follows twenty others. The model reads
+the context, each candidate fills the gap, and the likeliest whole query wins, as in Daniluk et al.
+2017:
 
     choice = argmax_c  log p(query with c | context)
 """
@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator, check_kind, check_methods, check_name
+from numpy_attention.validation.arguments import (
+    check_generator, check_kind, check_methods, check_name)
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.batching import TextBatch, padded
 from numpy_attention.data.cloze import Question, check_questions
@@ -29,16 +30,16 @@ TOGETHER = 20       # questions that are read side by side
 
 @dataclass
 class Cloze:
-    """How a model answers questions.
+    """The answers of a model.
 
-    log_p: of each question, log p of its query with each candidate in the gap; right: of each, 1
-    or 0, or 1 / k where k candidates are equally good and the answer is one of them, as candidates
-    are that the model does not know. Accuracies are means of that.
+    log_p: for each question, log p of its query with each candidate; right: for each, 1 or 0, or
+    1 / k if k candidates are equally good and the answer is one of them, as unknown words are.
+    Accuracies are means of that.
 
-    others: the accuracy of what knows less, {name: interval}: the model without the context, the
-    candidate that occurs most often in the context, the most frequent one. gain: by how much the
+    others: the accuracy of weaker methods, {name: interval}: the model without the context, the
+    candidate that is most frequent in the context, the most frequent one. gain: how much the
     context raises the model's accuracy, paired by question. chance: the accuracy of a guess;
-    unknown: the share of the answers that are <unk> to the model.
+    unknown: the share of answers that are <unk> to the model.
     """
 
     log_p: list[Array]
@@ -51,27 +52,27 @@ class Cloze:
 
     @property
     def choices(self) -> list[int]:
-        """Of each question, the number of the candidate that wins, the first where several do."""
+        """For each question, the number of the candidate that wins, the first of equal ones."""
         return [int(one.argmax()) for one in self.log_p]
 
 
 def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question],
                rng: np.random.Generator, state: str = "carried",
                steps: int | None = 20) -> Cloze:
-    """Ask a language model, or an ensemble, these questions; rng: for the intervals of 95 %.
+    """Ask a language model, or an ensemble, these questions; rng: for the 95 % intervals.
 
-    state, steps: those of the model's training, for it reads as when it is evaluated. Where the
-    state is "carried", or of an "article", </s>, context and query are one stream, with </s> after
-    every sentence, read `steps` tokens at a time (None: all at once). Cells carry their state
-    through it; attention sees what has been read of its own `steps` tokens and the states that the
-    model carries on, no more, so the context beyond that reaches the query through the cells alone.
-    Where the state is of a "sentence" it begins anew with the query, and no context can help.
+    state, steps: those of the model's training, because it reads as in evaluation. With a "carried"
+    state, or one of an "article", context and query are one stream that begins with </s> and has
+    </s> after every sentence, read `steps` tokens at a time (None: all at once). Cells carry their
+    state through it; attention sees its own `steps` tokens and the states that the model carries,
+    so earlier context reaches the query through the cells alone. With the state of a "sentence"
+    the query starts from an empty state, and no context can help.
 
-    What counts is the whole query with its </s>. vocabulary: its tokens stand in the order of their
-    frequency, as `Vocabulary.build` has them.
+    The score is that of the whole query with its </s>. vocabulary: its tokens in the order of their
+    frequency, as from `Vocabulary.build`.
 
-    TypeError: another kind of model, vocabulary, question or generator; ValueError: no questions,
-    another state or steps; ArithmeticError: a log p that is not finite.
+    Raises TypeError for arguments of another kind, ValueError if there are no questions, and
+    ArithmeticError for a log p that is not finite.
     """
     check_methods("model", model, "a language model", "losses")
     check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")

@@ -1,4 +1,4 @@
-"""What a language model pays for a word, by how long ago the word last occurred."""
+"""The loss of a language model by how long ago the target last occurred."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +15,8 @@ from numpy_attention.module import Array
 class Distances:
     """The loss of each group of words, by the group's name, "all" first.
 
-    loss: nats a token; tokens: how many. totals, counts: the nats and the tokens of each unit, a
-    row of a batch, from which differences are made.
+    loss: nats a token; tokens: their number. totals, counts: nats and tokens of each unit, a row of
+    a batch.
     """
 
     loss: dict[str, Interval]
@@ -27,8 +27,7 @@ class Distances:
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
         """Nats a token more than another model's, paired by unit.
 
-        TypeError: first is none of these; ValueError: it was measured on another text, or on one
-        that is cut otherwise.
+        Raises ValueError if that was measured on another text, or on one that is cut otherwise.
         """
         check_kind("first", first, Distances, "what loss_by_distance gave")
         if self.counts.keys() != first.counts.keys() or not all(
@@ -40,11 +39,10 @@ class Distances:
 
 
 def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Distances:
-    """The losses of any language model, told apart by how long ago the target last occurred.
+    """The losses of any language model, grouped by how long ago the target last occurred.
 
-    batches: TextBatches or DocumentBatches. The groups, and what a distance is, are those of
-    `losses.groups_of`; one without words is left out. Intervals are mean_interval's, over the rows
-    of the batches. TypeError: no language model, or batches of something else.
+    batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups; one without
+    words is left out. Intervals are those of `mean_interval`, over the rows of the batches.
     """
     check_methods("model", model, "a language model", "losses")
     check_texts(batches)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import check_texts, name_of
+from numpy_attention.experiments.analysis.losses import check_texts, in_order, name_of
 from numpy_attention.validation.arguments import check_kind, check_methods
 from numpy_attention.validation.messages import short_repr
 from numpy_attention.cells.lstm import LSTM
@@ -17,11 +17,10 @@ from numpy_attention.validation.arrays import at_least
 def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
     """Mean attention weight at each distance back, [0] for the previous position, [1] before it …
 
-    batches: TextBatches or DocumentBatches. Only steps that can see at least `longest` positions
-    count (default: the reader's window, or a quarter of the longest batch's steps), so that the
-    start of a text, where little can be seen, does not look like a short span; the means add up to
-    1 where the window is `longest`.
-    ValueError: a model without attention, or no step that sees so far.
+    batches: TextBatches or DocumentBatches. Only steps that see at least `longest` positions count
+    (default: the reader's window, or a quarter of the longest batch's steps), because the start of
+    a text would look like a short span. The means add up to 1 if the window is `longest`.
+    Raises ValueError for a model without attention, or if no step sees that far.
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
@@ -29,18 +28,14 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
                          "expected a model with attention over its history")
     check_texts(batches)
     at_least(1, longest=longest)
-    places = batches.order()
     if longest is None:
-        steps = max(len(batches.batch(place).inputs) for place in places)
+        steps = max(len(batch.inputs) for batch, _ in in_order(batches))
         longest = reader.window or max(1, steps // 4)
     total = np.zeros(longest)
     count = 0
     state = None
-    for place in places:
-        if not batches.carried(place):
-            state = None
-        batch = batches.batch(place)
-        weights, state = model.weights(batch, state)                # (T, B, S)
+    for batch, carried in in_order(batches):
+        weights, state = model.weights(batch, state if carried else None)       # (T, B, S)
         T, B, S = weights.shape
         for t in range(T):
             now = S - T + t                     # the step's own position in the memory
@@ -59,12 +54,12 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
 def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
     """‖∂L_T/∂h_t‖, or of="c": ‖∂L_T/∂c_t‖, by the distance T − t, 0 first.
 
-    L_T is the loss of the batch's last step alone, h_t the top layer's state; what flows counts
-    both its ways, through the recurrence and, in an attentive model, through the memory that later
-    steps read. Of an LSTM ∂L/∂h_t holds c_t fixed; what comes back along the cell, its carousel, is
-    in ∂L/∂c_t alone, with h_t = o_t ∘ tanh(c_t). Root mean square over the batch's sequences.
+    L_T is the loss of the batch's last step alone, h_t the top layer's state. The gradient flows
+    through the recurrence and, in an attentive model, through the memory that later steps read. For
+    an LSTM ∂L/∂h_t holds c_t fixed; the gradient along the cell, its carousel, is in ∂L/∂c_t alone,
+    with h_t = o_t ∘ tanh(c_t). Root mean square over the batch's sequences.
 
-    ValueError: a sequence that is padded, another `of`, or "c" of a cell that has none.
+    Raises ValueError for a padded sequence, another `of`, or "c" of a cell without one.
     """
     check_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
     check_kind("batch", batch, TextBatch, "a TextBatch")

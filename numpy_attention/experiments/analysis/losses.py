@@ -1,6 +1,6 @@
 """A model's losses target by target, and which targets belong together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ RECENT = (5, 15, 35)
 
 
 def check_texts(batches: Any) -> None:
-    """Refuse what are no batches of a language model. TypeError."""
+    """Raise TypeError unless these are batches of a language model."""
     check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
                    "carried")
     for place in batches.order()[:1]:
@@ -30,14 +30,18 @@ def name_of(model: Any) -> str:
     return named if reader is None else f"{named} with {type(reader).__name__}"
 
 
+def in_order(batches: Any) -> Iterator[tuple[Any, bool]]:
+    """Each batch, and whether the state of the one before is carried into it."""
+    for place in batches.order():
+        yield batches.batch(place), batches.carried(place)
+
+
 def losses_of(model: Any, batches: Any) -> list[Array]:
-    """−log p of each target, (T, B) for each batch, the state carried where the text goes on."""
+    """−log p of each target, (T, B) for each batch."""
     found = []
     state = None
-    for place in batches.order():
-        if not batches.carried(place):
-            state = None
-        losses, state = model.losses(batches.batch(place), state)
+    for batch, carried in in_order(batches):
+        losses, state = model.losses(batch, state if carried else None)
         found.append(losses)
     return found
 
@@ -52,15 +56,11 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
     everything = []
     ago = []
     past = None
-    for place in batches.order():
-        batch = batches.batch(place)
-        targets = batch.targets
-        everything.append(targets != PAD)
-        if not hasattr(batch, "inputs"):           # a translator's words
+    for batch, carried in in_order(batches):
+        everything.append(batch.targets != PAD)
+        if not hasattr(batch, "inputs"):            # a translator's words
             continue
-        if not batches.carried(place):
-            past = None
-        found, past = last_seen(batch.inputs, targets, past)
+        found, past = last_seen(batch.inputs, batch.targets, past if carried else None)
         ago.append(found)
     groups = {"all": everything}
     if ago:

@@ -1,8 +1,8 @@
 """How soon does a language model recover from errors in its past?
 
-Salton et al. 2017 expect of attention that a model looks past its recent errors. Here the errors
-are made: the last words that a model has read are replaced by random ones, and what follows is read
-as it stands. What the model then loses, word by word, says how long it is misled.
+Salton et al. 2017 expect attention to look past recent errors. Here the last words that a model has
+read are replaced by random ones; the rise of the loss of the words that follow shows how long it is
+misled.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ ROWS = 50       # passages read side by side
 class Passages:
     """N passages of a text, as they are and with random words in them.
 
-    own, disturbed: the passages, each read at once from an empty state. starts: where in each the
-    first target after the disturbance stands. following: how many targets from there on are
-    measured, or as many as the passage has.
+    own, disturbed: the passages, each read at once from an empty state. starts: the place of the
+    first target after the disturbance. following: the number of targets measured from there on, at
+    most.
     """
 
     own: DocumentBatches
@@ -41,20 +41,20 @@ class Passages:
 
 def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following: int = 20,
               number: int = 500, past: int = 35) -> Passages:
-    """Cut a text into passages, and put random words in the place of the last ones read.
+    """Cut a text into passages, and replace the last words read by random ones.
 
-    batches: TextBatches or DocumentBatches. Where the text is read some steps at a time it is cut
-    into passages of past + following tokens, which do not overlap and stay within a stream or a
-    document: `past` tokens are read before the first target that is measured, and the last `words`
-    of them are replaced, ends of sentence too. Where documents, such as sentences, are read at
-    once, each is a passage, and its place is drawn: after words + 1 tokens at least, for the first
-    stays, and before the last. Of all passages `number` are drawn, or all are taken.
+    batches: TextBatches or DocumentBatches. A text that is read some steps at a time is cut into
+    passages of past + following tokens, which do not overlap and stay within a stream or document:
+    `past` tokens are read before the first target that is measured, and the last `words` of them
+    are replaced, ends of sentence too. Documents that are read at once, such as sentences, are
+    passages; the place in each is drawn, at least words + 1 tokens from its start. `number`
+    passages are drawn, or all are taken.
 
-    A passage is one chunk: the memory of an attentive model holds all of it, its window aside.
-    A new word is drawn from the words of this text as often as they occur, never a special one; by
-    chance it is the one that stood there.
+    A passage is one chunk: an attentive model has all of it in memory, except for its window. New
+    words are drawn by their frequency in this text, without special tokens; one may be the old one.
 
-    TypeError: other batches; ValueError: no passage is so long, no words, numbers that cannot be.
+    Raises TypeError for other batches, and ValueError if no passage is long enough, there are no
+    words, or for impossible numbers.
     """
     check_kind("batches", batches, (TextBatches, DocumentBatches),
                 "TextBatches or DocumentBatches")
@@ -77,8 +77,8 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):
-        raise ValueError("this text has unknown words alone: expected some of the vocabulary to "
-                         "disturb it with")
+        raise ValueError("every word of this text is unknown; at least one word of the vocabulary "
+                         "is needed")
     chosen = np.sort(rng.permutation(len(passages))[:number])
     own = [passages[n] for n in chosen]
     starts = np.full(len(own), past)
@@ -100,11 +100,11 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 
 @dataclass
 class Recovery:
-    """What a model loses after a disturbance.
+    """The rise of the loss after a disturbance.
 
     loss: nats a token undisturbed, of the tokens that are measured; excess: {distance: nats a token
     more}, 1 for the first token after the disturbance; mean: over all distances. rows: the excess
-    by passage and distance, NaN beyond a passage's end, from which differences are made.
+    by passage and distance, NaN beyond a passage's end.
     """
 
     loss: float
@@ -115,9 +115,9 @@ class Recovery:
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-        """→ excess and mean less those of another model, paired by passage.
+        """Excess and mean less those of another model, paired by passage.
 
-        TypeError: first is no Recovery; ValueError: it is one from other passages.
+        Raises ValueError if the other one is from other passages.
         """
         check_kind("first", first, Recovery, "what recover gave")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
@@ -127,10 +127,10 @@ class Recovery:
 
 
 def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
-    """Read passages as they are and disturbed, and take the differences of −log p, by distance.
+    """Read passages as they are and disturbed, and compare −log p by distance.
 
-    The targets are the same, and so are the words read after the disturbance. Intervals are
-    mean_interval's, over the passages. TypeError: no language model, no Passages.
+    Targets, and the words read after the disturbance, are the same. Intervals are those of
+    `mean_interval`, over passages.
     """
     check_methods("model", model, "a language model", "losses")
     check_kind("passages", passages, Passages, "what disturbed gave")

@@ -1,9 +1,9 @@
-"""Do the roles of a state pull it different ways?
+"""Do the roles of a state pull it in different directions?
 
 Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) give key, value and prediction a vector each,
-because one vector for all is asked for too much. The backward pass of a reader has what each asks
-for as a term of its own, the gradient ∂L/∂h_t by that role. Where two terms of one state point in
-opposite directions, a step that serves one role harms the other.
+because one vector has too much to do. The backward pass of a reader has a term for each role, the
+gradient ∂L/∂h_t by that role. If two terms point in opposite directions, a step that serves one
+role harms the other.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import check_texts, name_of, sums
+from numpy_attention.experiments.analysis.losses import check_texts, in_order, name_of, sums
 from numpy_attention.validation.arguments import check_generator, check_methods
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.vocabulary import PAD
@@ -25,12 +25,12 @@ PAIRS = tuple(combinations(ROLES, 2))
 
 @dataclass
 class Roles:
-    """Of the gradients of a state by its roles: how large, and how far in one direction.
+    """Sizes and directions of the gradients of a state by its roles.
 
     norms: {role: root mean square of ‖∂L/∂h_t by this role‖ over the positions t}, None for a role
-    that the state does not have: `single` asks nothing. cosines: {pair of roles: the mean of the
-    cosine between their gradients}, over the positions where neither is 0; None where they read
-    other parts of the state, or there is no such position.
+    that the state does not have, such as the query of `single`. cosines: {pair of roles: the mean
+    cosine between their gradients}, over the positions where neither is 0; None if the roles read
+    different parts of the state, or there is no such position.
     """
 
     norms: dict[str, Interval | None]
@@ -38,14 +38,11 @@ class Roles:
 
 
 def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
-    """Measure a model with attention over its past, without dropout and with L = Σ −log p.
+    """Evaluate a model with attention over its past, without dropout and with L = Σ −log p.
 
     batches: TextBatches or DocumentBatches. The gradient stays within a batch, as in training: the
-    last state of each is nobody's key or value. Intervals are mean_interval's, over the rows of the
-    batches.
-
-    TypeError: no language model, or batches of something else; ValueError: a model without such
-    attention.
+    last state of each is never a key or a value. Intervals are those of `mean_interval`, over the
+    rows of the batches. Raises ValueError for a model without such attention.
     """
     check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)
@@ -78,15 +75,11 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def _terms(model: Any, batches: Any) -> Any:
-    """Yield of each batch {role: ∂L/∂h (T, B, n)} of those that there are, and where there are
-    words (T, B)."""
+    """For each batch, {role: ∂L/∂h (T, B, n)} and the mask of its words (T, B)."""
     grads = model.zeros_like()
     state = None
-    for place in batches.order():
-        if not batches.carried(place):
-            state = None
-        batch = batches.batch(place)
-        y, state, cache = model.forward(batch, state)
+    for batch, carried in in_order(batches):
+        y, state, cache = model.forward(batch, state if carried else None)
         _, dy = model.predict_and_grad(y, batch.targets, 1.0, grads)
         dy = model.dropout.backward(dy, cache.dropped)
         terms = model.reader.roles_backward(dy, None, cache.reader, grads.reader)
@@ -95,7 +88,7 @@ def _terms(model: Any, batches: Any) -> Any:
 
 
 def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
-    """The mean of those that are no NaN, if there are any."""
+    """The mean of those that are not NaN, if there are any."""
     known = [~np.isnan(one) for one in values]
     if not any(one.any() for one in known):
         return None

@@ -4,10 +4,10 @@
      "split": "test", "value": 28.1, "low": 26.9, "high": 29.2, "parameters": 7000000,
      "minutes": 12.5, "threads": 2}
 
-settings: the digest of the recipe that was run; a file holds figures of one alone. low, high: what
-another text of the kind might give, at 95 %; figures recorded before 0.3.0 have none. minutes:
-training time alone. A figure recorded again for the same recipe, seed, metric and split replaces
-the earlier one in the tables; the file keeps both.
+settings: the digest of the recipe; all figures of a file have the same. low, high: the 95 %
+confidence interval over texts of the kind; figures recorded before 0.3.0 have none. minutes:
+training time alone. If a figure is recorded again for the same recipe, seed, metric and split, the
+tables show the last one.
 """
 
 import json
@@ -15,28 +15,30 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any, Protocol
+from typing import Any
 
 from numpy_attention.data.reading import read_lines
-from numpy_attention.validation.arguments import check_kind, as_list
+from numpy_attention.training.schema import FINITE, TEXT
+from numpy_attention.training.settings import Values
+from numpy_attention.validation.arguments import as_list
 from numpy_attention.validation.messages import typed_repr, short_repr
 from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
 
+WHOLE = Values(int, "a finite whole number", FINITE.holds)
 FIELDS = {
-    "recipe": str,
-    "settings": str,
-    "seed": int,
-    "metric": str,
-    "split": str,
-    "value": float,
-    "low": float,
-    "high": float,
-    "parameters": int,
-    "minutes": float,
-    "threads": int,
+    "recipe": TEXT,
+    "settings": TEXT,
+    "seed": WHOLE,
+    "metric": TEXT,
+    "split": TEXT,
+    "value": FINITE,
+    "low": FINITE,
+    "high": FINITE,
+    "parameters": WHOLE,
+    "minutes": FINITE,
+    "threads": WHOLE,
 }
 OLDER = FIELDS.keys() - {"low", "high"}     # the fields of figures without an interval
-LARGEST = 1e300     # JSON has whole numbers that no float can hold
 START = "<!-- results -->"
 END = "<!-- /results -->"
 
@@ -45,31 +47,15 @@ Figure = tuple[str, str]                    # (split, metric)
 Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
 
 
-class Recorded(Protocol):
-    """As much of a Recipe as the tables show."""
-
-    @property
-    def baselines(self) -> Mapping[Figure, tuple[float, str]]: ...
-
-
 def check(line: Any) -> Line:
-    """A line, if it has exactly FIELDS, of their types, with finite numbers; else ValueError.
-
-    low and high may be left out together.
-    """
+    """Raise ValueError unless a line has exactly FIELDS; low and high may be left out together."""
     if not isinstance(line, dict) or line.keys() not in (FIELDS.keys(), OLDER):
         fields = short_repr(", ".join(map(str, line)) if isinstance(line, dict) else line)
         raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
-    kind: Any
-    for name, kind in FIELDS.items():
-        if name not in line:
-            continue
-        value: Any = line[name]
-        kinds = (int, float) if kind is float else kind
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ValueError(f"the result's {name} is {typed_repr(value)}; expected {kind.__name__}")
-        if kind is not str and not abs(value) < LARGEST:
-            raise ValueError(f"the result's {name} is {short_repr(value)}; expected a finite number")
+    for name, value in line.items():
+        if value not in FIELDS[name]:
+            raise ValueError(f"the result's {name} is {typed_repr(value)}; expected "
+                             f"{FIELDS[name].expected}")
     if "low" in line and not line["low"] <= line["high"]:
         raise ValueError(f"the result's low is {line['low']} and its high {line['high']}; expected "
                          "low ≤ high")
@@ -94,9 +80,9 @@ def read(folder: str | Path) -> list[Line]:
 
 
 def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """The lines that a file holds and these, of which recipe and settings suffice, are to join.
+    """The lines of a file that these are to join; of these, recipe and settings suffice.
 
-    ValueError: a malformed line in the file, or one recipe with two settings.
+    Raises ValueError for a malformed line in the file, and for one recipe with two settings.
     """
     known = read_file(path) if exists(path) else []
     settings: dict[str, str] = {}
@@ -112,10 +98,9 @@ def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Append figures that the file does not hold yet, in one write or not at all; → those added.
+    """Append figures that the file does not have yet, in one write or not at all; → those added.
 
-    ValueError: a malformed line, given or in the file, or one recipe with two settings; OSError:
-    the disk is full.
+    Raises ValueError as `check` and `beside`, and OSError if the disk is full.
     """
     path = as_path(path)
     lines = [check(line) for line in as_list("lines", lines, "results")]
@@ -143,7 +128,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     return new
 
 
-def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None) -> str:
+def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> str:
     """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
     standard deviation; in brackets the interval over the text, its ends means over seeds too.
 
@@ -167,14 +152,14 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Recorded] | None = None)
 
 
 def _table(
-    figures: Iterable[Figure], groups: Mapping[str, Measured], recipes: Mapping[str, Recorded]
+    figures: Iterable[Figure], groups: Mapping[str, Measured], recipes: Mapping[str, Any]
 ) -> str:
     heads = [f"{metric.replace('_', ' ')}, {split}" for split, metric in figures]
     rows = [
         _row(["recipe", *heads, "seeds", "parameters", "minutes", "threads"]),
         "|---|" + "---:|" * (len(heads) + 4),
     ]
-    beside = []
+    sources: dict[tuple[str, str], list[str]] = {}
     for name, measured in groups.items():
         runs = [line for seeds in measured.values() for line in seeds.values()]
         rows.append(_row([
@@ -186,22 +171,18 @@ def _table(
             _all_of(line["threads"] for line in runs),
         ]))
         if name in recipes:
-            beside += [f"- {name}: {text}" for text in _beside(recipes[name].baselines)]
-    if beside:
-        rows += ["", "Yardsticks:", "", *beside]
+            for (split, metric), (value, source) in recipes[name].baselines.items():
+                figure = f"{metric.replace('_', ' ')}, {split}, {value:g}"
+                sources.setdefault((name, source), []).append(figure)
+    if sources:
+        rows += ["", "Yardsticks:", ""]
+        rows += [f"- {name}: {'; '.join(found)} ({source})"
+                 for (name, source), found in sources.items()]
     return "\n".join(rows)
 
 
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _beside(baselines: Mapping[Figure, tuple[float, str]]) -> list[str]:
-    sources: dict[str, list[str]] = {}
-    for (split, metric), (value, source) in baselines.items():
-        figure = f"{metric.replace('_', ' ')}, {split}, {value:g}"
-        sources.setdefault(source, []).append(figure)
-    return [f"{'; '.join(figures)} ({source})" for source, figures in sources.items()]
 
 
 def _mean(seeds: Mapping[int, Line]) -> str:
@@ -222,11 +203,9 @@ def _all_of(values: Iterable[int]) -> str:
 
 
 def put_tables(text: str, tables: str) -> str:
-    """A document with the tables between its markers. ValueError: not each once, in order."""
-    check_kind("text", text, str, "a text")
-    check_kind("tables", tables, str, "a text")
+    """A document with the tables between its markers, which must be there once, in order."""
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
         raise ValueError(
-            f"expected {START} and then {END}, each once: the tables stand between them")
+            f"expected {START} and then {END}, each once: the tables go between them")
     return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"

@@ -1,43 +1,43 @@
-"""Several runs of one text: as one, an ensemble of their models, or beside each other."""
+"""Several runs of one text: as an ensemble of their models, or to compare."""
 
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
-from numpy_attention.validation.arguments import check_list
-from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.experiments.runs.trained import Trained
+from numpy_attention.models.ensemble import Ensemble
+from numpy_attention.validation.arguments import check_list
 
 One = TypeVar("One", bound=Trained)
 
-# what of a training decides how a text is read
+# settings of a training that decide how a text is read
 READING = ("reverse_source", "state", "steps", "unit")
 
 
-def load_together(kind: type[One], folders: Sequence[str | Path],
+def load_ensemble(kind: type[One], folders: Sequence[str | Path],
                   code: Sequence[str | Path | type] | None = None) -> One:
-    """The run of a folder, or of several with an Ensemble of their models in place of one.
+    """Load the run of a folder, or of several with an Ensemble of their models.
 
     kind: Translator or Writer. Name, settings, corpus, training and history are the first one's.
-    Errors as `load_alike` has them.
+    Raises as `load_alike`.
     """
     first, *others = load_alike(kind, folders, "averaged", code)
     if not others:
         return first
-    together = copy(first)
-    together.model = Ensemble([one.model for one in (first, *others)])  # type: ignore[assignment]
-    return together
+    ensemble = copy(first)
+    ensemble.model = Ensemble([one.model for one in (first, *others)])  # type: ignore[assignment]
+    return ensemble
 
 
 def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
                code: Sequence[str | Path | type] | None = None) -> list[One]:
-    """The runs of these folders; done: what is done with them, "averaged" or "compared".
+    """Load the runs of these folders; done: what is done with them, "averaged" or "compared".
 
-    code: a reader's own, of any of them, as `kind.load` takes it.
+    code: user-defined code of any of them, as `kind.load` takes it.
 
-    ValueError: no folder, runs with other vocabularies or that read a text otherwise, or what
-    `kind.load` refuses.
+    Raises ValueError if there is no folder, or if runs have other vocabularies or read a text
+    differently, and as `kind.load`.
     """
     check_list("folders", folders, "folders of runs")
     if not len(folders):

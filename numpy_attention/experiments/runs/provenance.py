@@ -1,23 +1,37 @@
-"""What a figure depends on beside the model: the text, the seed, threads, and the libraries.
+"""What a figure depends on besides the model: the text, the seed, threads, and the libraries.
 
 docs/reproducibility.md says which of them change it, and by how much.
+Ranks that train one model together are compared in the same way before they start.
 """
 
+import hashlib
+import json
+import platform
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core.registry import cpu_target
+from threadpoolctl import threadpool_info
 
 from numpy_attention import __version__
-from numpy_attention.experiments.runs.libraries import blas, digest, digest_of, processor
-from numpy_attention.experiments.runs.trained import Trained
+from numpy_attention.training.ranks import SingleProcess, host
+
+try:
+    from numpy._core._multiarray_umath import __cpu_features__ as in_loops
+except ImportError:                     # NumPy 1
+    from numpy.core._multiarray_umath import (  # type: ignore[no-redef]
+        __cpu_features__ as in_loops)
+
+SHOWN = 8           # letters of a digest
 
 
-def circumstances(trained: Trained, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """What measuring a model on sentences of tokens, with so many threads, depends on.
+def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
+    """Everything that measuring a Translator or Writer on sentences of tokens depends on.
 
-    parameters, text: digests (SHA-256), of the parameters in use and of the tokens.
+    parameters, text: digests (SHA-256), of the parameters in use and of the tokens. The page
+    "reproducibility" of the documentation explains which entries change a figure, and how much.
     """
     return {
         "parameters": digest(trained.model.vector.tobytes()),
@@ -30,3 +44,65 @@ def circumstances(trained: Trained, text: Iterable[Sequence[str]], threads: int)
         "blas": blas(),
         "processor": processor(),
     }
+
+
+def check_rank_consistency(
+    ranks: SingleProcess, trained: Any, train: Any, valid: Any, threads: int | None
+) -> None:
+    """Raise ValueError on every rank if one of them differs from rank 0, and name the differences.
+
+    trained: a Translator or Writer.
+    """
+    if ranks.count == 1:
+        return
+    mine = {
+        "numpy_attention": __version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "numba": numba.__version__,
+        "BLAS": blas(),
+        "processor": processor(),
+        "settings": digest(json.dumps(trained.configuration(), sort_keys=True).encode()),
+        "training text": digest_of(trained.sentences(train)),
+        "validation text": None if valid is None else digest_of(trained.sentences(valid)),
+        "initial values": digest(trained.model.vector.tobytes()),
+        "threads": threads,
+    }
+    (place, first), *others = ranks.allgather((host(), mine))
+    for rank, (where, theirs) in enumerate(others, 1):
+        found = [f"{name} {theirs[name]} there, {first[name]} here" for name in first
+                 if theirs[name] != first[name]]
+        if found:
+            raise ValueError(f"rank {rank} on {where} does not agree with rank 0 on {place}: "
+                             f"{'; '.join(found)}. Give every host the same")
+
+
+def digest(data: bytes) -> str:
+    """The beginning of a SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:SHOWN]
+
+
+def digest_of(text: Iterable[Sequence[str]]) -> str:
+    """The digest of sentences of tokens."""
+    found = hashlib.sha256()
+    for sentence in text:
+        found.update("\0".join(sentence).encode("utf-8", "surrogatepass") + b"\n\0")
+    return found.hexdigest()[:SHOWN]
+
+
+def blas() -> str:
+    """The library of matrix products, its version, and the processor that it has chosen."""
+    known = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    names = [" ".join(str(one[key]) for key in ("internal_api", "version", "architecture")
+                      if one.get(key)) for one in known]
+    return ", ".join(dict.fromkeys(names)) or "BLAS of unknown name"
+
+
+def processor() -> str:
+    """The processor that kernels are compiled for, and a digest of its features in use.
+
+    If either differs, an update of the same weights may differ in the last digit.
+    """
+    _, name, in_kernels = cpu_target.target_context.codegen().magic_tuple()
+    used = [name for name, found in in_loops.items() if found]
+    return f"{name} ({digest(repr((in_kernels, used)).encode())})"

@@ -1,9 +1,9 @@
-"""When the run of a folder may go on: it is of the same kind, and has the same settings."""
+"""Whether the run of a folder can be resumed: same kind, same settings."""
 
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from numpy_attention.validation.arguments import check_methods
 from numpy_attention.validation.paths import as_path, exists, is_folder
@@ -22,23 +22,11 @@ TOLD = 4            # differences in a message
 BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
 
 
-class Resumable(Protocol):
-    """As much of a Translator or Writer as says what it is."""
+def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
+    """Whether `folder` holds a run that this Translator or Writer can resume.
 
-    @property
-    def KIND(self) -> str: ...
-
-    @property
-    def TRAINING(self) -> type[Training]: ...
-
-    def configuration(self) -> Configuration: ...
-
-
-def check_same(folder: str | Path, trained: Resumable, threads: int | None = None) -> bool:
-    """Whether `folder` holds a run that this Translator or Writer may resume.
-
-    ValueError: it is a run of another kind, has other settings, and says which, or is of a version
-    that this one does not understand.
+    Raises ValueError if the run is of another kind, has other settings, or is from a version that
+    this one does not understand.
     """
     check_methods("trained", trained, "a Translator or a Writer", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
@@ -65,6 +53,7 @@ def check_same(folder: str | Path, trained: Resumable, threads: int | None = Non
 
 
 def refuse(folder: str | Path, what: str) -> NoReturn:
+    what = " ".join(what.split())       # in one line, whatever the checkpoint has
     raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
                      "resume it, or remove this folder, or choose another")
 

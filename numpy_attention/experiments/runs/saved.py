@@ -1,5 +1,6 @@
-"""What a run's checkpoint says of it, understood by this version whichever version wrote it."""
+"""The configuration in a run's checkpoint, read by this version whichever version wrote it."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 from inspect import signature
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from numpy_attention.experiments.runs.custom_code import OWN, check_used
 from numpy_attention.training.schema import (
     NUMBER, PLAIN, SCALAR, TEXT, Fields, Kind, Maybe, Schema, check)
 from numpy_attention.training.settings import FLAG, SEEDS, Training, whole
+from numpy_attention.validation.messages import short_repr
 
 CHECKPOINT = "checkpoint.npz"
 # settings of models that had another name before 0.2.0
@@ -63,9 +65,9 @@ def kind_in(about: dict[str, Any]) -> str:
 
 
 def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What a checkpoint says of its run, checked, its settings by the names that they have now.
+    """The run's configuration in a checkpoint, with the present names of its settings.
 
-    ValueError: it is not as RUN says, or has not these vocabularies.
+    Raises ValueError if it does not match RUN, or lacks one of these vocabularies.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
@@ -75,37 +77,40 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
 
 
 def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
-    """A run's configuration with the names that its model's settings have now."""
+    """A run's configuration with the present names of its model's settings."""
     settings = {RENAMED.get(name, name): value for name, value in configuration["settings"].items()}
     return configuration | {"settings": settings}
 
 
 def training_from(kind: type[How], saved: dict[str, Any]) -> How:
-    """The training of a run's configuration. ValueError: a setting that this version has not."""
-    unknown = saved.keys() - {one.name for one in fields(kind)}
-    if unknown:
-        raise ValueError(f"its training has {', '.join(sorted(unknown))}, unknown here")
+    """The training of a run's configuration. Raises ValueError for an unknown setting."""
+    check_known("training", saved, {one.name for one in fields(kind)}, "this version")
     return kind(**saved)
+
+
+def check_known(what: str, names: Iterable[str], known: Collection[str], whose: str) -> None:
+    """Raise ValueError if one of the names is not known."""
+    unknown = ", ".join(sorted(set(names) - set(known)))
+    if unknown:
+        raise ValueError(f"its {what} has {short_repr(unknown)}, unknown to {whose}")
 
 
 # ---- a model that is as large as what is saved of it --------------------------------------------
 
 
 def check_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
-    """ValueError: a setting that the model has not, of another kind than its default, or a size
-    beyond the number of parameters that are saved."""
+    """Raise ValueError for a setting that is unknown to the model, of another kind than its
+    default, or a size beyond the number of parameters that are saved."""
     defaults = settings_of(name)
     sizes = signature(model_of(name).create).parameters
     kinds = {one: kind_like(default, parameters if one in sizes else 10**9)
              for one, default in defaults.items()}
-    unknown = settings.keys() - kinds.keys()
-    if unknown:
-        raise ValueError(f"its settings have {', '.join(sorted(unknown))}, unknown to {name}")
+    check_known("model", settings, kinds, name)
     check(settings, Fields(optional=kinds), "about.settings")
 
 
 def kind_like(default: Any, most: int) -> Schema:
-    """What a setting with this default may be; most: where it is a whole number."""
+    """The values of a setting with this default; most: the largest whole number."""
     if isinstance(default, bool):
         return FLAG
     if isinstance(default, int):
@@ -116,9 +121,9 @@ def kind_like(default: Any, most: int) -> Schema:
 
 
 class Limited(np.random.Generator):
-    """A generator that draws as many numbers for initial values as a file has parameters.
+    """A generator that raises ValueError if it has to draw far more numbers than a file has.
 
-    So a model whose settings claim more is refused before the memory for it is asked for.
+    So settings that describe a larger model are found out before memory is allocated for it.
     """
 
     def __init__(self, arrays: dict[str, Array]) -> None:

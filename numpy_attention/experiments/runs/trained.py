@@ -12,13 +12,14 @@ from numpy_attention.validation.arguments import check_kind, is_list
 from numpy_attention.validation.paths import as_path
 from numpy_attention.data.protocols import Batches
 from numpy_attention.data.subwords import restored
-from numpy_attention.models.registry import build
+from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Module
 from numpy_attention.registry import OPTIMIZERS, accepted_kwargs, resolve
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.custom.code import Own
-from numpy_attention.experiments.runs.rank_consistency import check_agreement
-from numpy_attention.experiments.runs.custom_code import confirmed, digests, keep, with_classes
+from numpy_attention.experiments.runs.provenance import check_rank_consistency
+from numpy_attention.experiments.runs.custom_code import (
+    by_name, confirmed, digests, keep, with_classes)
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import (
     CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
@@ -35,13 +36,14 @@ One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 
 
 class Trained:
-    """Base of `Translator` and `Writer`.
+    """Base of `Translator` and `Writer`: training, saving, loading.
 
     They are dataclasses with the fields below, and after the model one for each of VOCABULARIES;
-    each says what it is in capitals, and how a text becomes `batches`.
+    class variables in capitals describe them, and `batches` encodes a text.
     """
 
     KIND: ClassVar[str]
+    MODELS: ClassVar[dict[str, str]]
     VOCABULARIES: ClassVar[tuple[str, ...]]
     TRAINING: ClassVar[type[Training]]
     batches: ClassVar[Callable[..., Batches]]       # (text): what the model reads of it
@@ -53,8 +55,35 @@ class Trained:
     training: Any                   # a TRAINING
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
-    own: dict[str, Own]             # classes of a reader's own, by the names that settings have
+    own: dict[str, Own]             # user-defined classes, by the names that settings have
     threads: int | None = None      # those that `fit` took
+
+    @classmethod
+    def _checked(
+        cls, name: str, settings: dict[str, Any] | None, training: Any,
+        corpus: dict[str, Any] | None,
+    ) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+        """Settings, training and corpus as `create` is given them, or their defaults."""
+        resolve("language model" if cls.KIND == "writer" else cls.KIND, name, cls.MODELS)
+        for argument, value in (("settings", settings), ("corpus", corpus)):
+            if value is not None:
+                check_kind(argument, value, dict, "a dict")
+        if training is None:
+            training = cls.TRAINING()
+        check_kind("training", training, cls.TRAINING, f"a {cls.TRAINING.__name__}")
+        settings = settings or {}
+        check_settings(name, settings)
+        return settings, training, corpus or {}
+
+    @classmethod
+    def _built(cls: type[One], name: str, settings: dict[str, Any], training: Training,
+               corpus: dict[str, Any], vocabularies: Sequence[Any]) -> One:
+        """An untrained model with what `create` has checked."""
+        settings, own = by_name(settings)
+        model = build(name, np.random.default_rng(training.seed), *vocabularies,
+                      **with_classes(settings, own))
+        make: Callable[..., One] = cls
+        return make(model, *vocabularies, name, settings, training, corpus, own=own)
 
     def batches_to_learn(self, text: Any) -> Batches:
         """What the model reads of a text in training."""
@@ -63,7 +92,7 @@ class Trained:
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True,
                 ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
-        """The Trainer that `fit` runs, for a loop of one's own."""
+        """The Trainer that `fit` runs, for a user-defined loop."""
         how = self.training
         if how.batch_size < ranks.count:
             raise ValueError(f"{ranks.count} ranks for batches of {how.batch_size} rows: expected "
@@ -71,11 +100,12 @@ class Trained:
         settings = vars(how)
         order_seed = how.seed if how.order_seed is None else how.order_seed
         optimizer = resolve("optimizer", how.optimizer, OPTIMIZERS)
+        no_pairs = is_list(valid) and not len(valid)
         own = dict(
             model=self.model,
             optimizer=optimizer(**accepted_kwargs(optimizer, **settings)),
             train=self.batches_to_learn(train),
-            valid=None if valid is None or is_empty(valid) else self.batches(valid),
+            valid=None if valid is None or no_pairs else self.batches(valid),
             rng=np.random.default_rng([order_seed, 1]),
             schedule=Constant(),        # until the steps can be counted
             path=None if folder is None else as_path(folder, "folder") / CHECKPOINT,
@@ -90,13 +120,13 @@ class Trained:
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
             threads: int | None = None, progress: bool = True, ranks: SingleProcess = SINGLE_PROCESS) -> One:
-        """Train, or resume where a checkpoint is; keep the best epoch's parameters, or the last's.
+        """Train, or resume from a checkpoint; keep the best epoch's parameters, or the last's.
 
-        threads: on each of the ranks. → self. ValueError: the folder holds a run with other
-        settings, or the ranks do not agree; BlockingIOError: another training is at work there.
+        threads: on each of the ranks. → self. Raises ValueError if the folder holds a run with
+        other settings or ranks differ; BlockingIOError if another training is at work there.
         """
         at_least(1, threads=threads)
-        check_agreement(ranks, self, train, valid, threads)
+        check_rank_consistency(ranks, self, train, valid, threads)
         shares = None if threads is None else threads * ranks.count
         trainer = self.trainer(train, valid, folder, shares, progress, ranks)
         with trainer.alone():
@@ -132,20 +162,20 @@ class Trained:
     @classmethod
     def load(cls: type[One], folder: str | Path,
              code: Sequence[str | Path | type] | None = None) -> One:
-        """What was trained in a run's folder, with the parameters that its training keeps.
+        """Load what was trained in a run's folder, with the parameters that its training keeps.
 
-        code: files, or classes, of a reader's own that it was trained with. A run runs none by
-        itself, and a file only as it was in training.
+        code: files, or classes, of user-defined code that it was trained with. A run never runs
+        code by itself, and a file only as it was in training.
 
-        FileNotFoundError: no run there; ValueError: its checkpoint is damaged, of another kind, or
-        of a version that this one does not understand; code that is missing, or has changed.
+        Raises FileNotFoundError if there is no run, and ValueError for a checkpoint that is
+        damaged, of another kind or from a newer version, and for missing or changed code.
         """
         path = as_path(folder, "folder") / CHECKPOINT
         arrays, about = checkpoint.load(path)
         kind = kind_in(about)
         if kind != cls.KIND:
-            raise ValueError(f"{path} is no {cls.KIND}'s checkpoint, but a {kind}'s: name the "
-                             f"folder of a {cls.KIND}'s run")
+            raise ValueError(f"{path} is the checkpoint of a {kind}: give the folder of a "
+                             f"{cls.KIND}'s run")
         with checkpoint.understood(path, about):
             check(about, TRAINING)
             known = known_of(about, cls.VOCABULARIES)
@@ -171,7 +201,7 @@ class Trained:
 
 
 def how_shared(trainer: Trainer) -> str:
-    """How a resumed run's shares are spread over ranks, where that is not as it was."""
+    """How a resumed run is spread over ranks, if that has changed."""
     ranks, before = trainer.ranks.count, trainer.ranks_before
     if ranks == before:
         return ""
@@ -184,35 +214,13 @@ def how_shared(trainer: Trainer) -> str:
     return f", on {now}, {before} × {earlier} before: sums are {sums}"
 
 
-def is_empty(data: Any) -> bool:
-    """Whether there is nothing in it: a list of no Pairs."""
-    return is_list(data) and not len(data)
-
-
-def parts_of(
-    settings: dict[str, Any] | None, training: Any, corpus: dict[str, Any] | None,
-    kind: type[Training],
-) -> tuple[dict[str, Any], Any, dict[str, Any]]:
-    """What `create` is given, or its defaults. TypeError: no dicts, or another kind of training."""
-    for name, value in (("settings", settings), ("corpus", corpus)):
-        if value is not None:
-            check_kind(name, value, dict, "a dict")
-    if training is None:
-        training = kind()
-    check_kind("training", training, kind, f"a {kind.__name__}")
-    return settings or {}, training, corpus or {}
-
-
 def kind_of(folder: str | Path) -> str:
-    """The kind of what was trained in a run's folder, "translator" or "writer".
-
-    Errors as `checkpoint.load_about` has them.
-    """
+    """The kind of a run, "translator" or "writer". Raises as `checkpoint.load_about`."""
     return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
-    """The schedule of a training; steps_of(epochs): how many steps so many epochs make."""
+    """The schedule of a training; steps_of(epochs): their number of steps."""
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)
     if how.schedule == "linear":

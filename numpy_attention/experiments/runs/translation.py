@@ -1,8 +1,10 @@
-"""A translated sentence, and what may be one to translate."""
+"""A translated sentence and its attention weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from numpy_attention.validation.arguments import check_tokens
 from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS
@@ -24,10 +26,9 @@ class Translation:
     finished: bool = True               # False: cut off before </s>, as `longest` says
 
     def unknown_replaced(self) -> list[str]:
-        """The target with each <unk> replaced by the source word that its largest weight is on.
+        """The target with each <unk> replaced by the source word with the largest weight.
 
-        So names and numbers are copied (Luong et al. 2015, section 4.2, without their dictionary).
-        It stays where no source word has any weight.
+        This copies names and numbers (Luong et al. 2015, section 4.2, without their dictionary).
         """
         return [self.source[int(row[:-1].argmax())] if "<unk>" in word and row[:-1].any() else word
                 for word, row in zip(self.target, self.weights)]
@@ -54,3 +55,19 @@ def check_sentence(sentence: Sentence, name: str) -> None:
     check_tokens(name, sentence)
     if not len(sentence):
         raise ValueError(f"{name} is empty: expected at least one token")
+
+
+def in_source_order(weights: Array) -> Array:
+    """Weights (T, S) of a reversed source, in the order of the source; </s> stays last."""
+    return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
+
+
+def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Array:
+    """Weights (T, S) of ids as weights of words: sums over the ids of a source word, means over the
+    ids of a target word.
+
+    columns (S,), rows (T,): to which word an id belongs, counted from 0; </s> is the last.
+    """
+    source = np.eye(max(columns) + 1, dtype=weights.dtype)[columns]         # (S, source words)
+    target = np.eye(max(rows) + 1, dtype=weights.dtype)[rows]               # (T, target words)
+    return target.T @ weights @ source / target.sum(0)[:, None]

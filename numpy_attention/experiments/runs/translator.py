@@ -1,4 +1,4 @@
-"""A translator: a model with its vocabularies and configuration, as trained, measured and used."""
+"""A translator: a model with its vocabularies and configuration."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (check_flags, check_generator, check_kind, check_list,
-                                       check_methods, as_list)
+from numpy_attention.validation.arguments import (
+    check_flags, check_generator, check_kind, check_list, check_methods, as_list)
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.protocols import AnyVocabulary
@@ -18,16 +18,14 @@ from numpy_attention.decoding.beam import WIDEST, beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.hypothesis import Hypothesis, check_penalty, longest
 from numpy_attention.decoding.sampling import Reading, sample
-from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least, check_whole
-from numpy_attention.registry import TRANSLATORS, resolve
+from numpy_attention.registry import TRANSLATORS
 from numpy_attention.custom.code import Own
 from numpy_attention.experiments.runs import confidence
-from numpy_attention.experiments.runs.custom_code import by_name, with_classes
-from numpy_attention.experiments.runs.trained import Trained, parts_of
-from numpy_attention.experiments.runs.translation import Sentence, Translation, check_sentence
-from numpy_attention.experiments.runs.words import in_words, turned
+from numpy_attention.experiments.runs.trained import Trained
+from numpy_attention.experiments.runs.translation import (
+    Sentence, Translation, check_sentence, in_words, in_source_order)
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import TranslatorTraining
@@ -54,6 +52,7 @@ class Translator(Trained):
     """A translation model and what it needs to be used: its vocabularies and its configuration."""
 
     KIND = "translator"
+    MODELS = TRANSLATORS
     VOCABULARIES = ("source_vocabulary", "target_vocabulary")
     TRAINING = TranslatorTraining
 
@@ -79,25 +78,25 @@ class Translator(Trained):
         corpus: dict[str, Any] | None = None,
         vocabularies: Sequence[AnyVocabulary] | None = None,
     ) -> "Translator":
-        """An untrained translator for these Pairs.
+        """Build an untrained translator for these Pairs.
 
-        settings go to the model's `create`; an attention, or a cell, may be a class of one's own.
-        The seed is the training's. vocabularies: the source's
-        and the target's, if `vocabularies_of` has built them already. ValueError: no pairs, an
-        unknown name, settings that do not fit each other or the training.
+        settings go to the model's `create`; an attention, or a cell, may be a user-defined class.
+        The seed is the training's. vocabularies: the source's and the target's, if
+        `vocabularies_of` has built them already.
+
+        Raises ValueError if there are no pairs, for an unknown name, and for settings that do not
+        fit each other or the training.
         """
         check_pairs(pairs)
         if not len(pairs):
             raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length "
                              "limit drops every pair")
-        resolve("translator", name, TRANSLATORS)
-        settings, training, corpus = parts_of(settings, training, corpus, TranslatorTraining)
-        check_settings(name, settings)
+        settings, training, corpus = cls._checked(name, settings, training, corpus)
         backwards = bool(settings.get("backwards"))
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
                 f"local-m with backwards={backwards} and reverse_source={training.reverse_source}: "
-                "the window would run along from the wrong end, give both or neither")
+                "the window would move from the wrong end, give both or neither")
         if vocabularies is None:
             vocabularies = vocabularies_of(pairs, training)
         check_list("vocabularies", vocabularies, "two vocabularies")
@@ -106,11 +105,7 @@ class Translator(Trained):
                              "the target's")
         for vocabulary in vocabularies:
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
-        source, target = vocabularies
-        settings, own = by_name(settings)
-        model = build(name, np.random.default_rng(training.seed), source, target,
-                      **with_classes(settings, own))
-        return cls(model, source, target, name, settings, training, corpus, own=own)
+        return cls._built(name, settings, training, corpus, vocabularies)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
         """PairBatches of Pairs in this translator's vocabularies."""
@@ -139,10 +134,8 @@ class Translator(Trained):
     ) -> list[Translation]:
         """Translate lists of tokens; beam 1 is greedy search. → a Translation each.
 
-        threads: on each of the ranks, which share the sentences; each has all translations then.
-        unknown: whether <unk> may be written.
-
-        Errors as `check_sentence` has them. ValueError: batch_size below 1.
+        threads: on each of the ranks, which share the sentences and return all translations.
+        unknown: whether <unk> may be generated. Raises as `check_sentence`.
         """
         check_whole("beam", beam, 1, WIDEST)
         check_penalty(length_penalty)
@@ -185,10 +178,7 @@ class Translator(Trained):
         top_k: int | None = None,
         top_p: float | None = None,
     ) -> Translation:
-        """One translation drawn at random, as `numpy_attention.decoding.sampling.sample` does.
-
-        <unk> is not drawn.
-        """
+        """Sample one translation without <unk>; the arguments are those of `decoding.sampling`."""
         batch = self._source_batch(sentence)
         state = self.model.start(batch.source, batch.source_mask)
         log_probs, weights, state = self.model.next(np.array([BOS]), state)
@@ -225,15 +215,15 @@ class Translator(Trained):
         rng: np.random.Generator | None = None,
         plain: list[Translation] | None = None,
     ) -> dict[str, float]:
-        """→ {metric: value} on Pairs; found: their translations by this beam, if made already.
+        """Evaluate on Pairs → {metric: value}.
 
-        plain: those of greedy search, likewise.
+        found, plain: translations by this beam and by greedy search, if made already. rng: for an
+        interval of each metric, `…_low` and `…_high`, as in `runs.confidence`.
 
-        perplexity over so many tokens, and per word where these are subwords (perplexity_word);
+        perplexity, over `tokens` of them, and perplexity_word, which differs for subwords;
         bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam),
-        bleu_13a (the same, cut anew by sacreBLEU's own tokeniser), chrf; and where there are gold
-        links pointing, near (within one position), diagonal (what pointing along it would give)
-        and aer. rng: for an interval of each, `…_low` and `…_high`, as `runs.confidence` draws it.
+        bleu_13a (with sacreBLEU's own tokeniser), chrf; and for pairs with gold links pointing,
+        near (within one position), diagonal (of weights along it) and aer.
         """
         if rng is not None:
             check_generator(rng)
@@ -274,17 +264,16 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         rng: np.random.Generator | None = None,
     ) -> dict[str, float]:
-        """`measure` of those Pairs that hold no unknown word, translated without <unk>.
+        """`measure` the Pairs without unknown words, translated without <unk>; pairs: their number.
 
-        The column "No UNK" of Bahdanau et al. 2015, table 1, beside that of all sentences; pairs:
-        how many these are. ValueError: every pair holds one.
+        The column "No UNK" of Bahdanau et al. 2015, table 1. Raises ValueError if there are none.
         """
         check_pairs(pairs)
         at_least(1, threads=threads)
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:
             raise ValueError(f"each of these {len(pairs):,} pairs holds a word that is unknown to "
-                             "this translator: there is nothing to measure without <unk>")
+                             "this translator: at least one without is needed")
         threads = threads or available(ranks)
         sources = [pair.source for pair in known]
         found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)
@@ -328,7 +317,7 @@ class Translator(Trained):
     def _in_words(self, weights: Array, sentence: Sentence, rows: list[int]) -> Array:
         """Weights of ids as weights of words, in the sentence's order; rows: a target id's word."""
         if self.training.reverse_source:
-            weights = turned(weights)
+            weights = in_source_order(weights)
         if not self.training.subwords:
             return weights
         return in_words(weights, self.source_vocabulary.places(sentence) + [len(sentence)], rows)

@@ -1,4 +1,4 @@
-"""A writer: a language model with its vocabulary and configuration, as trained, measured, used."""
+"""A writer: a language model with its vocabulary and configuration."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,25 +12,22 @@ from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatche
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
-from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.registry import LANGUAGE_MODELS, resolve
+from numpy_attention.registry import LANGUAGE_MODELS
 from numpy_attention.custom.code import Own
 from numpy_attention.experiments.runs import confidence
-from numpy_attention.experiments.runs.custom_code import by_name, with_classes
-from numpy_attention.experiments.runs.trained import Trained, parts_of
+from numpy_attention.experiments.runs.trained import Trained
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import LanguageModelTraining
 
 
 class Word(NamedTuple):
-    """One token that a Writer wrote, the model's own log p of it, and what was looked at for it.
+    """One generated token, the model's own log p of it, and the attention weights.
 
-    weights: attention over the S positions read before, </s> first and the last one read at the
-    end; NaN where the model cannot look: at the last one itself, and at what is outside of its
-    window or memory. None without attention.
+    weights: over the S positions read before, from </s> to the last one read; NaN for the last one
+    itself and outside of the model's window or memory. None without attention.
     """
 
     token: str
@@ -43,6 +40,7 @@ class LanguageModelRun(Trained):
     """A language model and what it needs to be used: its vocabulary and its configuration."""
 
     KIND = "writer"
+    MODELS = LANGUAGE_MODELS
     VOCABULARIES = ("vocabulary",)
     TRAINING = LanguageModelTraining
 
@@ -66,31 +64,28 @@ class LanguageModelRun(Trained):
         training: LanguageModelTraining | None = None,
         corpus: dict[str, Any] | None = None,
     ) -> "LanguageModelRun":
-        """An untrained writer for this Text.
+        """Build an untrained writer for this Text.
 
-        settings go to the model's `create`; a score, or a cell, may be a class of one's own. The
-        seed is the training's. ValueError: an unknown name, settings that do not fit each other.
+        settings go to the model's `create`; a score, or a cell, may be a user-defined class. The
+        seed is the training's. Raises ValueError for an unknown name, and for settings that do not
+        fit each other.
         """
-        resolve("language model", name, LANGUAGE_MODELS)
         check_kind("text", text, Text, "a Text")
-        settings, training, corpus = parts_of(settings, training, corpus, LanguageModelTraining)
-        check_settings(name, settings)
+        settings, training, corpus = cls._checked(name, settings, training, corpus)
         training = replace(training, unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
-        settings, own = by_name(settings)
-        model: Any = build(name, np.random.default_rng(training.seed), vocabulary,
-                           **with_classes(settings, own))
+        writer = cls._built(name, settings, training, corpus, [vocabulary])
         if training.frequencies:
             counts = np.bincount(text.stream(vocabulary), minlength=len(vocabulary)) + 0.5
-            model.output.b[...] = np.log(counts / counts.sum())
-        return cls(model, vocabulary, name, settings, training, corpus, own=own)
+            writer.model.output.b[...] = np.log(counts / counts.sum())
+        return writer
 
     def batches(
         self, text: Text, streams: int | None = None, cut: int | None = None
     ) -> TextBatches | DocumentBatches:
-        """What the model reads of a Text: a stream where the state is carried, else documents.
+        """What the model reads of a Text: a stream if the state is carried, else documents.
 
-        cut: so many tokens of a document at most; a stream has none.
+        cut: the largest number of tokens of a document; a stream is not cut.
         """
         check_kind("text", text, Text, "a Text")
         at_least(1, streams=streams, cut=cut)
@@ -102,26 +97,24 @@ class LanguageModelRun(Trained):
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
     def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
-        """What the model reads of a Text in training, where sentences may be cut."""
+        """What the model reads of a Text in training: sentences may be cut."""
         return self.batches(text, cut=self.training.cut)
 
     @staticmethod
     def sentences(text: Text) -> list[list[str]]:
-        """Those of a Text."""
+        """The sentences of a Text."""
         return text.sentences
 
     def measure(self, text: Text, threads: int = 1, ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
-        """→ {metric: value} on a Text: loss (nats a token), perplexity, tokens; bits_per_character
-        of a text of characters.
+        """Evaluate on a Text → {metric: value}: loss (nats a token), perplexity, tokens, and for a
+        text of characters bits_per_character.
 
         Every token is predicted, ends of sentence included. A carried state goes through the whole
-        text in one stream. Where the state begins anew with every sentence there is also
-        perplexity_skip_first, whose first words are counted and not predicted: Salton et al. 2017
-        print theirs so.
+        text in one stream. If the state is reset at every sentence, perplexity_skip_first counts
+        first words without predicting them, as Salton et al. 2017 do.
 
-        rng: for an interval of each perplexity, `…_low` and `…_high`, over what is read at a time:
-        sentences, or windows of so many steps.
+        rng: for an interval of each perplexity, `…_low` and `…_high`, over sentences, or windows.
         """
         if rng is not None:
             check_generator(rng)
@@ -155,12 +148,12 @@ class LanguageModelRun(Trained):
         top_p: float | None = None,
         unknown: bool = False,
     ) -> Iterator[Word]:
-        """Write on after a prompt, tokens that begin a text; → a generator of Words, one a step.
+        """Generate Words, one a step, after a prompt of tokens that begin a text.
 
         length, sentences, temperature, top_k, top_p and errors as in `sample`. unknown: <unk> may
-        be written. A model of characters writes no </s>, and takes no `sentences`. Where the state
-        is empty at the start of every sentence, so it is here. TypeError: a string as the prompt
-        of a model of words.
+        be generated. A model of characters generates no </s>, and takes no `sentences`. The state
+        is reset at every sentence if it was in training. Raises TypeError for a string as the
+        prompt of a model of words.
         """
         if self.training.unit == "characters" and sentences is not None:
             raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of "
@@ -181,11 +174,11 @@ class LanguageModelRun(Trained):
             for k, choice in enumerate(choices))
 
     def attend(self, tokens: Sequence[str]) -> Array:
-        """What the model looks at while it reads a sentence → weights (S, S), S = 1 + its tokens.
+        """Attention weights (S, S) while the model reads a sentence, S = 1 + its tokens.
 
-        Row t is of the state that has read </s> and t tokens, and predicts the next; column s is
-        the state that has read </s> and s tokens; NaN where the model cannot look. ValueError: no
-        tokens, or a model without attention.
+        Row t belongs to the state that has read </s> and t tokens, and predicts the next; column s
+        to the state that has read </s> and s tokens; NaN outside of the memory. Raises ValueError
+        if there are no tokens, or no attention.
         """
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
@@ -198,14 +191,14 @@ class LanguageModelRun(Trained):
         return rows
 
     def check_attention(self) -> None:
-        """ValueError: the model has no attention weights."""
+        """Raise ValueError if the model has no attention weights."""
         if not hasattr(getattr(self.model, "reader", None), "attention"):
             name = self.settings.get("attention", self.name)
             raise ValueError(f"the {name} model has no attention weights to show: train one with "
                              "attention over its history, such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
-        """The ids of tokens. TypeError: a string, which a model of words would read as letters."""
+        """The ids of tokens. Raises TypeError for a string, if the tokens are words."""
         if isinstance(tokens, str) and self.training.unit == "words":
             raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
                             f"{name}.split()")
@@ -213,7 +206,7 @@ class LanguageModelRun(Trained):
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
-        """Weights over those remembered as weights over all positions read, NaN where none fall."""
+        """Weights over the memory as weights over all positions read, NaN elsewhere."""
         if weights is None:
             return None
         reach = len(weights)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from numpy_attention.experiments.analysis import Cloze, cloze, cloze_test
-from numpy_attention.experiments.analysis.cloze import TOGETHER, counts, ranks, shares_right
+from numpy_attention.experiments.analysis import Cloze, cloze_test
+from numpy_attention.experiments.analysis.cloze import TOGETHER, counts
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.cloze import Question
 from numpy_attention.data.vocabulary import EOS, PAD, UNK, Vocabulary
@@ -226,16 +226,6 @@ def test_what_knows_less_by_hand():
     assert counts(QUESTIONS[1]).tolist() == [1, 1, 0, 0]
 
 
-def test_ranks():
-    question = Question((("a",),), (), (), ("c", "x", "a", "<unk>", "j"), 0)
-    assert ranks(WORDS, question).tolist() == [6, V, 4, V, V - 1]
-
-
-def test_shares_right():
-    values = [np.array([1, 3, 3.0]), np.array([5, 1, 1, 5])]
-    assert shares_right(values, QUESTIONS).tolist() == [0.5, 0]
-
-
 def test_the_interval_is_a_bootstrap_s_from_the_generator(rng):
     questions = some_questions(rng, 50)
     model = models(rng)["plain"]
@@ -248,28 +238,3 @@ def test_the_interval_is_a_bootstrap_s_from_the_generator(rng):
 
 
 # ---- what is asked wrongly ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("change, error, message", [
-    ({"model": LanguageModel}, TypeError, "model is .*: expected a language model, with losses"),
-    ({"vocabulary": list("ab")}, TypeError, "vocabulary is .*: expected a Vocabulary$"),
-    ({"questions": []}, ValueError, "no questions: expected at least one"),
-    ({"questions": QUESTIONS[0]}, TypeError, "expected a list of Questions"),
-    ({"questions": [*QUESTIONS, "a"]}, TypeError, "questions, number 2, is 'a'"),
-    ({"rng": 0}, TypeError, "rng is int"),
-    ({"state": "kept"}, ValueError, "state = 'kept': expected one of carried, sentence, article"),
-    ({"steps": 0}, ValueError, "steps = 0: expected a whole number of at least 1"),
-    ({"model": Fixed(np.full(V, np.nan))}, ArithmeticError,
-     "log p of a query is nan: is the model trained"),
-    ({"model": Fixed(np.full(V, np.inf))}, ArithmeticError, "log p of a query is -inf"),
-])
-def test_refused(change, error, message):
-    right = {"model": Fixed(np.ones(V)), "vocabulary": WORDS, "questions": QUESTIONS,
-             "rng": np.random.default_rng(0)}
-    with pytest.raises(error, match=message):
-        cloze_test(**(right | change))
-    assert "model" in change or not right["model"].read
-
-
-def test_the_module_keeps_its_name():
-    assert cloze.cloze_test is cloze_test

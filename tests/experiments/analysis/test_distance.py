@@ -5,7 +5,7 @@ import pytest
 
 from numpy_attention.experiments.analysis import loss_by_distance
 from numpy_attention.experiments.analysis.losses import groups_of, losses_of
-from numpy_attention.data.batching import DocumentBatches, PairBatches, TextBatches
+from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.language_model import LanguageModel
 
@@ -56,18 +56,3 @@ def test_two_models_are_paired(rng):
         assert more[words].mean == pytest.approx(wanted)
         assert more[words].low < wanted < more[words].high
     assert set(one.more_than(one, rng).values()) == {(0, 0, 0)}
-
-
-def test_refused(rng):
-    found = loss_by_distance(Table(), TEXT, rng)
-    for others in (DocumentBatches([[5, 4, 4, 5, 7, 8]], 1),        # other groups, other units
-                   TextBatches(list(range(4, 40)) * 9, 4, 9)):
-        with pytest.raises(ValueError, match="on other texts, or on one that is cut otherwise"):
-            found.more_than(loss_by_distance(Table(), others, rng), rng)
-    with pytest.raises(TypeError, match="first"):
-        found.more_than(TEXT, rng)
-    for model, batches, generator, name in (
-            (None, TEXT, rng, "model"), (Table(), [1], rng, "batches"),
-            (Table(), PairBatches([[4]], [[4]], 1), rng, "a batch"), (Table(), TEXT, 3, "rng")):
-        with pytest.raises(TypeError, match=name):
-            loss_by_distance(model, batches, generator)

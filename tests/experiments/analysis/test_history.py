@@ -96,19 +96,3 @@ def test_flow_is_the_derivative_by_the_top_state(rng, cell, of, attention):
         nudges = 1e-5 * np.eye(6)
         gradient = [(last_loss(t, nudge) - last_loss(t, -nudge)) / 2e-5 for nudge in nudges]
         assert flow[4 - t] == pytest.approx(np.linalg.norm(gradient), rel=1e-5)
-
-
-def test_refusals(rng):
-    batches = TextBatches(rng.integers(4, V, 43), batch_size=3, steps=5)
-    for model in (LanguageModel.create(rng, V, 3), attentive(rng, attention="ngram", order=3)):
-        with pytest.raises(ValueError, match="has no attention weights"):
-            attention_span(model, batches)
-    with pytest.raises(ValueError, match="sees 5 positions back"):
-        attention_span(attentive(rng), batches, 5)
-    padded = TextBatch(np.array([[4, 5], [4, 0]]), np.array([[4, 5], [4, 0]]), np.arange(2))
-    with pytest.raises(ValueError, match="is padded"):
-        gradient_flow(attentive(rng), padded)
-    whole = TextBatch(np.array([[4], [4]]), np.array([[4], [4]]), np.arange(1))
-    for model, of in ((attentive(rng, cell="gru"), "c"), (attentive(rng), "x")):
-        with pytest.raises(ValueError, match=f"of='{of}'.*expected 'h', or 'c' of an LSTM"):
-            gradient_flow(model, whole, of=of)

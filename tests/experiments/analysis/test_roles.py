@@ -7,7 +7,6 @@ from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.experiments.analysis.roles import PAIRS, ROLES
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
-from numpy_attention.models.language_model import LanguageModel
 
 V = 11
 TEXT = TextBatches(np.random.default_rng(2).integers(4, V, 100), batch_size=3, steps=6)
@@ -123,15 +122,3 @@ def test_the_model_is_as_it_was(rng):
     before = model.vector.copy()
     found = [role_gradients(model, TEXT, np.random.default_rng(1)) for _ in range(2)]
     assert found[0] == found[1] and (model.vector == before).all()
-
-
-def test_refused(rng):
-    for make in (lambda: LanguageModel.create(rng, V, 6), lambda: model_of(rng, "ngram")):
-        with pytest.raises(ValueError, match="Model( with NGramReadout)? has no states with"):
-            role_gradients(make(), TEXT, rng)
-    with pytest.raises(TypeError, match="model is None"):
-        role_gradients(None, TEXT, rng)
-    with pytest.raises(TypeError, match="batches"):
-        role_gradients(model_of(rng, "single"), [1], rng)
-    with pytest.raises(TypeError, match="rng"):
-        role_gradients(model_of(rng, "single"), TEXT, 3)

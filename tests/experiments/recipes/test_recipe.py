@@ -1,18 +1,15 @@
 """Recipes: run, recorded beside their baselines, resumed."""
 
-import json
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from numpy_attention.cli import catalogue
 from numpy_attention.cli.main import main
 from numpy_attention.experiments.recipes import RECIPES, results
 from numpy_attention.experiments.recipes.recipe import Recipe, run
+from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.training.lock import held
 from numpy_attention.training.trainer import Trainer
 
 TINY = Recipe(
@@ -48,68 +45,14 @@ def test_figures(tmp_path):
         assert results.check(line) and line["seed"] == 3 and line["threads"] == 1
         assert line["parameters"] == translator.model.size
     assert lines[0]["value"] == pytest.approx(translator.history[-1]["valid_perplexity"], abs=1e-4)
-    assert lines[0]["value"] != lines[1]["value"]
-    assert all(line["low"] <= line["high"] for line in lines)
-    assert lines[0]["low"] < lines[0]["value"] < lines[0]["high"]
+    assert {line["settings"] for line in lines} == {TINY.digest()}
+    for split in ("valid", "test"):             # each with a generator of the seed's
+        found = translator.measure(TINY.load(split), 2, 1, rng=confidence.draws(3))
+        for line in lines:
+            if line["split"] == split:
+                ends = [found[line["metric"] + end] for end in ("", "_low", "_high")]
+                assert [line["value"], line["low"], line["high"]] == pytest.approx(ends, abs=6e-5)
     assert run(TINY, 4, 1, progress=False)[0]["value"] != lines[0]["value"]
-
-
-class Trained:
-    """Stands for a Translator: notes how it is measured."""
-
-    def __init__(self, seed=0):
-        self.seed = seed
-        self.measured = []
-        self.history = [{"seconds": 754.0}]
-        self.model = SimpleNamespace(size=12)
-        self.threads = 3
-
-    @classmethod
-    def create(cls, train, model, settings, training, corpus):
-        return cls(training.seed)
-
-    def fit(self, *how):
-        pass
-
-    def measure(self, *how, **more):
-        self.measured.append((how, more))
-        if more["rng"] == "rng":
-            return {}
-        drawn = more["rng"].random()
-        return {"bleu": 12.345678, "bleu_low": 12.0 + drawn, "bleu_high": 13.5, "perplexity": 2.0}
-
-
-@dataclass(frozen=True)
-class Stand(Recipe):
-    trains = Trained
-
-    def load(self, split):
-        loaded.append(split)
-        return split
-
-
-loaded = []
-STAND = Stand(name="stand", description="", corpus={}, model="", settings={},
-              training=TranslatorTraining(), metrics=(("valid", "bleu"), ("test", "bleu")), beam=7)
-
-
-def test_what_a_run_records():
-    loaded.clear()
-    ranks = SimpleNamespace(count=2)
-    drawn = np.random.default_rng([0, 2]).random()      # a generator of the seed's, for each split
-    assert run(STAND, ranks=ranks) == [
-        {"recipe": "stand", "settings": STAND.digest(), "seed": 0, "metric": "bleu",
-         "split": split, "value": 12.3457, "low": round(12 + drawn, 4), "high": 13.5,
-         "parameters": 12, "minutes": 12.57, "threads": 6}
-        for split in ("valid", "test")]
-    assert loaded == ["train", "valid", "test"]         # each once
-
-
-def test_how_a_recipe_measures():
-    trained = STAND.create(None)
-    assert trained.seed == 0
-    STAND.measure(trained, "pairs", {"bleu", "perplexity"}, "ranks", "rng")
-    assert trained.measured == [(("pairs", 7, 3), {"ranks": "ranks", "rng": "rng"})]
 
 
 def test_reproduce(tiny, capsys):
@@ -135,14 +78,6 @@ def test_a_changed_recipe_is_refused_before_the_training(tiny, capsys, monkeypat
     assert "tiny.jsonl: figures of 'tiny' with other settings" in capsys.readouterr().err
 
 
-def test_a_recipe_that_another_training_is_at_work_on_is_refused(tiny, capsys):
-    with held("runs/tiny-seed0/checkpoint.npz"):
-        assert main(["reproduce", "tiny", "--threads", "1"]) == 2
-    error = capsys.readouterr().err
-    assert "error: another training is at work on runs/tiny-seed0/checkpoint.npz" in error
-    assert not (tiny / "results").exists()
-
-
 def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
     def stop(self, *arguments):
         self.save()
@@ -153,14 +88,6 @@ def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
     assert not (tiny / "results").exists()
     assert main(["reproduce", "tiny", "--threads", "1"]) == 0
     assert "resumed after 4 steps" in capsys.readouterr().out
-
-
-def test_damaged_results_are_told_before_the_training(tiny, capsys, monkeypatch):
-    (tiny / "results").mkdir()
-    (tiny / "results/tiny.jsonl").write_text(json.dumps({"recipe": "tiny"}) + "\n")
-    monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
-    assert main(["reproduce", "tiny"]) == 2
-    assert "tiny.jsonl, line 1" in capsys.readouterr().err
 
 
 def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys):
@@ -177,9 +104,3 @@ def test_a_metric_that_cannot_be_had(tmp_path):
         run(comet, 0, 1, progress=False)
     with pytest.raises(ValueError, match="baselines for valid perplexity"):
         replace(TINY, metrics=(("test", "bleu"),))
-
-
-def test_list(capsys):
-    assert main(["reproduce", "--list"]) == 0
-    out = capsys.readouterr().out
-    assert all(name in out and recipe.description in out for name, recipe in RECIPES.items())

@@ -21,7 +21,7 @@ def line(**changes):
     ({"note": "x"}, "fields .*; expected exactly recipe, settings, seed, metric, split, value"),
     ({"seed": True}, "seed is True"), ({"settings": 3}, "settings is 3"),
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
-    ({"seed": 10**400}, "seed is 1000.*…; expected a finite"),
+    ({"seed": 10**400}, "seed is 1000.*…, of type int; expected a finite"),
     ({"low": 2.0, "high": 1.0}, "low ≤ high"), ({"low": 1.0}, "fields"),
 ])
 def test_malformed_lines_are_refused(changes, message, tmp_path):

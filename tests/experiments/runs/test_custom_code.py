@@ -13,7 +13,7 @@ from numpy_attention.custom.code import read
 from numpy_attention.custom.kinds import own_class
 from numpy_attention.experiments.runs.custom_code import is_own
 from numpy_attention.experiments.runs.resume import check_same
-from numpy_attention.experiments.runs.ensemble import load_together
+from numpy_attention.experiments.runs.ensemble import load_ensemble
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
@@ -77,7 +77,7 @@ def test_a_run_is_loaded_with_its_file_or_its_class(mine, folder):
     before = again.model.vector.copy()
     again.fit(PAIRS, PAIRS, folder, 1, progress=False)
     assert np.array_equal(again.model.vector, before)
-    assert load_together(Translator, [folder, folder], [mine]).model.size
+    assert load_ensemble(Translator, [folder, folder], [mine]).model.size
 
 
 @pytest.mark.parametrize("code", [None, (), "other"])
@@ -107,18 +107,11 @@ def test_a_changed_file_is_refused_and_not_run(mine, folder):
         Translator.load(folder, [own_class(str(mine))])
     assert Translator.load(folder, [folder / "mine.py"]).name == "luong"
     (folder / "mine.py").write_text("x")
-    with pytest.raises(ValueError, match="give it as it was, or train anew in another folder$"):
+    with pytest.raises(ValueError, match="give it as it was, or train again in another folder$"):
         Translator.load(folder, [mine])
     (folder / "mine.py").unlink()
-    with pytest.raises(ValueError, match="give it as it was, or train anew in another folder$"):
+    with pytest.raises(ValueError, match="give it as it was, or train again in another folder$"):
         Translator.load(folder, [mine])
-
-
-def test_a_file_that_is_missing(folder, tmp_path):
-    with pytest.raises(FileNotFoundError, match="no.py does not exist"):
-        Translator.load(folder, [tmp_path / "no.py"])
-    with pytest.raises(TypeError, match="code is 'mine.py', of type str: expected a list of files"):
-        Translator.load(folder, "mine.py")
 
 
 def test_a_run_without_own_code_needs_none(tmp_path):
@@ -175,33 +168,16 @@ DIGEST = "0123456789abcdef" * 4
 
 
 @pytest.mark.parametrize("own, good", [
-    ({"mine.py:Mine": DIGEST}, True),
     ({"mine.py:Mine": DIGEST, "mine.py:B": DIGEST}, True),
     ({"mine.py:Mine": DIGEST, "mine.py:B": DIGEST[::-1]}, False),
     ({f"m{n}.py:A": DIGEST for n in range(8)}, True),
     ({f"m{n}.py:A": DIGEST for n in range(9)}, False),
-    ({}, False), ([], False), (None, False), ("mine.py:Mine", False),
-    ({"mine.py:Mine": DIGEST[1:]}, False), ({"mine.py:Mine": DIGEST.upper()}, False),
-    ({"mine.py:Mine": DIGEST + "\n"}, False), ({"mine.py:Mine": 3}, False),
-    ({"mine.py:Mine": [DIGEST]}, False), ({"mine.py:Mine": None}, False),
-    ({"../mine.py:Mine": DIGEST}, False), ({"/etc/mine.py:Mine": DIGEST}, False),
-    ({"https://x.org/mine.py:Mine": DIGEST}, False), ({"m" * 10**5 + ".py:Mine": DIGEST}, False),
+    ({}, False), ("mine.py:Mine", False), ({"mine.py:Mine": DIGEST + "\n"}, False),
+    ({"mine.py:Mine": 3}, False), ({"../mine.py:Mine": DIGEST}, False),
     ({"$(rm x).py:Mine": DIGEST}, False), ({"mine.py": DIGEST}, False),
 ])
 def test_what_a_checkpoint_may_say(own, good):
     assert is_own(own) is good
-
-
-@pytest.mark.parametrize("own", [
-    {"../mine.py:Mine": DIGEST}, {"mine.py:Mine": "x"}, {"x" * 10**6: DIGEST}, [], 3, None])
-def test_a_hostile_checkpoint_is_refused_in_a_line(own, mine, folder):
-    rewrite(folder, lambda about: about.update(own=own))
-    with pytest.raises(ValueError) as error:
-        Translator.load(folder, [mine])
-    text = str(error.value)
-    assert "is not understood (its entry 'about.own' is " in text
-    assert len(text) < 400 + len(str(folder)) and "\n" not in text
-    assert not ran(mine)
 
 
 def test_names_that_do_not_belong_together(mine, folder):
@@ -212,15 +188,6 @@ def test_names_that_do_not_belong_together(mine, folder):
     with pytest.raises(ValueError, match="attention 'mine.py:Mine': expected one of dot, general"):
         Translator.load(folder, [mine])
     assert not ran(mine)
-
-
-def test_a_class_that_the_file_does_not_have(mine, folder):
-    def other(about):
-        about["settings"]["attention"] = "mine.py:Other"
-        about["own"]["mine.py:Other"] = about["own"].pop("mine.py:Mine")
-    rewrite(folder, other)
-    with pytest.raises(ValueError, match="mine.py has no 'Other': it has Mine"):
-        Translator.load(folder, [mine])
 
 
 def test_arrays_of_another_class(folder, mine, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.models.ensemble import Ensemble
-from numpy_attention.experiments.runs.ensemble import load_together
+from numpy_attention.experiments.runs.ensemble import load_ensemble
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
@@ -31,7 +31,7 @@ def writer(folder, **training):
 
 def test_translators(tmp_path):
     folders = [translator(tmp_path / str(seed), seed=seed) for seed in range(3)]
-    together = load_together(Translator, folders)
+    together = load_ensemble(Translator, folders)
     singles = [Translator.load(folder) for folder in folders]
     assert isinstance(together.model, Ensemble) and len(together.model.models) == 3
     batch = singles[0].batches(PAIRS).batch([0, 1])
@@ -42,12 +42,12 @@ def test_translators(tmp_path):
     worst = max(one.measure(PAIRS, 2, 1)["perplexity"] for one in singles)
     assert best < worst and found["perplexity"] < worst
     assert together.translate([["a", "b"]], 2)[0].weights.shape[1] == 3
-    assert not isinstance(load_together(Translator, folders[:1]).model, Ensemble)
+    assert not isinstance(load_ensemble(Translator, folders[:1]).model, Ensemble)
 
 
 def test_writers(tmp_path, rng):
     folders = [writer(tmp_path / str(seed), seed=seed) for seed in range(2)]
-    together = load_together(LanguageModelRun, folders)
+    together = load_ensemble(LanguageModelRun, folders)
     found = together.measure(TEXT)
     assert found["perplexity"] < max(LanguageModelRun.load(one).measure(TEXT)["perplexity"]
                                      for one in folders)
@@ -58,15 +58,15 @@ def test_refused(tmp_path):
     first = translator(tmp_path / "first")
     backwards = translator(tmp_path / "backwards", reverse_source=True)
     with pytest.raises(ValueError, match="backwards has reverse_source True, and .*first False: r"):
-        load_together(Translator, [first, backwards])
+        load_ensemble(Translator, [first, backwards])
     with pytest.raises(ValueError, match="other has another source vocabulary than .*first: runs"):
-        load_together(Translator, [first, translator(tmp_path / "other", OTHERS)])
+        load_ensemble(Translator, [first, translator(tmp_path / "other", OTHERS)])
     words = writer(tmp_path / "words")
     with pytest.raises(ValueError, match="steps has steps 2, and .*words 3"):
-        load_together(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
-    with pytest.raises(ValueError, match="no translator's checkpoint"):
-        load_together(Translator, [first, words])
+        load_ensemble(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
+    with pytest.raises(ValueError, match="is the checkpoint of a writer"):
+        load_ensemble(Translator, [first, words])
     with pytest.raises(ValueError, match="no folders"):
-        load_together(Translator, [])
+        load_ensemble(Translator, [])
     with pytest.raises(TypeError, match="folders"):
-        load_together(Translator, 3)
+        load_ensemble(Translator, 3)

@@ -9,10 +9,10 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.data.running_text import Text
-from numpy_attention.experiments.runs.provenance import circumstances
-from numpy_attention.experiments.runs.libraries import blas, digest_of, processor
+from numpy_attention.experiments.runs.provenance import blas, digest_of, processor, provenance
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
+MODULE = "numpy_attention.experiments.runs.provenance"
 SENTENCES = [["a", "b"], ["c"]]
 
 
@@ -28,33 +28,33 @@ def test_another_model_seed_and_number_of_threads_are_told():
     one, same, other = (
         LanguageModelRun.create(Text([SENTENCES]), settings=dict(hidden=3, layers=1),
                       training=LanguageModelTraining(seed=seed)) for seed in (0, 0, 4))
-    known = circumstances(one, SENTENCES, 2)
-    assert known == circumstances(same, SENTENCES, 2)
+    known = provenance(one, SENTENCES, 2)
+    assert known == provenance(same, SENTENCES, 2)
     assert (known["seed"], known["threads"], known["text"]) == (0, 2, digest_of(SENTENCES))
     assert (known["numpy"], known["numba"]) == (np.__version__, numba.__version__)
     assert (known["version"], known["blas"]) == (__version__, blas())
     assert known["processor"] == processor()
-    changed = circumstances(other, SENTENCES, 1)
+    changed = provenance(other, SENTENCES, 1)
     assert {name for name in known if known[name] != changed[name]} == {
         "parameters", "seed", "threads"}
     same.model.vector[0] += 1
-    assert circumstances(same, SENTENCES, 2)["parameters"] != known["parameters"]
+    assert provenance(same, SENTENCES, 2)["parameters"] != known["parameters"]
 
 
 def test_the_library_of_products_is_named(monkeypatch):
     assert blas()
-    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.threadpool_info", lambda: [
+    monkeypatch.setattr(f"{MODULE}.threadpool_info", lambda: [
         {"user_api": "openmp", "internal_api": "openmp", "version": None},
         {"user_api": "blas", "internal_api": "mkl", "version": "2024.1"},
         {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "architecture": "Zen"}])
     assert blas() == "mkl 2024.1, openblas 0.3 Zen"
-    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.threadpool_info", list)
+    monkeypatch.setattr(f"{MODULE}.threadpool_info", list)
     assert blas() == "BLAS of unknown name"
 
 
 def test_the_processor_that_kernels_and_loops_are_for():
     def told(**named):
-        code = "from numpy_attention.experiments.runs.libraries import processor; print(processor())"
+        code = f"from {MODULE} import processor; print(processor())"
         return subprocess.run([sys.executable, "-c", code], env=os.environ | named, check=True,
                               capture_output=True, text=True).stdout.strip()
 
@@ -67,8 +67,8 @@ def test_the_processor_that_kernels_and_loops_are_for():
 
 def test_loops_of_numpy_that_are_switched_off_are_told(monkeypatch):
     here = processor()
-    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.in_loops", {"SSE": True, "AVX2": False})
+    monkeypatch.setattr(f"{MODULE}.in_loops", {"SSE": True, "AVX2": False})
     less = processor()
-    monkeypatch.setattr("numpy_attention.experiments.runs.libraries.in_loops", {"SSE": True, "AVX2": True})
+    monkeypatch.setattr(f"{MODULE}.in_loops", {"SSE": True, "AVX2": True})
     assert len({here, less, processor()}) == 3
     assert len({told.partition(" (")[0] for told in (here, less, processor())}) == 1

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from numpy_attention import __version__
-from numpy_attention.experiments.runs.rank_consistency import check_agreement
-from numpy_attention.experiments.runs.libraries import blas, digest, digest_of, processor
+from numpy_attention.experiments.runs.provenance import (
+    blas, check_rank_consistency, digest, digest_of, processor)
 from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 
 
@@ -31,7 +31,7 @@ class Two(SingleProcess):
 def known(made, valid=None):
     """What rank 0 tells of itself."""
     ranks = Two()
-    check_agreement(ranks, made, at_ranks.pairs(5), valid, 3)
+    check_rank_consistency(ranks, made, at_ranks.pairs(5), valid, 3)
     return ranks.given
 
 
@@ -61,7 +61,7 @@ def test_a_difference_is_told_by_its_name(name):
     made = at_ranks.translator()
     mine = known(made)[name]
     with pytest.raises(ValueError) as told:
-        check_agreement(Two(**{name: "other"}), made, at_ranks.pairs(5), None, 3)
+        check_rank_consistency(Two(**{name: "other"}), made, at_ranks.pairs(5), None, 3)
     assert str(told.value) == (
         f"rank 1 on there does not agree with rank 0 on here: {name} other there, {mine} here. "
         "Give every host the same")
@@ -75,4 +75,4 @@ def test_the_order_of_settings_is_no_difference():
 
 
 def test_one_process_has_nothing_to_compare():
-    assert check_agreement(SINGLE_PROCESS, None, None, None, None) is None
+    assert check_rank_consistency(SINGLE_PROCESS, None, None, None, None) is None

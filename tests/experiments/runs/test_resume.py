@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from numpy_attention.experiments.runs.resume import check_same, difference
+from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.writer import LanguageModelTraining
 from numpy_attention.training import checkpoint
 
@@ -66,22 +66,6 @@ def test_a_run_older_than_a_setting_of_the_model_has_its_default(saved, tmp_path
         check_same(tmp_path, Trained(model="language-model", hidden=3, cell="gru"))
 
 
-def test_a_setting_that_is_passed_on_to_the_models_base_has_its_default_too(saved, tmp_path):
-    saved(Trained(model="encoder-decoder", hidden=4))
-    assert check_same(tmp_path, Trained(model="encoder-decoder", hidden=4, layers=1))
-    with pytest.raises(ValueError, match="bidirectional False there, True now"):
-        check_same(tmp_path, Trained(model="encoder-decoder", hidden=4, bidirectional=True))
-
-
-def test_a_setting_of_a_readers_choice_has_its_default_too(saved, tmp_path):
-    saved(Trained(model="attentive-language-model", hidden=4, attention="combined"))
-    given = dict(attention="combined", window=None, carried=0, order=4)
-    assert check_same(tmp_path, Trained(model="attentive-language-model", hidden=4, **given))
-    with pytest.raises(ValueError, match="window None there, 3 now"):
-        other = given | {"window": 3}
-        check_same(tmp_path, Trained(model="attentive-language-model", hidden=4, **other))
-
-
 def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
     saved(Trained(model="luong", hidden=4, attention="general"))
     given = dict(attention="general", window="global", width=10, heads=4)
@@ -121,21 +105,6 @@ def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
     training = dataclasses.asdict(LanguageModelTraining())
     for changed in ({"minutes": 5.0}, {"save_steps": 7}, {"keep": "last"}, {"epochs": 99}):
         assert check_same(tmp_path, Trained(training=training | changed))
-
-
-def test_a_run_of_another_kind_is_named_with_its_folder(saved, tmp_path):
-    saved(Trained(kind="translator"))
-    with pytest.raises(ValueError, match=f"^{tmp_path} holds .*translator there, writer now"):
-        check_same(tmp_path, Trained())
-
-
-@pytest.mark.parametrize("before, now, told", [
-    ("x" * 60, "y", f"name {'x' * 60} there, y now"),
-    ("x" * 61, "y", "another name"), ("y", "x" * 61, "another name"),
-    (["a"], ["b"], "another name"), (["a"], None, "another name"), (3, None, "name 3 there, None"),
-])
-def test_long_values_and_lists_are_not_told_whole(before, now, told):
-    assert difference("name", before, now).startswith(told)
 
 
 @pytest.mark.parametrize("count, more", [(4, ""), (5, "; and 1 more"), (7, "; and 3 more")])

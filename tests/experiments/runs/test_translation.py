@@ -4,14 +4,9 @@ import re
 
 import numpy as np
 
-from numpy_attention.experiments.runs.translation import Translation
+from numpy_attention.experiments.runs.translation import Translation, in_source_order, in_words
 
 WEIGHTS = np.array([[0.9, 0.1, 0.0], [0.2, 0.7, 0.1], [0.0, 0.0, 1.0]], np.float32)
-
-
-def test_an_unknown_word_becomes_the_source_word_looked_at():
-    one = Translation(["a", "Anna"], ["x", "<unk>"], -1.0, WEIGHTS)
-    assert one.unknown_replaced() == ["x", "Anna"]
 
 
 def test_a_notebook_shows_words_and_weights():
@@ -20,11 +15,6 @@ def test_a_notebook_shows_words_and_weights():
     assert re.findall(r"<th scope=\"col\"><bdi>(.*?)</bdi>", html) == ["a", "b", "&lt;/s&gt;"]
     assert re.findall(r"<th scope=\"row\".*?<bdi>(.*?)</bdi>", html) == ["x", "y", "&lt;/s&gt;"]
     assert re.findall(r">([\d.]+)</td>", html) == [f"{w:.2f}" for w in WEIGHTS.ravel()]
-
-
-def test_a_translation_cut_off_has_no_row_for_its_end():
-    html = Translation(["a", "b"], ["x", "y"], -1.0, WEIGHTS[:2], finished=False)._repr_html_()
-    assert html.count("<tr>") == 3
 
 
 def test_words_of_a_notebook_are_no_markup():
@@ -38,3 +28,22 @@ def test_a_notebook_s_table_takes_the_page_s_own_colours():
     # no colour of letters or ground but a blue that lets the ground through: light and dark
     assert not re.search(r"[;\"]color:", html)
     assert set(re.findall(r"background:(\w+)", html)) == {"rgba"}
+
+
+def test_a_source_read_from_its_end():
+    assert in_source_order(np.array([[0.1, 0.2, 0.3, 0.4]])).tolist() == [[0.3, 0.2, 0.1, 0.4]]
+    assert in_source_order(np.array([[1.0]])).tolist() == [[1.0]]
+
+
+def test_sums_over_source_pieces_and_means_over_target_pieces():
+    weights = np.array([[0.1, 0.2, 0.3, 0.4],           # the first word's first piece
+                        [0.5, 0.1, 0.3, 0.1],           # and its second
+                        [0.0, 0.0, 0.0, 1.0]])          # </s>
+    found = in_words(weights, columns=[0, 0, 1, 2], rows=[0, 0, 1])
+    np.testing.assert_allclose(found, [[0.45, 0.3, 0.25], [0, 0, 1]], rtol=1e-15)
+    assert in_words(weights.astype(np.float32), [0, 0, 1, 2], [0, 0, 1]).dtype == np.float32
+
+
+def test_cut_off_before_the_end():
+    found = in_words(np.array([[0.25, 0.75], [0.75, 0.25]]), columns=[0, 1], rows=[0, 0])
+    np.testing.assert_allclose(found, [[0.5, 0.5]])

@@ -140,31 +140,9 @@ def test_what_is_no_sentence_is_refused(trained, rng):
             use([])
 
 
-@pytest.mark.parametrize("penalty", [np.nan, "1"])
-def test_a_penalty_that_is_none_is_refused_before_the_search(trained, penalty, monkeypatch):
-    monkeypatch.setattr(Translator, "_best", lambda *how: pytest.fail("searched"))
-    with pytest.raises(ValueError, match="length_penalty = "):
-        trained[0].translate([["1"]], length_penalty=penalty)
-
-
-def test_what_no_translator_can_be_made_of_is_refused():
-    pairs = reverse("train", 5)
-    with pytest.raises(ValueError, match="no sentence pairs"):
-        Translator.create([])
-    with pytest.raises(ValueError, match="translator 'perceptron': expected one of rnnsearch"):
-        Translator.create(pairs, "perceptron")
-    with pytest.raises(ValueError, match="size"):
-        Translator.create(pairs, settings={"size": 3})
-    for settings, backwards in (({}, True), ({"backwards": True}, False)):
-        with pytest.raises(ValueError, match="run along from the wrong end"):
-            settings = {"window": "local-m", "width": 1} | settings
-            training = TranslatorTraining(reverse_source=backwards)
-            Translator.create(pairs, "luong", settings, training)
-
-
 def test_what_holds_no_translator_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no checkpoint"):
         Translator.load(tmp_path)
     checkpoint.save(tmp_path / "checkpoint.npz", {"parameters/W": np.zeros(3)}, {})
-    with pytest.raises(ValueError, match="no translator's checkpoint"):
+    with pytest.raises(ValueError, match="is the checkpoint of a plain model"):
         Translator.load(tmp_path)

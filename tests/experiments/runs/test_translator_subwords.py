@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from numpy_attention.data.pairs import Pair
-from numpy_attention.experiments.runs.translator import (Translation, Translator, TranslatorTraining,
-                                             vocabularies_of)
+from numpy_attention.experiments.runs.translator import (
+    Translator, TranslatorTraining, vocabularies_of)
 
 WORDS = ["red", "green", "greener", "blue", "bluest", "house", "houses", "tree"]
 SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
@@ -98,15 +98,3 @@ def test_sampling(cut):
     assert again.target == drawn[3].target
     with pytest.raises(ValueError, match="the sentence is empty"):
         translator.sample([], np.random.default_rng(0))
-
-
-def test_unknown_words_are_replaced_by_what_was_looked_at():
-    weights = np.array([[0.1, 0.6, 0.1, 0.2],
-                        [0.3, 0.1, 0.2, 0.4],       # the largest is </s>'s: of the words, Anna's
-                        [0.9, 0.1, 0.0, 0.0],
-                        [0, 0, 0, 1.0]])
-    found = Translation(["Anna", "sees", "Bob"], ["ve", "<unk>", "<unk>"], -1.0, weights)
-    assert found.unknown_replaced() == ["ve", "Anna", "Anna"]
-    assert found.target == ["ve", "<unk>", "<unk>"]
-    nowhere = Translation(["a", "b"], ["<unk>"], 0.0, np.array([[0, 0, 1.0], [0, 0, 1.0]]))
-    assert nowhere.unknown_replaced() == ["<unk>"]                  # no source word has any weight

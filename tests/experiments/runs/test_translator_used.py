@@ -7,8 +7,8 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.vocabulary import UNK
 from numpy_attention.decoding import sampling
 from numpy_attention.experiments.runs import translator as module
-from numpy_attention.experiments.runs.translator import (Translation, Translator, TranslatorTraining,
-                                             vocabularies_of)
+from numpy_attention.experiments.runs.translator import (
+    Translation, Translator, TranslatorTraining, vocabularies_of)
 
 # two languages of different sizes, and links for the first pair alone
 PAIRS = [Pair(("a", "b"), ("A", "B", "C"), sure={(0, 0), (1, 2)}),
@@ -110,7 +110,7 @@ def test_all_processors_measure_unless_told(small, monkeypatch):
 
 def test_one_figure_that_is_not_finite_is_enough_to_refuse(small, monkeypatch):
     text = {"bleu": float("nan"), "exact": 1.0}
-    monkeypatch.setattr(module.figures, "of_text", lambda *translations: text)
+    monkeypatch.setattr(module.confidence, "of_text", lambda *translations: text)
     with pytest.raises(ArithmeticError, match="a figure is not finite"):
         small.measure(PAIRS, 1, 1)
 

@@ -8,7 +8,7 @@ import pytest
 from numpy_attention import plotting
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.running_text import Text
-from numpy_attention.data.vocabulary import EOS, PAD, UNK, Vocabulary
+from numpy_attention.data.vocabulary import EOS, PAD, UNK
 from numpy_attention.experiments.runs import writer as module
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.evaluation import evaluate
@@ -144,11 +144,6 @@ def test_trained_saved_and_loaded(tmp_path):
     assert texts[0] == texts[1] and len(texts[0]) == 9
 
 
-def test_the_unit_is_the_texts():
-    assert LanguageModelRun.create(TEXT, settings=dict(hidden=4)).training.unit == "words"
-    assert LanguageModelRun.create(LETTERS, settings=dict(hidden=4)).training.unit == "characters"
-
-
 def test_unknown_words_and_ends_are_written_only_where_they_belong(rng):
     def tokens(writer, **settings):
         return {word.token for word in writer.generate(rng, length=300, **settings)}
@@ -212,45 +207,6 @@ def test_without_attention_there_is_nothing_to_show(rng):
         with pytest.raises(ValueError, match=f"the {kind} model has no attention weights"):
             writer.attend(["a"])
         assert next(writer.generate(rng)).weights is None
-
-
-@pytest.mark.parametrize("name", ["streams", "cut"])
-def test_a_text_is_read_in_at_least_one(name):
-    with pytest.raises(ValueError, match=f"{name} = 0: expected a whole number of at least 1"):
-        writer_of().batches(TEXT, **{name: 0})
-
-
-def test_refused(rng):
-    with pytest.raises(ValueError, match="an empty sentence"):
-        writer_of(settings=ATTENTIVE).attend([])
-    with pytest.raises(ValueError, match="temperature = -1"):
-        writer_of().generate(rng, temperature=-1)
-    with pytest.raises(ValueError, match="language model 'rnnsearch': expected one of"):
-        LanguageModelRun.create(TEXT, "rnnsearch")
-    with pytest.raises(ValueError, match="does not come as articles"):
-        writer_of(state="article").batches(Text([[["a"]]]))
-    with pytest.raises(ValueError, match="too short for 2 streams"):
-        writer_of().batches(Text([[[]]]))
-    with pytest.raises(ValueError, match="has no sentences"):
-        writer_of(LETTERS, state="sentence").batches(LETTERS)
-    writer = writer_of()
-    writer.model.vector[:] = np.nan
-    with pytest.raises(ArithmeticError, match="is the model trained"):
-        writer.measure(TEXT)
-
-
-def test_a_wrong_setting_is_told_before_the_text_is_read(monkeypatch):
-    monkeypatch.setattr(Vocabulary, "build", lambda *how: pytest.fail("read"))
-    with pytest.raises(ValueError, match="hiden"):
-        writer_of(settings={"hiden": 3})
-    with pytest.raises(TypeError, match="corpus is 3, of type int: expected a dict"):
-        LanguageModelRun.create(TEXT, corpus=3)
-
-
-def test_a_writer_that_is_made_by_hand_has_no_corpus_unless_told():
-    made = writer_of()
-    bare = LanguageModelRun(made.model, made.vocabulary, made.name, made.settings, made.training)
-    assert bare.corpus == {} and bare.history == []
 
 
 def test_the_output_begins_with_the_words_frequencies():

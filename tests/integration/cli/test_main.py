@@ -219,7 +219,7 @@ def test_a_reader_that_leaves_is_no_error():
     ("{'input_feeding': True}", "{'input_feeding': True}"),
     ("the --max-length", "the --max-length"),
     ("give other files as source and target", "give other files with --source and --target"),
-    ("train anew in another folder", "train anew in another folder with --run"),
+    ("train again in another folder", "train anew in another folder with --run"),
 ])
 def test_arguments_become_flags(message, flags):
     assert in_flags(message, cli.COMMANDS["train"].options) == flags
