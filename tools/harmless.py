@@ -16,23 +16,23 @@ HARMLESS = {
         "numpy_attention/metrics.py _largest: constant: 1 → 2 (7)",
     ],
     "what mpirun's ranks alone run: tests/cli/test_mpirun.py holds it, and takes minutes": [
-        "numpy_attention/training/ranks.py world: *",
-        "numpy_attention/training/jobs.py executor_of: *",
+        "numpy_attention/training/distributed/ranks.py world: *",
+        "numpy_attention/training/distributed/jobs.py executor_of: *",
     ],
     "how often, or how long, something is waited for": [
         "numpy_attention/training/interrupt.py Interrupt.awaited: compare: time.monotonic() < *",
         "numpy_attention/training/interrupt.py Interrupt.awaited: left out: time.sleep(0.01)",
         "numpy_attention/training/interrupt.py Interrupt.awaited: constant: 0.01 → 0.02",
-        "numpy_attention/training/ranks.py : constant: 3.0 → 6.0",
-        "numpy_attention/training/ranks.py Ranks.ended_alike: compare: time.monotonic() > end *",
-        "numpy_attention/training/ranks.py Ranks.ended_alike: left out: time.sleep(0.01)",
-        "numpy_attention/training/ranks.py Ranks.ended_alike: constant: 0.01 → 0.02",
+        "numpy_attention/training/distributed/ranks.py : constant: 3.0 → 6.0",
+        "numpy_attention/training/distributed/ranks.py Ranks.ended_alike: compare: time.monotonic() > end *",
+        "numpy_attention/training/distributed/ranks.py Ranks.ended_alike: left out: time.sleep(0.01)",
+        "numpy_attention/training/distributed/ranks.py Ranks.ended_alike: constant: 0.01 → 0.02",
     ],
     "a sum of two is the same either way round": [
-        "numpy_attention/training/ranks.py Ranks.add: arguments: np.add(parts[to], parts[one], *",
+        "numpy_attention/training/distributed/ranks.py Ranks.add: arguments: np.add(parts[to], parts[one], *",
     ],
     "at that distance there is nothing left to add": [
-        "numpy_attention/training/ranks.py tree: compare: distance < count → distance <= count",
+        "numpy_attention/training/distributed/ranks.py tree: compare: distance < count → distance <= count",
     ],
     "zipfile flushes the file that it has ended; said for the reader": [
         "numpy_attention/training/checkpoint.py save: left out: file.flush()",

@@ -19,7 +19,7 @@ from numpy_attention import metrics
 from numpy_attention.experiments.recipes.mechanisms import GRU
 from numpy_attention.experiments.recipes.recipe import Figure, Recipe
 from numpy_attention.experiments.runs.translator import TranslatorTraining
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 
 EDGES = (1, 8, 13, 19, 25, 31, 41, 52)      # of the buckets, as `metrics.bleu_by_length` has them
 TRAIN = TranslatorTraining(

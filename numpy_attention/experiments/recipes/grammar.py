@@ -12,7 +12,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.recipes.recipe import Recipe
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import TranslatorTraining
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 
 PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_negation"}
 

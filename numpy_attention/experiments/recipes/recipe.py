@@ -14,7 +14,7 @@ from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import Training
 
 Figure = tuple[str, str]        # (split, metric)

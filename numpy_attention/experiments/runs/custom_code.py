@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from numpy_attention.validation.arguments import as_list
-from numpy_attention.custom.code import NAME, SHOWN, Code, Own, own_of, parted, read
+from numpy_attention.custom.code import NAME, SHOWN, Code, CustomClass, custom_class_of, parted, read
 from numpy_attention.custom.kinds import class_in
 from numpy_attention.validation.paths import path_errors
 from numpy_attention.training.schema import Kind
@@ -35,18 +35,18 @@ def is_own(value: Any) -> bool:
 OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", is_own)
 
 
-def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Own]]:
+def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
     """Settings with names in the place of classes, and {name: the class with its file}.
 
     ValueError: a class in no file, or of the package; two files of one name.
     """
     plain = dict(settings)
-    own: dict[str, Own] = {}
+    own: dict[str, CustomClass] = {}
     files: dict[str, Code] = {}
     for setting, value in settings.items():
         if not isinstance(value, type):
             continue
-        one = own_of(value)
+        one = custom_class_of(value)
         code = files.setdefault(one.code.name, one.code)
         if code.digest != one.code.digest:
             raise ValueError(f"{setting} is {one.name}, and another {code.name} is used too: give "
@@ -56,13 +56,13 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Own]
     return plain, own
 
 
-def with_classes(settings: Mapping[str, Any], own: Mapping[str, Own]) -> dict[str, Any]:
+def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) -> dict[str, Any]:
     """Settings with classes in the place of their names."""
     return {setting: own[value].kind if isinstance(value, str) and value in own else value
             for setting, value in settings.items()}
 
 
-def digests(own: Mapping[str, Own]) -> dict[str, str]:
+def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
     """What a run keeps of them."""
     return {name: one.code.digest for name, one in own.items()}
 
@@ -74,7 +74,7 @@ def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
         raise ValueError(f"it has code of its own that no setting names: {', '.join(unused)}")
 
 
-def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, Own]:
+def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
     """The classes that a run names, {name: digest}, out of the code that its user names.
 
     code: files, or classes, or None. Only a file with the same digest is run.
@@ -84,12 +84,12 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     if not known:
         return {}
     given = [] if code is None else as_list("code", code, "files, or classes, of your own")
-    candidates = [own_of(one) if isinstance(one, type) else read(one) for one in given]
+    candidates = [custom_class_of(one) if isinstance(one, type) else read(one) for one in given]
     return {name: found(name, known, candidates, folder) for name in known}
 
 
-def found(name: str, known: Mapping[str, str], candidates: Iterable[Code | Own],
-          folder: str | Path) -> Own:
+def found(name: str, known: Mapping[str, str], candidates: Iterable[Code | CustomClass],
+          folder: str | Path) -> CustomClass:
     """The class of this name among files and classes. ValueError: it is not, or has changed."""
     file, of_class = parted(name)
     named = [one for one in candidates if one.name in (file, name)]
@@ -98,16 +98,16 @@ def found(name: str, known: Mapping[str, str], candidates: Iterable[Code | Own],
         raise ValueError(f"{folder} was trained with {' and '.join(known)}, your own code, which a "
                          f"run never runs by itself: look at it, and give code = {','.join(files)}")
     for one in named:
-        if isinstance(one, Own) and one.code.digest == known[name]:
+        if isinstance(one, CustomClass) and one.code.digest == known[name]:
             return one
         if isinstance(one, Code) and one.digest == known[name]:
-            return Own(name, one, class_in(one, of_class))
+            return CustomClass(name, one, class_in(one, of_class))
     now = " and ".join(f"{digest_of(one)[:SHOWN]}…" for one in named)
     raise ValueError(f"{file} is not as it was when {folder} was trained: SHA-256 "
                      f"{known[name][:SHOWN]}… then, {now} now; {advice(file, known[name], folder)}")
 
 
-def digest_of(one: Code | Own) -> str:
+def digest_of(one: Code | CustomClass) -> str:
     return one.digest if isinstance(one, Code) else one.code.digest
 
 
@@ -119,7 +119,7 @@ def advice(file: str, digest: str, folder: str | Path) -> str:
     return "give it as it was, or train anew in another folder"
 
 
-def keep(own: Mapping[str, Own], folder: Path) -> None:
+def keep(own: Mapping[str, CustomClass], folder: Path) -> None:
     """Keep the files beside the checkpoint, as they were in training; each written whole."""
     for code in {one.code.name: one.code for one in own.values()}.values():
         path = folder / code.name

@@ -9,7 +9,7 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.experiments.runs.libraries import blas, digest, digest_of, processor
-from numpy_attention.training.ranks import SingleProcess, host
+from numpy_attention.training.distributed.ranks import SingleProcess, host
 
 
 def check_agreement(

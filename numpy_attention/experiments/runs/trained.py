@@ -16,7 +16,7 @@ from numpy_attention.models.registry import build
 from numpy_attention.module import Module
 from numpy_attention.registry import OPTIMIZERS, accepted_kwargs, resolve
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.custom.code import Own
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.experiments.runs.rank_consistency import check_agreement
 from numpy_attention.experiments.runs.custom_code import confirmed, digests, keep, with_classes
 from numpy_attention.experiments.runs.resume import check_same
@@ -24,7 +24,7 @@ from numpy_attention.experiments.runs.saved import (
     CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
 from numpy_attention.training import checkpoint
 from numpy_attention.training.protocols import Schedule
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess, adds_as_one
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, adds_as_one
 from numpy_attention.training.schema import TRAINING, check
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
@@ -53,7 +53,7 @@ class Trained:
     training: Any                   # a TRAINING
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
-    own: dict[str, Own]             # classes of a reader's own, by the names that settings have
+    own: dict[str, CustomClass]         # classes of a reader's own, by the names that settings have
     threads: int | None = None      # those that `fit` took
 
     def batches_to_learn(self, text: Any) -> Batches:

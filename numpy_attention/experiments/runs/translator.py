@@ -22,14 +22,14 @@ from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.registry import TRANSLATORS, resolve
-from numpy_attention.custom.code import Own
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.experiments.runs import figures
 from numpy_attention.experiments.runs.custom_code import by_name, with_classes
 from numpy_attention.experiments.runs.trained import Trained, parts_of
 from numpy_attention.experiments.runs.translation import Sentence, Translation, check_sentence
 from numpy_attention.experiments.runs.words import in_words, turned
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import TranslatorTraining
 from numpy_attention.training.threads import Threads, available
 
@@ -65,7 +65,7 @@ class Translator(Trained):
     training: TranslatorTraining
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
-    own: dict[str, Own] = field(default_factory=dict)
+    own: dict[str, CustomClass] = field(default_factory=dict)
 
     # ---- training ------------------------------------------------------------------------------
 

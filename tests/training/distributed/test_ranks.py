@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import time
 
 import at_ranks
@@ -10,12 +9,11 @@ import numpy as np
 import pytest
 from ranks_in_threads import Comm, same, together
 
-from numpy_attention.experiments.runs.rank_consistency import check_agreement
 from numpy_attention.experiments.runs.libraries import digest
 from numpy_attention.experiments.runs.trained import how_shared
-from numpy_attention.training import ranks
+from numpy_attention.training.distributed import ranks
 from numpy_attention.training import threads as pools
-from numpy_attention.training.ranks import SINGLE_PROCESS, Ranks, adds_as_one, outcome_of, tree, world
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, Ranks, adds_as_one, tree, world
 from numpy_attention.training.shares import cut, shares_here, whole
 
 # ---- sums ---------------------------------------------------------------------------------------
@@ -188,28 +186,6 @@ def told_on_resume(name, folder, ranks):
     return how_shared(trainer)
 
 
-class Spread:
-    """As much of a Trainer as `how_shared` looks at."""
-
-    def __init__(self, count, each, before):
-        self.ranks = Middle()
-        self.ranks.count = count
-        self.each = each
-        self.ranks_before = before
-
-    def threads_here(self):
-        return self.each
-
-
-@pytest.mark.parametrize("count, each, before, told", [
-    (2, 1, 2, ""), (1, 6, 3, ", on 1 rank × 6 threads, 3 × 2 before: sums are bit-identical"),
-    (1, 6, 2, ", on 1 rank × 6 threads, 2 × 3 before: sums are equal to rounding"),
-    (2, 3, 1, ", on 2 ranks × 3 threads, 1 × 6 before: sums are equal to rounding"),
-])
-def test_how_a_resumed_run_is_shared_is_told(count, each, before, told):
-    assert how_shared(Spread(count, each, before)) == told
-
-
 def test_threads_and_ranks_that_do_not_fit(tmp_path):
     with pytest.raises(ValueError, match="3 threads and 2 ranks: expected as many threads on each"):
         together(2, lambda ranks: at_ranks.translator().trainer(
@@ -221,41 +197,6 @@ def test_threads_and_ranks_that_do_not_fit(tmp_path):
                                          "which 3 ranks cannot take alike"):
         together(3, lambda ranks: at_ranks.translator().trainer(
             at_ranks.pairs(93), None, tmp_path, None, False, ranks).resume())
-
-
-def test_more_ranks_than_rows():
-    def train(ranks):
-        made = at_ranks.translator()
-        made.training.batch_size = 2
-        made.trainer(at_ranks.pairs(9), None, None, 3, False, ranks)
-
-    assert together(2, lambda ranks: at_ranks.translator().training.batch_size) == [10, 10]
-    with pytest.raises(ValueError, match="3 ranks for batches of 2 rows: expected a row for each"):
-        together(3, train)
-
-
-@pytest.mark.parametrize("what, change", [
-    ("settings", lambda made: setattr(made.training, "seed", 5)),
-    ("initial values", lambda made: made.model.vector.fill(1)),
-])
-def test_ranks_that_disagree(what, change):
-    def agree(ranks, mine=lambda made: None, train=at_ranks.pairs(9), count=1):
-        made = at_ranks.translator()
-        mine(made)
-        check_agreement(ranks, made, train, at_ranks.pairs(3), count)
-
-    together(3, agree)
-    with pytest.raises(ValueError, match=r"rank 2 on \S+ does not agree with rank 0 on \S+: "
-                                         rf"{what} \S+ there, \S+ here. Give every host the same"):
-        together(3, lambda ranks: agree(ranks, change if ranks.rank == 2 else lambda made: None))
-    with pytest.raises(ValueError, match="training text .* there"):
-        together(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
-    with pytest.raises(ValueError, match="threads 2 there, 1 here"):
-        together(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
-
-
-def test_which_host_this_is():
-    assert ranks.host() == socket.gethostname()
 
 
 # ---- processors ---------------------------------------------------------------------------------
@@ -292,9 +233,6 @@ def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, c
     assert (crowd in told) if crowd else told == ""
 
 
-# ---- one process --------------------------------------------------------------------------------
-
-
 def test_alone(monkeypatch):
     for count, _ in ranks.STARTERS:
         monkeypatch.delenv(count, raising=False)
@@ -304,12 +242,6 @@ def test_alone(monkeypatch):
     vector = np.arange(3.0)
     SINGLE_PROCESS.add(vector)
     assert vector.tolist() == [0, 1, 2]
-
-
-def test_an_outcome_is_a_value_or_an_error():
-    assert outcome_of(lambda: 3) == (3, None)
-    value, error = outcome_of(lambda: [][0])
-    assert value is None and isinstance(error, IndexError)
 
 
 class Middle(ranks.SingleProcess):
