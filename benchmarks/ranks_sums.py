@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from numpy_attention.training import row_sums
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed import row_sums
+from numpy_attention.training.distributed.ranks import world
 
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)       # bytes
 TABLE = (100_000, 256)

@@ -20,9 +20,9 @@ from unittest.mock import patch
 from sides import MODELS, our_step, our_trainer
 from worker import warm
 
-from numpy_attention.training import row_sums
+from numpy_attention.training.distributed import row_sums
 from numpy_attention.training import trainer as loop
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed.ranks import world
 
 PAUSE = 0.01            # seconds between two looks of a sleeping rank
 

@@ -30,7 +30,7 @@ from ranks import MEMORY, table
 from sides import MODELS
 
 from numpy_attention.plotting.base import curve_style, new_figure, save
-from numpy_attention.training.row_sums import MOST
+from numpy_attention.training.distributed.row_sums import MOST
 
 HOSTS = 256
 POWERS = [2**n for n in range(9)]

@@ -400,8 +400,8 @@ for name, search in bugs.items():
 def report_claims(search, model, width):
     """Print what the winner's words are claimed to have, beside the model's own p."""
     found = search(model, source, width)[0]
-    own_of = own_terms(model, source, found.ids)
-    for id, claimed, own in zip(found.ids[1:], found.terms, own_of):
+    custom_class_of = own_terms(model, source, found.ids)
+    for id, claimed, own in zip(found.ids[1:], found.terms, custom_class_of):
         mark = "" if np.isclose(claimed, own) else "   not the model's"
         print(f"  {words[id]:<6} claimed {np.exp(claimed):.2f}, its own {np.exp(own):.2f}{mark}")
 

@@ -42,7 +42,7 @@ def train(name, folder, threads=1, **more):
 
 def rank(name, folder, logs):
     """Train as one rank, with its process id in a file; rank 0 keeps a log."""
-    from numpy_attention.training.ranks import world
+    from numpy_attention.training.distributed.ranks import world
     ranks = world()
     if ranks.is_first:
         log_checkpoints(logs / "log")

@@ -15,7 +15,7 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.data.user_text import UserPairs, UserText
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
-from numpy_attention.training.ranks import SINGLE_PROCESS
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS
 
 WORDS = "the a red green blue house tree river sees finds and old new".split()
 SMALL = {"hidden": 8, "embedding": 6, "dropout": 0.3}

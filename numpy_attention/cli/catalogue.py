@@ -15,7 +15,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.registry import SPLITS, is_custom_code
 from numpy_attention.experiments.recipes import RECIPES, find_recipe, results
 from numpy_attention.experiments.recipes.recipe import Recipe, run
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed.ranks import world
 
 # ---- gradcheck ----------------------------------------------------------------------------------
 

@@ -21,16 +21,16 @@ from numpy_attention.metrics import LengthBucket
 from numpy_attention.validation.messages import EXPECTED, plural, format_error
 from numpy_attention.module import Array
 from numpy_attention.registry import is_custom_code
-from numpy_attention.custom.kinds import ATTENTION, own_class
+from numpy_attention.custom.kinds import ATTENTION, custom_class
 from numpy_attention.validation.paths import make_folder
 from numpy_attention.experiments.recipes import RECIPES, find_recipe, recipe_with_attention
 from numpy_attention.experiments.recipes.recipe import Recipe
 from numpy_attention.experiments.runs.provenance import check_rank_consistency
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
-from numpy_attention.training.jobs import handed_out
+from numpy_attention.training.distributed.jobs import handed_out
 from numpy_attention.training.lock import check_free
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.settings import Training
 
 Sentences = Sequence[Sequence[str]]
@@ -137,7 +137,7 @@ def chosen(options: Namespace) -> list[Recipe]:
 def matching(pattern: str) -> list[Recipe]:
     """The recipes that a pattern fits, or of a class of one's own. ValueError: there are none."""
     if is_custom_code(pattern):
-        return [recipe_with_attention(own_class(pattern, ATTENTION))]
+        return [recipe_with_attention(custom_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
     if not found:
         raise ValueError(f"no recipe is named {pattern!r}: expected a name of `numpy-attention "

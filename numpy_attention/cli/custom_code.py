@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from numpy_attention.registry import is_custom_code
-from numpy_attention.custom.kinds import own_class
+from numpy_attention.custom.kinds import custom_class
 from numpy_attention.experiments.runs.trained import Trained
 
 
 def with_own(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
     """Settings with a class where they name code, whose file is run: the user has named it.
 
-    kinds: {setting: the kind of class that it takes}. Errors as `own_class` has them.
+    kinds: {setting: the kind of class that it takes}. Errors as `custom_class` has them.
     """
-    return {name: own_class(value, kinds[name]) if name in kinds and is_custom_code(value) else value
+    return {name: custom_class(value, kinds[name]) if name in kinds and is_custom_code(value) else value
             for name, value in settings.items()}
 
 

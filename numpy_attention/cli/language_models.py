@@ -32,7 +32,7 @@ from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.provenance import provenance
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.writer import Word, LanguageModelRun, LanguageModelTraining
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.threads import Threads, available
 
 # ---- train lm -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ def together(do: Callable[[], int]) -> int:
 
     A rank that fails alone says so, and its name.
     """
-    from numpy_attention.training.ranks import Ranks, host, world
+    from numpy_attention.training.distributed.ranks import Ranks, host, world
     rank, count = started()
     try:
         ranks = world()

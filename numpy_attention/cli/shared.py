@@ -22,7 +22,7 @@ from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.ensemble import load_ensemble
 from numpy_attention.experiments.runs.trained import Trained
 from numpy_attention.training.lock import check_free
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.settings import Training
 
 Settings = TypeVar("Settings", bound=Training)

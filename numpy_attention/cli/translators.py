@@ -28,7 +28,7 @@ from numpy_attention.experiments.runs.provenance import provenance
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import (
     Translation, Translator, TranslatorTraining, vocabularies_of)
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.threads import Threads, available
 
 Sentence = list[str]

@@ -1,8 +1,8 @@
-"""Mechanisms of a reader's own: a file that is run only where its user names it, and its classes.
+"""User-defined mechanisms: a file that is run only when its user names it, and its classes.
 
-    bilinear = own_class("mine.py:Bilinear")            runs mine.py
+    bilinear = custom_class("mine.py:Bilinear")         runs mine.py
     Translator.create(pairs, "luong", {"attention": bilinear})
 
-A run keeps such a class by its name, with the digest of its file. The class comes from whoever
-loads the run: Translator.load(folder, code=["mine.py"]).
+A run keeps such a class by its name, with the digest of its file. Whoever loads the run brings the
+class: Translator.load(folder, code=["mine.py"]).
 """

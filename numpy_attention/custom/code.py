@@ -1,4 +1,4 @@
-"""A Python file of a reader's own: read first, and run only where its user has named it."""
+"""A user's Python file: read first, and run only if its user has named it."""
 
 import hashlib
 import inspect
@@ -15,19 +15,19 @@ from numpy_attention.validation.arguments import check_kind
 from numpy_attention.validation.messages import cut, short_repr
 from numpy_attention.validation.paths import as_path, short_path, existing_file, path_errors
 
-# "mine.py:Bilinear", as a run keeps it: no folder, so that nothing is looked for anywhere, and
-# nothing that a shell would take for more than a name
+# "mine.py:Bilinear", as a run keeps it: no folder, so that no file is searched for, and no
+# character that is special to a shell
 NAME = re.compile(r"\w[\w.+-]{0,99}\.py:[^\W\d]\w{0,99}")
 MOST = 10**6        # bytes
 SHOWN = 8           # letters of a digest
 REASON = 200        # characters of what went wrong in the code
-# {the path of a file: its Code}, of the files that were run here
+# {the path of a file: its Code} of the files that have been run
 RUN: dict[str, "Code"] = {}
 
 
 @dataclass(frozen=True)
 class Code:
-    """A file that was read; `module` runs it, once."""
+    """A file that has been read; `module` runs it, once."""
 
     path: Path
     text: bytes
@@ -44,7 +44,7 @@ class Code:
 
     @cached_property
     def module(self) -> ModuleType:
-        """What the file defines. ValueError: it is no Python, or stops; says in which line."""
+        """The module of the file. ValueError: it is not Python, or raises; names the line."""
         path = str(self.path.resolve())
         if path in RUN and RUN[path].text == self.text:
             return RUN[path].module
@@ -77,7 +77,7 @@ class Code:
         raise ValueError(f"{short_path(self.path)} cannot be run: {cut(why, REASON)}") from None
 
     def found(self, name: str) -> Any:
-        """What has this name in the file. ValueError: nothing, and what there is."""
+        """Return what has this name in the file. ValueError: nothing; lists the names."""
         try:
             return vars(self.module)[name]
         except KeyError:
@@ -86,15 +86,15 @@ class Code:
                              f"{cut(names, REASON)}") from None
 
     def defined(self) -> dict[str, Any]:
-        """Classes and functions that the file itself defines, by name."""
+        """Return the classes and functions that the file itself defines, by name."""
         return {name: value for name, value in vars(self.module).items()
                 if inspect.isclass(value) or inspect.isfunction(value)
                 if value.__module__ == self.module.__name__}
 
 
 @dataclass(frozen=True)
-class Own:
-    """A class of a reader's own: its name, as a run keeps it, its file, and itself."""
+class CustomClass:
+    """A user-defined class: its name, as a run keeps it, its file, and the class itself."""
 
     name: str       # "mine.py:Bilinear"
     code: Code
@@ -102,7 +102,7 @@ class Own:
 
 
 def read(path: str | Path) -> Code:
-    """The Code of a file, which is not run. OSError, ValueError: there is none that could be."""
+    """Return the Code of a file, which is not run. OSError, ValueError: not a file of Python."""
     file = existing_file(as_path(path))
     if file.suffix != ".py":
         raise ValueError(f"{short_path(file)}: expected a file whose name ends with .py")
@@ -124,9 +124,9 @@ def parted(text: str) -> tuple[str, str]:
     return file, name
 
 
-def own_of(kind: type) -> Own:
-    """A class with its file. TypeError: no class; ValueError: it stands in no file."""
-    check_kind("a class of your own", kind, type, "a class")
+def custom_class_of(kind: type) -> CustomClass:
+    """Return a class with its file. TypeError: not a class; ValueError: it is not in a file."""
+    check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
         raise ValueError(f"{kind.__qualname__} is the package's: give its name, as a table of "
@@ -137,23 +137,23 @@ def own_of(kind: type) -> Own:
         raise ValueError(f"{kind.__qualname__} stands in no file, or within another name: a run "
                          "keeps the digest of a class's file, write it into one, such as mine.py")
     assert file is not None
-    return Own(name, RUN.get(file) or read(file), kind)
+    return CustomClass(name, RUN.get(file) or read(file), kind)
 
 
 def place_in_code(error: BaseException) -> str:
-    """"line 12 of mine.py, in step": where an error left code that was run here; "": nowhere."""
+    """Return where an error left a user's code, "line 12 of mine.py, in step"; "": nowhere."""
     places = [f"line {line} of {Path(file).name}{within(function)}"
               for file, line, function in frames_of(error) if file in RUN]
     return places[-1] if places else ""
 
 
 def within(function: str) -> str:
-    """The function's name as a message goes on with it; "" for the file itself."""
+    """Return ", in function" for a message; "" for the file itself."""
     return "" if function.startswith("<module") else f", in {function}"
 
 
 def frames_of(error: BaseException) -> Iterator[tuple[str, int, str]]:
-    """(file, line, function) of an error's traceback, from the outside in."""
+    """Yield (file, line, function) of an error's traceback, from the outside in."""
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code

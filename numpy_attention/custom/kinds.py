@@ -1,4 +1,4 @@
-"""What a class of a reader's own is, told by its methods, and whether it can be built."""
+"""What a user-defined class is, recognized by its methods, and whether it can be built."""
 
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
@@ -16,7 +16,7 @@ CELL = "cell"
 MODEL = "model"
 LAYER = "layer"
 
-# what each kind is known by, those with more methods first
+# the methods by which each kind is recognized, those with more methods first
 METHODS = {
     CELL: ("zero_state", "project", "begin", "step", "state", "hidden", "begin_backward",
            "step_backward", "end_backward", "project_backward", "forward", "backward"),
@@ -26,13 +26,13 @@ METHODS = {
     LAYER: ("forward", "backward"),
 }
 NAMES = {name for names in METHODS.values() for name in names}
-# a base that has the rest, and the methods that it leaves to its subclass
+# a base class that has the rest, and the methods that its subclass must have
 BASES: dict[str, tuple[type, tuple[str, ...]]] = {
     CELL: (Cell, ("_step", "_step_backward")),
     ATTENTION: (SoftmaxAttention, ("score", "score_backward")),
     SCORE: (HistoryAttention, ("score", "score_backward")),
 }
-# arguments that the builders of each kind have for its `create`
+# arguments that the builders of each kind offer to its `create`
 OFFERED = {
     ATTENTION: ("query_size", "value_size", "outputs", "size", "longest", "heads", "width",
                 "backwards", "init", "init_v", "dtype"),
@@ -42,7 +42,7 @@ OFFERED = {
 
 
 def kind_of(one: type) -> str:
-    """The kind of a class. ValueError: it is none, what it lacks, or why it cannot be a part."""
+    """Return the kind of a class. ValueError: what it lacks, or why it cannot be a part."""
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
@@ -58,7 +58,7 @@ def kind_of(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """What a class lacks that is none of the kinds, of the one that it is nearest to."""
+    """Return what a class lacks of the kind that it is nearest to."""
     if has[SCORE][:2] == ["score", "score_backward"]:
         return ("no score yet: derive it from SoftmaxAttention, for a translator, or from "
                 "HistoryAttention, for a language model")
@@ -72,7 +72,7 @@ def lacking(has: dict[str, list[str]]) -> str:
 
 
 def check_part(one: type, kind: str) -> None:
-    """ValueError: no Module, or no dataclass, whose arrays nothing would find."""
+    """ValueError: not a Module or not a dataclass, so its arrays would not be parameters."""
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is no Module, so its arrays are no parameters: write "
                          f"class {one.__name__}(Module), from numpy_attention.module")
@@ -93,7 +93,7 @@ def check_part(one: type, kind: str) -> None:
 
 
 def check_cell(one: Any) -> None:
-    """ValueError: a Cell without the parameters by which it knows its sizes."""
+    """ValueError: a Cell without the parameters that tell its sizes."""
     has = {field.name for field in fields(one)}
     missing = [name for name in ("W", "U", "b") if name not in has]
     if missing:
@@ -102,7 +102,7 @@ def check_cell(one: Any) -> None:
 
 
 def check_create(one: type, offered: tuple[str, ...]) -> None:
-    """ValueError: no `create` of the class can be called with what is offered by name."""
+    """ValueError: no `create` that can be called with the offered arguments."""
     create = getattr(one, "create", None)
     if create is None:
         raise ValueError(f"{one.__name__} has no create, by which it is built: write a classmethod "
@@ -115,7 +115,7 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
 
 
 def required(function: Any, first: int = 1) -> list[str]:
-    """The parameters of a function that have no default, from `first` on: after the generator."""
+    """Return the parameters without a default, from `first` on: after the generator."""
     parameters = list(signature(function).parameters.values())
     return [one.name for one in parameters[first:] if one.default is Parameter.empty
             and one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
@@ -124,19 +124,18 @@ def required(function: Any, first: int = 1) -> list[str]:
 # ---- by name ------------------------------------------------------------------------------------
 
 
-def own_class(text: str, wanted: str | None = None) -> type:
-    """The class of "mine.py:Bilinear", or the only one of "mine.py"; the file is run.
+def custom_class(text: str, wanted: str | None = None) -> type:
+    """Return the class of "mine.py:Bilinear", or the only one of "mine.py"; the file is run.
 
-    wanted: of the kinds in METHODS, None: any.
-
-    OSError: no file; ValueError: it cannot be run, has no such class, or one that is not wanted.
+    wanted: one of the kinds in METHODS, None: any. OSError: no file; ValueError: it cannot be run,
+    has no such class, or one of another kind.
     """
     file, name = parted(text)
     return class_in(read(file), name, wanted)
 
 
 def class_in(code: Code, name: str, wanted: str | None = None) -> type:
-    """As `own_class`, of a file that was read already."""
+    """As `custom_class`, for a file that has been read already."""
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
         raise ValueError(f"{code.name}:{name} is no class: expected one of {classes(code)}")
@@ -149,14 +148,14 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
 
 
 def only_one(code: Code, wanted: str | None) -> Any:
-    """The class of the kind wanted, of a file that has no other. ValueError: the names of all."""
+    """Return the only class of the wanted kind in a file. ValueError: none or several."""
     found = []
     for one in code.defined().values():
         if isclass(one) and any(hasattr(one, name) for name in NAMES):
             try:
                 kind = kind_of(one)
             except ValueError:
-                kind = wanted or LAYER          # to be told what it lacks, where it is the only one
+                kind = wanted or LAYER      # if it is the only one, the error says what it lacks
             if wanted in (None, kind):
                 found.append(one)
     if not found:
@@ -173,12 +172,12 @@ def a(kind: str) -> str:
 
 
 def classes(code: Code) -> str:
-    """The names of what a file defines, for a message."""
+    """Return the names of the classes of a file, for a message."""
     names = [name for name, one in code.defined().items() if isclass(one)]
     return ", ".join(names) or "its classes, and it has none"
 
 
 def cases(code: Code) -> list[str]:
-    """The functions of a file that give a case of their own."""
+    """Return the functions of a file that define gradient-check cases."""
     return [name for name, one in code.defined().items()
             if isfunction(one) and name.split("_")[0] == "case"]

@@ -1,4 +1,4 @@
-"""A process in which a reader's own code runs: it can be ended, and says where it was."""
+"""A process in which a user's code runs: it can be ended, and its trace says where it was."""
 
 import contextlib
 import os
@@ -15,8 +15,8 @@ FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)
 
 
 def ended(command: list[str], seconds: float, **how: Any) -> int:
-    """The exit status of a command, which is ended with all that it has started, at the latest
-    after so many seconds. how: what `subprocess.Popen` takes besides.
+    """Return the exit status of a command, which is killed, with all that it has started, after
+    `seconds` at the latest. how: further arguments of `subprocess.Popen`.
     """
     sys.stdout.flush()
     process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL, **how)
@@ -31,8 +31,8 @@ def ended(command: list[str], seconds: float, **how: Any) -> int:
 
 
 def where(trace: str, file: Path) -> str:
-    """", in line 12 of mine.py, in step": the innermost place in a file of faulthandler's trace."""
-    for line in trace.splitlines():                 # the innermost stands first
+    """Return ", in line 12 of mine.py, in step": a file's innermost place in the trace."""
+    for line in trace.splitlines():                 # the innermost comes first
         found = FRAME.search(line)
         if found and Path(found["file"]).name == file.name:
             return f", in line {found['line']} of {file.name}{within(found['function'])}"

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (check_all, check_kind, check_list,
-                                                  check_tokens, as_list)
+from numpy_attention.validation.arguments import check_all, check_list, check_tokens, as_list
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.validation.messages import typed_repr
 
@@ -90,7 +89,6 @@ def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
     None: no limit. name: the corpus or file, for messages. ValueError: no pair is left.
     """
     check_pairs(pairs)
-    check_kind("name", name, str, "the name of a corpus or file")
     at_least(1, min_length=min_length, max_length=max_length, count=count)
     low = min_length or 1
     high = max_length or math.inf

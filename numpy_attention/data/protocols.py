@@ -1,7 +1,7 @@
 """What batches have in common, and the two kinds of vocabularies."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,7 +38,6 @@ class Batch:
         raise NotImplementedError
 
 
-@runtime_checkable
 class Batches(Protocol):
     """A text cut into batches, as a Trainer goes through it."""
 

@@ -1,4 +1,4 @@
-"""Checkpoints: one `.npz` file, arrays and a JSON text, no pickle, written whole or not at all."""
+"""Checkpoints: one `.npz` file of arrays and a JSON text, no pickle, written atomically."""
 
 import json
 from collections.abc import Iterator
@@ -10,21 +10,20 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.module import Array
-from numpy_attention.validation.messages import cut
-from numpy_attention.validation.paths import PARTIAL, existing_file, atomic_write
 from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep
+from numpy_attention.validation.messages import cut
+from numpy_attention.validation.paths import PARTIAL, existing_file, atomic_write
 
 FORMAT = 1
-REASON = 105                    # characters of why a checkpoint is not understood
+REASON = 105        # characters of the reason why a checkpoint is not understood
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
-    """Write arrays by name and a dict that JSON can hold, atomically.
+    """Write arrays by name, a dict that JSON can hold, and the version, atomically.
 
-    They go to a file beside it, which is flushed, then renamed. The version is written with them.
-    OSError: the disk is full, say; it names the file.
+    OSError, with the name of the file: the disk is full, for instance.
     """
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
@@ -33,7 +32,7 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
 
 
 def remove_partial(path: str | Path) -> None:
-    """Remove what processes that were killed have left of writing this checkpoint."""
+    """Remove the half-written copies of this checkpoint that killed processes have left."""
     path = Path(path)
     for file in path.parent.iterdir():
         if file.name.startswith(f"{path.name}.") and file.name.endswith(PARTIAL):
@@ -43,38 +42,34 @@ def remove_partial(path: str | Path) -> None:
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """→ (arrays by name, about).
 
-    FileNotFoundError; ValueError: no whole checkpoint, or an array that is not finite; OSError: it
-    cannot be read.
+    FileNotFoundError; ValueError: not a whole checkpoint, or an array that is not finite; OSError:
+    it cannot be read.
     """
-    path = _existing(path)
     arrays, about = _read(path)
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
                 f"{path}: {name} holds values that are not finite: use an earlier checkpoint")
     if "best" in arrays:        # an older file has one vector, in the order of its own parameters
-        arrays |= _cut(arrays.pop("best"), arrays)
+        arrays |= _split(arrays.pop("best"), arrays)
     return arrays, about
 
 
 def load_about(path: str | Path) -> dict[str, Any]:
-    """The dict alone, without reading the arrays. Errors as `load` has them, but for theirs."""
-    _, about = _read(_existing(path), only="about")
-    return about
+    """Return the dict without reading the arrays. Errors as in `load`, except those of arrays."""
+    return _read(path, only="about")[1]
 
 
 def versions(about: dict[str, Any]) -> str:
-    """Which version wrote a checkpoint, and which this is, for a message."""
+    """Return which version wrote a checkpoint, and which this is, for a message."""
     wrote = about.get("version", "before 0.2.0")
-    if not isinstance(wrote, str):
-        wrote = shown(wrote)
-    wrote = cut(wrote, 20)
+    wrote = cut(wrote if isinstance(wrote, str) else shown(wrote), 20)
     return f"written by numpy_attention {wrote}, this is {__version__}"
 
 
 @contextmanager
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
-    """Within it, what cannot be made of a checkpoint is a ValueError that names both versions."""
+    """Turn errors while a checkpoint is interpreted into a ValueError that names both versions."""
     try:
         yield
     except MemoryError:
@@ -87,7 +82,7 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
-    """{prefix/dotted name: copy of the array} of a model."""
+    """Return {prefix/dotted name: copy of the array} of a model."""
     return {f"{prefix}/{name}": array.copy() for name, array in model.named_parameters()}
 
 
@@ -98,19 +93,29 @@ def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") 
                 for name, array in arrays.items() if name.startswith(prefix)})
 
 
-def _existing(path: str | Path) -> Path:
+def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], dict[str, Any]]:
     try:
-        return existing_file(path)
+        path = existing_file(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"no checkpoint at {path}: train a model first, or name the folder "
                                 "of a run") from None
-
-
-def _read(path: Path, only: str | None = None) -> tuple[dict[str, Array], dict[str, Any]]:
     arrays = archive.read(path, only)
     if "about" not in arrays:
         raise ValueError(f"{path} is an .npz file, but no checkpoint: it has no 'about' entry")
-    about = _about_of(path, arrays.pop("about"))
+    try:
+        about = json.loads(bytes(arrays.pop("about")))
+        deep = too_deep(about)
+    except RecursionError:
+        deep = True
+    except ValueError:                              # numbers of thousands of digits among others
+        raise ValueError(f"{path} is no checkpoint: its 'about' entry is not a text of JSON; use "
+                         "another copy, or train again") from None
+    if deep:
+        raise ValueError(f"{path} is no checkpoint: its 'about' entry is nested too deep; use "
+                         "another copy, or train again")
+    if not isinstance(about, dict):
+        raise ValueError(f"{path} is no checkpoint: its entry 'about' is {shown(about)}, expected "
+                         "a dict")
     if about.get("format") != FORMAT:
         raise ValueError(f"{path} has checkpoint format {shown(about.get('format'))}, expected "
                          f"{FORMAT}; {versions(about)}: load it with the version that wrote it")
@@ -119,30 +124,13 @@ def _read(path: Path, only: str | None = None) -> tuple[dict[str, Array], dict[s
     return arrays, about
 
 
-def _about_of(path: Path, text: Array) -> dict[str, Any]:
-    """The dict of a checkpoint's text. ValueError: it is none, or no text of JSON."""
-    try:
-        about = json.loads(bytes(text))
-        deep = too_deep(about)
-    except (ValueError, RecursionError):            # numbers of thousands of digits among others
-        raise ValueError(f"{path} is no checkpoint: its 'about' entry is no text of JSON, or is "
-                         "nested too deep; use another copy, or train again") from None
-    if deep:
-        raise ValueError(f"{path} is no checkpoint: its 'about' entry is nested too deep; use "
-                         "another copy, or train again")
-    if not isinstance(about, dict):
-        raise ValueError(f"{path} is no checkpoint: its entry 'about' is {shown(about)}, expected "
-                         "a dict")
-    return about
-
-
-def _cut(vector: Array, arrays: dict[str, Array], prefix: str = "parameters/") -> dict[str, Array]:
-    """{best/dotted name: array} of a flat vector that lies as the parameters among arrays do."""
-    own = {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
-    ends = np.cumsum([array.size for array in own.values()])
-    if not own or vector.shape != (ends[-1],):
+def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
+    """Return {best/dotted name: array} of a flat vector in the order of the parameters."""
+    prefix = "parameters/"
+    like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
+    ends = np.cumsum([array.size for array in like.values()])
+    if not like or vector.shape != (ends[-1],):
         raise ValueError(f"best has shape {vector.shape}, expected one number for each of the "
                          f"{sum(ends[-1:]):,} parameters: use another copy, or train again")
-    parts = np.split(vector, ends[:-1])
-    return {f"best/{name}": part.reshape(array.shape)
-            for (name, array), part in zip(own.items(), parts)}
+    return {name.replace(prefix, "best/", 1): part.reshape(array.shape)
+            for (name, array), part in zip(like.items(), np.split(vector, ends[:-1]))}

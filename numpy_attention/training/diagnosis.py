@@ -1,46 +1,39 @@
-"""What went bad first, when a loss or a gradient is not finite."""
+"""Which number was the first not to be finite, when a loss or a gradient is not."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any, Iterator
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_methods
 from numpy_attention.data.protocols import Batch
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import check_twin
 from numpy_attention.training.protocols import Model
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss or gradient is not finite; the message names what was the first not to be."""
+    """A loss or gradient is not finite; the message names the first array that is not."""
 
 
 def first_bad(model: Model, batch: Batch, grads: Model) -> str:
-    """Name of the first parameter, activation or gradient, in this order, that is not finite.
+    """Return the name of the first parameter, activation or gradient that is not finite.
 
     Activations are those of the forward pass over the batch, in the order of its cache.
     """
-    check_methods("model", model, "a model", "named_parameters")
-    check_twin(grads, model)
-    if grads.size != model.size:
-        raise ValueError(f"grads has {grads.size:,} numbers, the model {model.size:,}: take "
-                         "model.zeros_like()")
-    for name, array in model.named_parameters():
+    for name, array in _in_order(model, batch, grads):
         if not np.isfinite(array).all():
-            return f"parameter {name}"
+            return name
+    return "the loss alone"
+
+
+def _in_order(model: Model, batch: Batch, grads: Model) -> Iterator[tuple[str, Array]]:
+    for name, array in model.named_parameters():
+        yield f"parameter {name}", array
     if hasattr(model, "forward"):
         *outputs, cache = model.forward(batch)
-        for name, array in _arrays(cache, "cache"):
-            if not np.isfinite(array).all():
-                return f"activation {name}"
-        for i, output in enumerate(outputs):
-            if isinstance(output, np.ndarray) and not np.isfinite(output).all():
-                return f"activation output[{i}]"
+        yield from _arrays(cache, "activation cache")
+        yield from _arrays(outputs, "activation output")
     for name, array in grads.named_parameters():
-        if not np.isfinite(array).all():
-            return f"gradient of {name}"
-    return "the loss alone"
+        yield f"gradient of {name}", array
 
 
 def _arrays(value: Any, name: str) -> Iterator[tuple[str, Array]]:

@@ -6,33 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_kind, check_methods
-from numpy_attention.validation.messages import short_repr
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.protocols import Model, State
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.shares import States, shared
 from numpy_attention.training.threads import Threads
+from numpy_attention.validation.arguments import check_methods
 
 
 @dataclass
 class Evaluation:
-    """Total loss in nats, tokens predicted (ends of sentence included), and what follows."""
+    """Total loss in nats and number of predicted tokens, ends of sentence included.
+
+    rows: the loss and the tokens of each row of each batch, if `by_row` was asked for.
+    """
 
     loss: float
     tokens: int
-    # of each row of each batch, where that was asked for: its loss, its tokens
     rows: tuple[Array, Array] | None = None
 
     @property
     def mean(self) -> float:
-        """Nats a token. Errors as perplexity has them."""
-        check_kind("loss", self.loss, (int, float, np.floating), "a number")
-        whole = isinstance(self.tokens, (int, np.integer)) and not isinstance(self.tokens, bool)
-        if not (whole and self.tokens > 0):
+        """Nats a token. Errors as in `perplexity`."""
+        if self.tokens < 1:
             raise ValueError("perplexity needs a positive number of predicted tokens, "
-                             f"got {short_repr(self.tokens)}")
+                             f"got {self.tokens}")
         if not math.isfinite(self.loss):
             raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}: "
                                   "is the model trained?")
@@ -44,16 +43,15 @@ class Evaluation:
 
         ValueError: no tokens; ArithmeticError: a loss that is not finite.
         """
-        mean = self.mean
         try:
-            return math.exp(mean)
+            return math.exp(self.mean)
         except OverflowError:
             return math.inf
 
     def without(self, part: "Evaluation") -> "Evaluation":
-        """The same tokens, without the loss of a part of them that was evaluated by itself.
+        """Return the evaluation without the loss of a part of the tokens, evaluated by itself.
 
-        Where both have rows, they are of the same sequences in the same order.
+        If both have rows, these are of the same sequences in the same order.
         """
         rows = None
         if self.rows is not None and part.rows is not None:
@@ -66,10 +64,10 @@ class Evaluation:
 
 def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
              ranks: SingleProcess = SINGLE_PROCESS, by_row: bool = False) -> Evaluation:
-    """A model on all batches, in their own order.
+    """Evaluate a model on all batches, in their own order.
 
-    threads: a number of them, on each of the ranks, or a pool that is open already. by_row: tell
-    the loss and the tokens of each row too, for intervals; the model then needs `losses`.
+    threads: a number of them, on each of the ranks, or an open pool. by_row: keep the loss and the
+    tokens of each row too, for intervals; the model then needs `losses`.
     """
     check_methods("model", model, "a model", "loss")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

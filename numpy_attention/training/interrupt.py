@@ -1,20 +1,19 @@
-"""Ctrl-C and its like, so that a step is never left half done.
+"""Ctrl-C and other signals, so that a step is never left half done.
 
-mpirun hands on a polite end, Ctrl-C too, in its own way: it sends SIGCONT to all ranks, a quarter
-of a second later SIGTERM, and another quarter later it kills them. SIGUSR1, which leaves all the
-time that a step and a checkpoint take, it hands on as it is.
+mpirun passes Ctrl-C and SIGTERM on in its own way: it sends SIGCONT to all ranks, a quarter of a
+second later SIGTERM, and another quarter later it kills them. SIGUSR1 it passes on as it is, which
+leaves time for a step and a checkpoint.
 """
 
 import signal
 import threading
 import time
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from numpy_attention.registry import started
 
-# Ctrl-C; a polite end, as `kill` and `timeout` ask for it; the terminal is closed; a polite end, as
-# schedulers of clusters ask for it
+# Ctrl-C; `kill` and `timeout`; the terminal is closed; schedulers of clusters
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
                 if hasattr(signal, name))
 WARNED = 0.5        # seconds in which SIGTERM follows a warning
@@ -29,12 +28,12 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interrupt:
-    """Turns the first of SIGNALS into a wish to stop, `asked`; the second is a Stopped.
+    """Turns the first of SIGNALS into a request to stop, `asked`; the second raises Stopped.
 
     asked: the signal's number, 0 before there was one. warned: whether mpirun may be about to end
-    this rank; told to ranks alone, for a program that was stopped and goes on is sent the same. A
+    this rank; only ranks are warned, for a program that was suspended gets the same signal. A
     context manager. Outside of the main thread, which alone gets signals, it does nothing; a signal
-    that is ignored, as `nohup` does, stays so.
+    that is ignored, as under `nohup`, stays ignored.
     """
 
     def __init__(self) -> None:
@@ -55,7 +54,7 @@ class Interrupt:
         self.warned = True
 
     def awaited(self) -> int:
-        """`asked`, as it is when what the warning was of has come, or does not come."""
+        """Return `asked` once the signal that the warning announced has come, or did not come."""
         end = time.monotonic() + WARNED
         while not self.asked and time.monotonic() < end:
             time.sleep(0.01)
@@ -67,7 +66,6 @@ class Interrupt:
             raise Stopped("interrupted", number)
         self.asked = number
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self._kept.items():
             signal.signal(number, handler)

@@ -1,7 +1,7 @@
 """One training at a time writes a checkpoint: a lock that ends with its process, however it ends.
 
-The lock is the system's own (flock) on an empty file beside the checkpoint, which stays behind
-where a process is killed and then locks nothing. Where the system or the file system has no such
+The lock is the system's (flock) on an empty file next to the checkpoint, which stays behind
+when a process is killed and then locks nothing. Where the system or the file system has no such
 locks (Windows, some network drives), none is taken.
 """
 
@@ -20,65 +20,48 @@ except ImportError:                                     # Windows
 
 @contextmanager
 def held(path: str | Path, what: str = "training") -> Iterator[None]:
-    """Within it, nobody else holds the lock of the file `path`, whose folder is made if need be.
+    """Hold the lock of the file `path`, whose folder is made if need be.
 
-    BlockingIOError: another one, of `what`, holds it; OSError: nothing can be written there.
+    BlockingIOError: another one, of `what`, holds it; OSError: the lock cannot be written.
     """
     if fcntl is None:
         yield
         return
-    file = _beside(path)
-    number = _locked(file, Path(path), what)
+    file = _lock_file(path)
+    make_folder(file.parent)
+    while True:
+        with path_errors(file, "written"):
+            number = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(number)
+            raise BlockingIOError(f"another {what} is at work on {path}: wait for its end, or "
+                                  "choose another folder") from None
+        except OSError:                                 # a file system without locks
+            pass
+        if _is_open_as(number, file):
+            break
+        os.close(number)                                # its holder has removed it meanwhile
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)                    # while it is locked: nobody else's
+        file.unlink(missing_ok=True)                    # while it is locked
         os.close(number)
 
 
 def check_free(path: str | Path) -> None:
     """BlockingIOError: a training holds the lock of the file `path`."""
-    if exists(_beside(path)):
+    if exists(_lock_file(path)):
         with held(path):
             pass
 
 
-def _beside(path: str | Path) -> Path:
+def _lock_file(path: str | Path) -> Path:
     return Path(path).with_name(f"{Path(path).name}.lock")
 
 
-def _locked(file: Path, path: Path, what: str) -> int:
-    """The open descriptor of a lock file that this process has locked, and that still stands."""
-    while True:
-        number = _opened(file)
-        try:
-            _lock(number)
-        except BlockingIOError:
-            os.close(number)
-            raise BlockingIOError(f"another {what} is at work on {path}: wait for its end, or "
-                                  "choose another folder") from None
-        if _is(number, file):
-            return number
-        os.close(number)                                # its holder took it away meanwhile
-
-
-def _opened(file: Path) -> int:
-    make_folder(file.parent)
-    with path_errors(file, "written"):
-        return os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
-
-
-def _lock(number: int) -> None:
-    """BlockingIOError: another process, or another descriptor of this one, holds it."""
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:                                     # a file system without locks
-        pass
-
-
-def _is(number: int, file: Path) -> bool:
+def _is_open_as(number: int, file: Path) -> bool:
     """Whether an open file is the one that has this name now."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(file))

@@ -5,8 +5,7 @@
 
 The gradient is read times `factor` (clipping) and left at 0; step counts from 1; rate is the
 schedule's share of the learning rate. In the equations below η = learning_rate · rate, the size of
-the step, and g = factor · gradient. ValueError, TypeError: weights that are no vector of floats, a
-gradient or vectors that are not like them, a number that cannot be.
+the step, and g = factor · gradient. The kernels compare the shapes and dtypes of all vectors.
 """
 
 import math
@@ -16,10 +15,9 @@ from typing import Mapping
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_number
 from numpy_attention.kernels import updates as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import DTYPES, check_like, check_whole, check_writable
+from numpy_attention.validation.arguments import check_number
 
 SMALLEST, BELOW_ONE, LARGEST = math.nextafter(0, 1), math.nextafter(1, 0), sys.float_info.max
 Vectors = Mapping[str, Array]
@@ -33,29 +31,6 @@ def _positive(**settings: float) -> None:
 def _share(**settings: float) -> None:
     for name, value in settings.items():
         check_number(name, value, 0, BELOW_ONE, expected="a number in [0, 1)")
-
-
-def _expect(weights: Array, gradient: Array, vectors: Vectors, slots: tuple[str, ...], step: int,
-            rate: float, factor: float) -> None:
-    if type(weights) is not np.ndarray or weights.dtype not in DTYPES:
-        given = weights.dtype if type(weights) is np.ndarray else type(weights).__name__
-        raise TypeError(f"weights are {given}, expected an array of float32 or float64: "
-                        "take model.vector")
-    if weights.ndim != 1:
-        raise ValueError(f"weights have shape {weights.shape}, expected one axis: "
-                         "take model.vector")
-    check_writable("weights", weights)
-    check_like("gradient", gradient, weights, "the weights")
-    check_writable("gradient", gradient)
-    for name in slots:
-        if name not in vectors:
-            raise ValueError(f"vectors hold {sorted(vectors)}, expected {', '.join(slots)}: "
-                             "one vector like the weights for each of the optimizer's slots")
-        check_like(name, vectors[name], weights, "the weights")
-        check_writable(name, vectors[name])
-    check_whole("step", step, 1)
-    check_number("rate", rate, 0, LARGEST, expected="a finite number of at least 0")
-    check_number("factor", factor, 0, LARGEST, expected="a finite number of at least 0")
 
 
 @dataclass(frozen=True)
@@ -75,7 +50,6 @@ class SGD:
 
     def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
                rate: float = 1.0, factor: float = 1.0) -> None:
-        _expect(weights, gradient, vectors, self.slots, step, rate, factor)
         number = weights.dtype.type
         if self.momentum:
             kernels.momentum(weights, gradient, vectors["velocity"],
@@ -109,7 +83,6 @@ class Adam:
 
     def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
                rate: float = 1.0, factor: float = 1.0) -> None:
-        _expect(weights, gradient, vectors, self.slots, step, rate, factor)
         number = weights.dtype.type
         corrected_rate = self.learning_rate * rate / (1 - self.beta1**step)     # η / (1 − β₁ᵗ)
         root2 = np.sqrt(1 - self.beta2**step)                                   # √(1 − β₂ᵗ)
@@ -144,7 +117,6 @@ class Adadelta:
 
     def update(self, weights: Array, gradient: Array, vectors: Vectors, step: int,
                rate: float = 1.0, factor: float = 1.0) -> None:
-        _expect(weights, gradient, vectors, self.slots, step, rate, factor)
         number = weights.dtype.type
         kernels.adadelta(weights, gradient, vectors["squares"], vectors["deltas"],
                          number(self.learning_rate * rate), number(self.rho), number(self.epsilon),

@@ -1,4 +1,4 @@
-"""What a training tells while it runs: a bar an epoch, and a line at its end."""
+"""What a training prints while it runs: a bar an epoch, and a line at its end."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy_attention.training.evaluation import Evaluation
 
 def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool,
            ranks: int = 1) -> tqdm:
-    """The bar of an epoch of so many batches, of which some may be done already."""
+    """Return the bar of an epoch of `batches` batches, of which `done` are done already."""
     plural = "s" if threads > 1 else ""
     each = f"{ranks} ranks × " if ranks > 1 else ""
     return tqdm(total=batches, initial=done, disable=not shown, unit="batch", leave=False,
@@ -17,8 +17,8 @@ def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool,
 
 
 def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
-    """One batch more; loss, tokens and seconds of the epoch so far."""
-    if bar.update():                    # where it is drawn anew
+    """Advance by one batch; loss, tokens and seconds of the epoch so far."""
+    if bar.update():                    # if it is drawn again
         so_far = Evaluation(loss, tokens)
         bar.set_postfix_str(f"loss {so_far.mean:.3f}, perplexity {so_far.perplexity:.1f}, "
                             f"{tokens / seconds:,.0f} tokens/s", refresh=False)

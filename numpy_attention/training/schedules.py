@@ -9,18 +9,11 @@ from numpy_attention.validation.arguments import check_number
 from numpy_attention.validation.arrays import check_whole
 
 
-def check_time(step: int, epoch: int) -> None:
-    """Refuse what is no step, from 1, or no epoch, from 0. ValueError."""
-    check_whole("step", step, 1)
-    check_whole("epoch", epoch, 0)
-
-
 @dataclass(frozen=True)
 class Constant:
-    """The whole learning rate, always."""
+    """Always the whole learning rate."""
 
     def __call__(self, step: int, epoch: int) -> float:
-        check_time(step, epoch)
         return 1.0
 
 
@@ -36,13 +29,12 @@ class Decay:
         check_number("divisor", self.divisor, 1, expected="a number of at least 1")
 
     def __call__(self, step: int, epoch: int) -> float:
-        check_time(step, epoch)
         return self.divisor ** -max(0, epoch + 1 - self.full_epochs)
 
 
 @dataclass(frozen=True)
 class LinearDecay:
-    """From 1 at the first step straight down to `last` after step `steps`, and so from there on."""
+    """Linear from 1 at the first step to `last` after step `steps`, and `last` from there on."""
 
     steps: int
     last: float = 0.0
@@ -52,13 +44,12 @@ class LinearDecay:
         check_number("last", self.last, 0, 1, "a share in [0, 1]")
 
     def __call__(self, step: int, epoch: int) -> float:
-        check_time(step, epoch)
         return max(self.last, 1 - (1 - self.last) * (step - 1) / self.steps)
 
 
 @dataclass(frozen=True)
 class Warmup:
-    """Up in a straight line over `steps` steps, then down with 1 / √step: min(t / w, √(w / t)).
+    """Linear up over `steps` steps, then down with 1 / √step: min(t / w, √(w / t)).
 
     Vaswani et al. 2017, equation 3, with a learning rate of (D w)^−0.5 at the top.
     """
@@ -69,5 +60,4 @@ class Warmup:
         check_whole("steps", self.steps, 1)
 
     def __call__(self, step: int, epoch: int) -> float:
-        check_time(step, epoch)
         return min(step / self.steps, (self.steps / step) ** 0.5)

@@ -1,71 +1,56 @@
-"""What the text of a checkpoint may say: one schema, held against it before any of it is used.
+"""What the text of a checkpoint may hold: a schema, checked before any of it is used.
 
 A schema is made of
 
-    Values, Kind                 what holds, in a test and in words: texts, numbers, choices
+    Values                       the values that a test holds for: texts, numbers, choices
     Maybe(schema)                the same, or None
     Every(schema)                a list of such entries
-    Fields({name: schema}, …)    a dict with these names; others are as `others` says
+    Fields({name: schema}, …)    a dict with these names, and perhaps the optional ones; others:
+                                 the schema of all other entries, None: anything
 
-HEADER is that of every checkpoint, TRAINING a trainer's own part of it. What a run adds stands in
-`runs.saved`.
+HEADER is that of every checkpoint, TRAINING a trainer's part of it. `runs.saved` has what a run
+adds.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from numpy_attention.registry import AVERAGES
-from numpy_attention.validation.messages import cut
 from numpy_attention.training.settings import FLAG, NORM, SEEDS, THREADS, Values, choice, whole
+from numpy_attention.validation.messages import cut
 
-DEEPEST = 16        # lists and dicts within each other
+DEEPEST = 16        # nested lists and dicts
 SHOWN = 30          # characters of a value in a message
-LARGEST = 1e300     # JSON has whole numbers that no float can hold
+LARGEST = 1e300     # JSON has integers that no float can hold
 
 
-@dataclass(frozen=True)
-class Kind:
-    """The values that `holds` accepts; `expected` names them."""
-
-    expected: str
-    holds: Callable[[Any], bool]
-
-    def __contains__(self, value: object) -> bool:
-        return self.holds(value)
-
-
-@dataclass(frozen=True)
-class Maybe:
-    """The same, or None."""
-
+class Maybe(NamedTuple):
     one: "Schema"
 
 
-@dataclass(frozen=True)
-class Every:
-    """A list of such entries."""
-
+class Every(NamedTuple):
     one: "Schema"
 
 
-@dataclass(frozen=True)
-class Fields:
-    """A dict with the names of `known`, and perhaps of `optional`; others: None: whatever."""
-
-    known: Mapping[str, "Schema"] = field(default_factory=dict)
-    optional: Mapping[str, "Schema"] = field(default_factory=dict)
+class Fields(NamedTuple):
+    known: Mapping[str, "Schema"] = {}
+    optional: Mapping[str, "Schema"] = {}
     others: "Schema | None" = None
 
 
-Schema = Union[Values, Kind, Maybe, Every, Fields]
+Schema = Union[Values, Maybe, Every, Fields]
 
 # ---- values -------------------------------------------------------------------------------------
 
 
+def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
+    """Return the values of any type that `holds` accepts; `expected` names them in messages."""
+    return Values(object, expected, holds)
+
+
 def is_number(value: Any) -> bool:
-    """A float, or a whole number that a float can hold."""
+    """Whether it is a float, or an integer that a float can hold."""
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < LARGEST)
 
 
@@ -97,33 +82,34 @@ TREE = Kind("the shape of a state, lists of 0 and null", is_tree)
 HEADER = Fields(optional={"version": TEXT, "about": Fields(optional={"kind": TEXT})})
 HISTORY = Every(Fields({"epoch": whole(1), "seconds": DURATION, "train_perplexity": NUMBER},
                        others=NUMBER))
+TRAINER: dict[str, "Schema"] = {
+    "seed": SEEDS,
+    "threads": THREADS,
+    "average": choice(*AVERAGES),
+    "clip": NORM,
+    "epoch": whole(0),
+    "position": whole(0),
+    "step": whole(0),
+    "seconds": DURATION,
+    "history": HISTORY,
+    "bad_epochs": whole(0),
+    "stopped": FLAG,
+    "epoch_loss": FINITE,
+    "epoch_tokens": whole(0),
+    "epoch_seconds": DURATION,
+}
 TRAINING = Fields({
     "optimizer": TEXT,
     "best_loss": Maybe(FINITE),
     "state": TREE,
-    "trainer": Fields({
-        "seed": SEEDS,
-        "threads": THREADS,
-        "average": choice(*AVERAGES),
-        "clip": NORM,
-        "epoch": whole(0),
-        "position": whole(0),
-        "step": whole(0),
-        "seconds": DURATION,
-        "history": HISTORY,
-        "bad_epochs": whole(0),
-        "stopped": FLAG,
-        "epoch_loss": FINITE,
-        "epoch_tokens": whole(0),
-        "epoch_seconds": DURATION,
-    }, optional={"ranks": THREADS}),
+    "trainer": Fields(TRAINER, optional={"ranks": THREADS}),
 })
 
 # ---- the check ----------------------------------------------------------------------------------
 
 
 def check(value: Any, schema: Schema, where: str = "") -> None:
-    """ValueError: a value is not as the schema says; it names the entry, by its way from the top"""
+    """Raise ValueError unless a value fits a schema; names the entry by its path from the top."""
     if isinstance(schema, Maybe):
         if value is not None:
             check(value, schema.one, where)
@@ -133,21 +119,17 @@ def check(value: Any, schema: Schema, where: str = "") -> None:
             check(item, schema.one, f"{where}[{n}]")
     elif isinstance(schema, Fields):
         _expect(isinstance(value, dict), value, "a dict", where)
-        _check_fields(value, schema, where)
+        before = f"{where}." if where else ""
+        for name in schema.known:
+            if name not in value:
+                raise ValueError(f"it has no '{before}{name}'")
+        named = {**schema.optional, **schema.known}
+        for name, item in value.items():
+            one = named.get(name, schema.others)
+            if one is not None:
+                check(item, one, before + name)
     else:
         _expect(value in schema, value, schema.expected, where)
-
-
-def _check_fields(value: dict[str, Any], schema: Fields, where: str) -> None:
-    before = f"{where}." if where else ""
-    for name, one in schema.known.items():
-        if name not in value:
-            raise ValueError(f"it has no '{before}{name}'")
-        check(value[name], one, before + name)
-    for name in value.keys() - schema.known.keys():
-        other = schema.optional.get(name, schema.others)
-        if other is not None:
-            check(value[name], other, before + name)
 
 
 def _expect(holds: bool, value: Any, expected: str, where: str) -> None:
@@ -156,12 +138,12 @@ def _expect(holds: bool, value: Any, expected: str, where: str) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value of JSON as it stands there, cut to SHOWN characters."""
+    """Return a JSON value as text, cut to SHOWN characters."""
     return cut(json.dumps(value, ensure_ascii=False), SHOWN)
 
 
 def too_deep(value: Any, depth: int = 0) -> bool:
-    """Whether more than DEEPEST lists and dicts stand within each other."""
+    """Whether more than DEEPEST lists and dicts are nested."""
     if not isinstance(value, (list, dict)):
         return False
     items = value.values() if isinstance(value, dict) else value

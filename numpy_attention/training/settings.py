@@ -1,17 +1,16 @@
-"""How a model is trained: every option said once, its default, what it may be and what it is for.
+"""How a model is trained: each option with its default, its values and its purpose, in one place.
 
-A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made by `option`; there stand
+A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made by `option`:
 
     field.name, field.default
-    field.metadata["values"]       Values: what it may be, beside None where None is the default
-    field.metadata["help"]         what it is for, in the words of `--help`, which adds the default
+    field.metadata["values"]       the Values it may have, besides None where None is the default
+    field.metadata["help"]         its purpose, as `--help` prints it, which adds the default
     field.metadata["of"]           {setting: the choices that this option belongs to}; {}: to all
-    field.metadata["offered"]      False: for Python alone
+    field.metadata["offered"]      False: for Python only
 
-The command line makes its options of them: --full-epochs is `full_epochs`, read by `Values.read`,
-which says what it expected. Defaults here are the library's; where the command line has another,
-it says so itself. A new option is a field here, and one of the same name in the Trainer or in an
-optimizer, to which it is handed by name.
+The command line makes its options of them: --full-epochs is `full_epochs`, read by `Values.read`.
+Defaults here are the library's; the command line may have others. A new option is a field here, and
+one of the same name in the Trainer or in an optimizer, to which it is passed by name.
 """
 
 import math
@@ -27,7 +26,7 @@ MOST_COUNTED = 10_000       # epochs of a linear schedule
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a kind (int, float, str, bool) that `holds` accepts; `expected` names them."""
+    """The values of a type (int, float, str, bool) that `holds` accepts; `expected` names them."""
 
     kind: type
     expected: str
@@ -35,13 +34,13 @@ class Values:
     choices: tuple[str, ...] = ()
 
     def __contains__(self, value: object) -> bool:
-        if isinstance(value, bool) and self.kind is not bool:   # to Python, True is a number
+        if isinstance(value, bool) and self.kind in (int, float):   # to Python, True is a number
             return False
         kinds = (int, float) if self.kind is float else self.kind
         return isinstance(value, kinds) and self.holds(value)
 
     def read(self, text: str) -> Any:
-        """The value that a text stands for. ValueError: it is none of these."""
+        """Return the value of a text. ValueError: it is not one of these values."""
         try:
             value = self.kind(text)
         except ValueError:
@@ -52,7 +51,7 @@ class Values:
 
 
 def whole(low: int, high: int = 10**9) -> Values:
-    """10⁹ is above what anybody means, and below what NumPy's whole numbers hold."""
+    """Integers from low to high; 10⁹ is more than anybody needs, and fits NumPy's integers."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
     return Values(int, f"a whole number of at least {low}, at most {most}",
                   lambda value: low <= value <= high)
@@ -73,14 +72,14 @@ DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < mat
 def option(
     default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
 ) -> Any:
-    """The field of an option; of: the settings that it belongs to, with their choices."""
+    """Return the field of an option; of: the settings that it belongs to, with their choices."""
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
 
 
 @dataclass
 class Training:
-    """How a model is trained: all that a run's result depends on besides the data and the model.
+    """All that a run's result depends on besides the data and the model.
 
     schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`;
     "linear", straight down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and

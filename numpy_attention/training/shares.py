@@ -1,23 +1,24 @@
-"""A share of the batch is a share of the work: rows for each thread, and one gradient in the end.
+"""A step shared out: rows of the batch for each thread, and one gradient in the end.
 
 The loss is a sum over rows, so its gradient is a sum of gradients: each thread adds those of its
-rows to a twin of its own, and the twins are added up, each thread a slice of the flat vectors.
+rows to a gradient of its own, and these are added up, each thread a slice of the flat vectors.
 Ranks, which are processes with threads of their own, share the rows and add up in the same way.
 """
 
 import math
-from typing import Any, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import chunks
-from numpy_attention.training import row_sums
+from numpy_attention.training.distributed import row_sums
+from numpy_attention.training.distributed.ranks import SingleProcess, tree
 from numpy_attention.training.protocols import Model, Optimizer, State
-from numpy_attention.training.ranks import SingleProcess, tree
 from numpy_attention.training.threads import Threads
 from numpy_attention.trees import join_rows, leaves, rows_of
+from numpy_attention.validation.arrays import chunks
 
 Work = Callable[[int, Batch, State], tuple[Any, State]]
 States = list[State] | None     # of the shares at work here; None: nothing is carried yet
@@ -45,19 +46,19 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 
 
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
-    """Which shares of so many rows the threads of this rank have."""
+    """Return which shares of a number of rows the threads of this rank have."""
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 
 
 def whole(ranks: SingleProcess, states: States) -> State:
-    """The state of a whole batch, on every rank, from those of its shares on each."""
+    """Return the state of a whole batch, on every rank, from those of its shares."""
     known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
 
 def cut(ranks: SingleProcess, threads: int, state: State) -> States:
-    """The states of the shares of this rank's threads, from that of a whole batch."""
+    """Return the states of the shares of this rank's threads from that of a whole batch."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -66,44 +67,40 @@ def cut(ranks: SingleProcess, threads: int, state: State) -> States:
     return [rows_of(state, k, n) for k in shares_here(ranks, threads, rows)]
 
 
-def add_up(pool: Threads, twins: Sequence[Model]) -> float:
-    """Add all twins of all ranks into the first here, leave 0 in the others; → the sum's norm.
+def add_up(pool: Threads, grads: Sequence[Model]) -> float:
+    """Add all gradients of all ranks into the first here, leave 0 in the others; → its norm.
 
-    In pairs, as `ranks.tree` has it. The norm is a sum over the blocks of as many slices as there
-    are shares.
+    In pairs, as in `ranks.tree`. The norm is a sum over the blocks of as many slices as there are
+    shares.
     """
-    total = twins[0].vector
+    vectors = [one.vector for one in grads]
+    total = vectors[0]
 
-    def add_block(mine: slice) -> None:
-        tree(lambda to, one: gather(twins[to].vector[mine], twins[one].vector[mine]), pool.count)
-
-    def add(k: int) -> None:
-        add_block(share_of(len(total), k, pool.count))
+    def add(k: int) -> float:
+        """Add up a thread's slice; → its sum of squares here."""
+        found = 0.0
+        for block in chunks(share_of(len(total), k, pool.count), BLOCK):
+            tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)
+            found += squared_norm(total[block])
+        return found
 
     def square(k: int) -> float:
         mine = share_of(len(total), pool.first + k, pool.shares)
         return sum(squared_norm(total[block]) for block in chunks(mine, BLOCK))
 
-    def add_and_square(k: int) -> float:
-        found = 0.0
-        for block in chunks(share_of(len(total), k, pool.count), BLOCK):
-            add_block(block)
-            found += squared_norm(total[block])
-        return found
-
-    if pool.ranks.count == 1:                   # then a thread's sums are all: it need not wait
-        return math.sqrt(sum(pool.map(add_and_square)))
-    pool.map(add)
-    row_sums.add(pool.ranks, twins[0])
-    return math.sqrt(sum(sum(pool.ranks.allgather(pool.map(square)), [])))
+    squares = pool.map(add)
+    if pool.ranks.count > 1:                    # the sum of squares is that of all ranks' gradients
+        row_sums.add(pool.ranks, grads[0])
+        squares = sum(pool.ranks.allgather(pool.map(square)), [])
+    return math.sqrt(sum(squares))
 
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
            vectors: Mapping[str, Array], step: int, rate: float, factor: float) -> None:
-    """The optimizer's update, a slice of the vectors in each thread; leaves 0 in the gradient."""
+    """Apply the optimizer's update, a slice of the vectors in each thread; 0 in the gradient."""
     def move(k: int) -> None:
         mine = share_of(len(weights), k, pool.count)
-        own = {name: vector[mine] for name, vector in vectors.items()}
-        optimizer.update(weights[mine], gradient[mine], own, step, rate, factor)
+        slices = {name: vector[mine] for name, vector in vectors.items()}
+        optimizer.update(weights[mine], gradient[mine], slices, step, rate, factor)
 
     pool.map(move)

@@ -1,33 +1,27 @@
 """What a checkpoint holds of a training: all that the rest of the run depends on."""
 
 import math
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.validation.messages import cut
 from numpy_attention.module import Array
 from numpy_attention.training import checkpoint
-from numpy_attention.training.schema import TRAINING, check
+from numpy_attention.training.schema import TRAINER, TRAINING, check
 from numpy_attention.trees import describe, leaves, rebuild
+from numpy_attention.validation.messages import cut
 
-# `trainer` below is a Trainer: those of its attributes that JSON can hold as they are
-ATTRIBUTES = (
-    "seed", "threads", "average", "clip",
-    "epoch", "position", "step", "seconds", "history", "bad_epochs", "stopped",
-    "epoch_loss", "epoch_tokens", "epoch_seconds",
-)
-# those of them that may not change from one part of the run to the next
+# `trainer` below is a Trainer; these are its attributes that JSON can hold as they are
+ATTRIBUTES = tuple(TRAINER)
+# those of them that may not change when a run is resumed
 SETTINGS = ("average", "clip")
 
 
 def write(trainer: Any, path: str | Path) -> None:
     """Write the checkpoint, whole or not at all; every rank calls this, the first one writes."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
-    for name, vector in trainer.vectors.items():
-        arrays[f"optimizer/{name}"] = vector
     state = trainer.state
-    for i, array in enumerate(leaves(state)):
-        arrays[f"state/{i}"] = array
+    arrays |= _named(trainer.vectors) | {f"state/{i}": one for i, one in enumerate(leaves(state))}
     about = {
         "about": trainer.about,
         "optimizer": _optimizer_of(trainer),
@@ -40,7 +34,7 @@ def write(trainer: Any, path: str | Path) -> None:
 
 
 def read(trainer: Any, path: str | Path) -> None:
-    """Put a trainer where the run of a checkpoint stood.
+    """Bring a trainer to the place in the run where a checkpoint was written.
 
     Every rank calls this, and the first one reads. ValueError: it is another model's or
     optimizer's, was written with other settings, or in shares that the ranks cannot take.
@@ -48,88 +42,76 @@ def read(trainer: Any, path: str | Path) -> None:
     arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
     with checkpoint.understood(Path(path), about):
         check(about, TRAINING)
+    saved = about["trainer"]
     optimizer = _optimizer_of(trainer)
-    if about.get("optimizer") != optimizer:
-        before = cut(str(about.get("optimizer")), 200)
-        raise ValueError(f"{path} was trained with {before}, now {optimizer}: "
-                         "resume with the same optimizer, or choose another path")
+    if about["optimizer"] != optimizer:
+        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, now "
+                         f"{optimizer}: resume with the same optimizer, or choose another path")
     for name in SETTINGS:
-        before = about["trainer"][name]
         now = getattr(trainer, name)
-        if before != now:
-            raise ValueError(f"{path} was trained with {name}={before}, now {now}: "
+        if saved[name] != now:
+            raise ValueError(f"{path} was trained with {name}={saved[name]}, now {now}: "
                              "resume with the same settings, or choose another path")
-    shares, ranks = about["trainer"]["threads"], trainer.ranks.count
-    if shares % ranks:
-        raise ValueError(f"{path} was trained in {shares} shares, threads of all ranks together, "
-                         f"which {ranks} ranks cannot take alike: start a number of ranks that "
-                         "divides them")
+    ranks = trainer.ranks.count
+    if saved["threads"] % ranks:
+        raise ValueError(f"{path} was trained in {saved['threads']} shares, threads of all ranks "
+                         f"together, which {ranks} ranks cannot take alike: start a number of "
+                         "ranks that divides them")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
-    states = state_arrays(about["state"], arrays)
-    _check_arrays(path, trainer, arrays, arrays_of(about["state"]), bool(best))
-    _check_place(path, trainer, about["trainer"])
-    # all is as it should be: now the trainer changes
+    state = rebuild(about["state"], (f"state/{i}" for i in count()))
+    _check_arrays(path, trainer, arrays, leaves(state), bool(best))
+    _check_place(path, trainer, saved)
+    # all checks have passed: now the trainer changes
     checkpoint.restore(trainer.model, arrays)
     for name, vector in trainer.vectors.items():
         vector[...] = arrays[f"optimizer/{name}"]
     for name in ATTRIBUTES:
-        setattr(trainer, name, about["trainer"][name])
-    trainer.ranks_before = about["trainer"].get("ranks", 1)         # 0.2.0 knew of none
+        setattr(trainer, name, saved[name])
+    trainer.ranks_before = saved.get("ranks", 1)         # 0.2.0 had none
     trainer.best = best
     trainer.best_loss = math.inf if about["best_loss"] is None else about["best_loss"]
-    trainer.state = rebuild(about["state"], iter(states))
+    trainer.state = rebuild(about["state"], (arrays[name] for name in leaves(state)))
 
 
-def state_arrays(shape: Any, arrays: dict[str, Array]) -> list[Array]:
-    """The arrays of a state of this shape that are among `arrays`, in order."""
-    names = [f"state/{i}" for i in range(arrays_of(shape))]
-    return [arrays[name] for name in names if name in arrays]       # one missing is told later
-
-
-def arrays_of(shape: Any) -> int:
-    """How many arrays a tree has, by its shape as `describe` gives it."""
-    if isinstance(shape, list):
-        return sum(map(arrays_of, shape))
-    return shape is not None
-
-
-def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], states: int,
+def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], states: list[str],
                   has_best: bool) -> None:
     """ValueError: the arrays are not exactly those of this trainer, in their shapes and dtypes."""
-    like = dict(checkpoint.parameters(trainer.model))
+    like = checkpoint.parameters(trainer.model) | _named(trainer.vectors)
     if has_best:
         like |= checkpoint.parameters(trainer.model, "best")
-    like |= {f"optimizer/{name}": vector for name, vector in trainer.vectors.items()}
-    named = like.keys() | {f"state/{i}" for i in range(states)}
+    named = like.keys() | set(states)
     missing = sorted(named - arrays.keys())
     unknown = sorted(arrays.keys() - named)
     if missing or unknown:
         raise ValueError(f"{path} is not of this model and training: missing {missing[:4]}, "
                          f"unknown {unknown[:4]}; resume the run that was saved")
     for name, array in like.items():
-        if _kind(arrays[name]) != _kind(array):
-            raise ValueError(f"{path}: {name} has shape and dtype {_kind(arrays[name])}, expected "
-                             f"{_kind(array)}: resume the run that was saved")
-
-
-def _kind(array: Array) -> str:
-    return f"{array.shape} {array.dtype}"
+        given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
+        if given != expected:
+            raise ValueError(f"{path}: {name} has shape and dtype {given}, expected {expected}: "
+                             "resume the run that was saved")
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
-    """ValueError: the run stands where no run can stand."""
+    """ValueError: the place in the run is impossible."""
     epochs = len(saved["history"])
-    if saved["epoch"] != epochs:
-        raise ValueError(f"{path} is no whole checkpoint: 'trainer.epoch' is {saved['epoch']}, "
-                         f"expected {epochs}, the epochs of its history; use another copy")
     batches = len(trainer.order(saved["seed"], epochs))
     position = saved["position"]
-    if position > batches:
-        raise ValueError(f"{path} is no whole checkpoint: 'trainer.position' is {position}, "
-                         f"expected at most {batches}, the batches of an epoch; use another copy")
-    if position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
-        raise ValueError(f"{path} is no whole checkpoint: {position} batches of 0 tokens, or of 0 "
-                         "seconds, are behind it; use another copy")
+    wrong = ""
+    if saved["epoch"] != epochs:
+        wrong = (f"'trainer.epoch' is {saved['epoch']}, expected {epochs}, the epochs of its "
+                 "history")
+    elif position > batches:
+        wrong = (f"'trainer.position' is {position}, expected at most {batches}, the batches of "
+                 "an epoch")
+    elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
+        wrong = f"{position} batches of 0 tokens, or of 0 seconds, are behind it"
+    if wrong:
+        raise ValueError(f"{path} is no whole checkpoint: {wrong}; use another copy")
+
+
+def _named(vectors: dict[str, Array]) -> dict[str, Array]:
+    return {f"optimizer/{name}": vector for name, vector in vectors.items()}
 
 
 def _optimizer_of(trainer: Any) -> str:

@@ -3,15 +3,14 @@
 import ctypes
 import os
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
 
 from threadpoolctl import threadpool_limits
 
 from numpy_attention.registry import MOST_THREADS
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, host
 from numpy_attention.validation.arrays import check_whole
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess, host
 
 # parameters of mallopt, as malloc.h numbers them
 M_TRIM_THRESHOLD = -1
@@ -24,11 +23,11 @@ SMALL_STEP = 3e8
 
 
 class Threads:
-    """A pool of threads with BLAS held at one thread inside; a context manager.
+    """A pool of threads in which BLAS has one thread each; a context manager.
 
     `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with
     one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
-    lock. ranks: the processes that share the work, of which this is one with so many threads.
+    lock. ranks: the processes that share the work, this one with `count` threads.
     shares: all threads of all ranks; first: the number of the first one here.
 
     ValueError: count below 1, or above MOST_THREADS; MemoryError: they cannot be started.
@@ -47,13 +46,15 @@ class Threads:
         self._pool = ThreadPoolExecutor(self.count)      # starts threads with work
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._pool.shutdown()
         self._limits.restore_original_limits()
 
     def map(self, f: Callable[[int], Any]) -> list[Any]:
-        others = self._started(f)
+        try:
+            others = [self._pool.submit(f, k) for k in range(1, self.count)]
+        except RuntimeError:
+            raise MemoryError(f"{self.count} threads cannot be started") from None
         try:
             first = f(0)
         finally:
@@ -62,23 +63,16 @@ class Threads:
                 other.exception()
         return [first] + [other.result() for other in others]
 
-    def _started(self, f: Callable[[int], Any]) -> list[Future]:
-        """f(1) … f(count − 1) at work."""
-        try:
-            return [self._pool.submit(f, k) for k in range(1, self.count)]
-        except RuntimeError:
-            raise MemoryError(f"{self.count} threads cannot be started") from None
-
 
 def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Processors that this process may use, or its part of those that ranks on its host share."""
+    """Return how many processors this process may use, or its part of those its ranks share."""
     mine = processors()
     ours = [cores for where, cores in ranks.allgather((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """All processors, of all ranks, or one a rank where the steps are small.
+    """Return all processors of all ranks, or one a rank if the steps are small.
 
     work: parameters × tokens of a step.
     """
@@ -87,7 +81,7 @@ def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """What to say where so many threads a rank are more than their processors; else nothing."""
+    """Return a warning if `threads` threads a rank are more than their processors, or ""."""
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]
@@ -103,14 +97,14 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
 
 
 def processors() -> set[int]:
-    """Numbers of the processors that this process may use."""
+    """Return the numbers of the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return os.sched_getaffinity(0)
     return set(range(os.cpu_count() or 1))
 
 
 def keep_freed_memory() -> None:
-    """Ask the C library to keep freed arrays for the next step, and not to hand them back.
+    """Ask the C library to keep freed arrays for the next step, and not to return them.
 
     A training step frees and allocates the same arrays again and again, and each fresh page costs a
     fault. Does nothing where the C library has no mallopt (macOS, Windows, musl).

@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (check_function, check_generator, check_kind,
-                                       check_methods, check_name, check_number)
-from numpy_attention.validation.paths import exists, is_folder
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
 from numpy_attention.registry import AVERAGES
-from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.interrupt import Interrupt, Stopped
 from numpy_attention.training.progress import advance, bar_of, tell
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.shares import States, add_up, cut, shared, update, whole
 from numpy_attention.training.threads import Threads, threads_that_pay
+from numpy_attention.validation.arguments import (check_function, check_generator, check_kind,
+                                                  check_methods, check_name, check_number)
+from numpy_attention.validation.arrays import at_least, check_whole
+from numpy_attention.validation.paths import exists, is_folder
 
 
 @dataclass
@@ -36,24 +36,24 @@ class Trainer:
 
     After every epoch it evaluates, and writes a checkpoint.
 
-    model, optimizer, train: what learns, how, and the batches it learns from
-    valid: batches to measure it on
-    rng: gives the seed of the run, from which the order of the batches and all dropout follow
+    model, optimizer, train: the model, its optimizer, and the batches it learns from
+    valid: batches to validate on
+    rng: gives the seed of the run, which decides the order of the batches and all dropout
     schedule: the share of the learning rate at each step
     average: the loss is summed over time and averaged over the "sentence"s of the batch (Zaremba
         et al. 2014), or over its "token"s
     clip: largest norm of the gradient
     patience: epochs without a better validation loss until the run stops; None: never
     path: the checkpoint's file, written after every epoch; None: nothing is written
-    save_steps: write it every so many steps too
+    save_steps: write it every `save_steps` steps too
     about: a dict that JSON can hold, kept in the checkpoint
     threads: the shares of a batch, those of all ranks together; None chooses by the size of a step
     ranks: the processes that train this model together, of which the first reads and writes `path`
     progress: show a bar, and print a line an epoch
 
-    The result depends on the seed and on the number of threads, on nothing else but, where
-    `ranks.adds_as_one` does not hold, how they are spread over ranks: a run that is killed and
-    resumed ends bit-identical to one that was not. TypeError: rng is no Generator;
+    The result depends only on the seed and on the number of threads (and, where
+    `ranks.adds_as_one` does not hold, on how they are spread over ranks): a run that is killed and
+    resumed ends bit-identical to one that was not. TypeError: rng is not a Generator;
     ValueError: an unknown average, a clip not above 0, threads that the ranks cannot share.
     """
 
@@ -79,9 +79,9 @@ class Trainer:
         self.clip = float(self.clip)                # plain numbers, which a checkpoint can hold
         self.threads = None if self.threads is None else int(self.threads)
         self.seed = int(self.rng.integers(2**63))
-        # where the run stands: all that follows is in its checkpoint (`snapshot`)
-        self.epoch = 0                      # whole epochs behind it
-        self.position = 0                   # batches of this epoch behind it
+        # the place in the run, all of which is in its checkpoint (`snapshot`)
+        self.epoch = 0                      # finished epochs
+        self.position = 0                   # finished batches of this epoch
         self.step = 0
         self.seconds = 0.0
         self._states: States = None         # what the shares here carry to the next batch
@@ -91,7 +91,7 @@ class Trainer:
         self.epoch_loss = 0.0
         self.epoch_tokens = 0
         self.epoch_seconds = 0.0
-        # the epochs behind it
+        # the finished epochs
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Array] = {}    # parameters of the one with the best validation loss
         self.best_loss = math.inf
@@ -105,23 +105,22 @@ class Trainer:
         self.threads_here()
 
     def _check(self) -> None:
-        """Refuse what cannot train before anything has been trained."""
+        """Raise for invalid arguments before anything is trained."""
         check_generator(self.rng)
         check_methods("model", self.model, "a model", "vector", "loss", "loss_and_grad")
         check_methods("optimizer", self.optimizer, "an optimizer", "slots", "update")
-        for name, batches in (("train", self.train), ("valid", self.valid)):
-            if batches is not None or name == "train":
-                check_methods(name, batches, "batches, such as PairBatches", "order", "batch",
-                               "carried")
+        both = {"train": self.train, "valid": self.train if self.valid is None else self.valid}
+        for name, batches in both.items():
+            check_methods(name, batches, "batches, such as PairBatches", "order", "batch",
+                           "carried")
         check_function("schedule", self.schedule, "a function of step and epoch")
         check_name("average", self.average, AVERAGES)
         check_number("clip", self.clip, np.nextafter(0, 1), finite=False,
                       expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
-        if self.path is not None:
-            if is_folder(self.path):
-                raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "
-                                        "file, such as checkpoint.npz in it")
+        if self.path is not None and is_folder(self.path):
+            raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "
+                                    "file, such as checkpoint.npz in it")
         check_kind("about", self.about, dict, "a dict that JSON can hold")
         try:
             json.dumps(self.about)
@@ -130,8 +129,8 @@ class Trainer:
                             "JSON can hold") from None
 
     def threads_here(self) -> int:
-        """The threads of this rank. ValueError: the ranks cannot share them."""
-        assert self.threads is not None                 # where it was None a number was chosen
+        """Return the threads of this rank. ValueError: the ranks cannot share them."""
+        assert self.threads is not None                 # it was chosen if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
             raise ValueError(
@@ -141,7 +140,7 @@ class Trainer:
 
     @property
     def state(self) -> State:
-        """What the model carries to the next batch; every rank asks for it at the same time."""
+        """The state carried to the next batch; every rank must ask for it at the same time."""
         return whole(self.ranks, self._states)
 
     @state.setter
@@ -153,63 +152,57 @@ class Trainer:
     def fit(self, epochs: int, minutes: float | None = None) -> list[dict[str, Any]]:
         """Train up to `epochs` epochs in all, or `minutes` of training time; → history, by epoch.
 
-        Time that runs out ends the epoch where it is; with more minutes a resumed run goes on with
-        the next one.
-
-        Ctrl-C or SIGTERM ends the step, saves and raises Stopped, a KeyboardInterrupt.
-        NonFiniteError: a loss or gradient that is not finite; BlockingIOError: another training
-        writes to the same `path`.
+        Running out of time ends the epoch early; with more minutes a resumed run continues with
+        the next one. Ctrl-C or SIGTERM ends the step, saves and raises Stopped, a
+        KeyboardInterrupt. NonFiniteError: a loss or gradient that is not finite; BlockingIOError:
+        another training writes to the same `path`.
         """
         check_whole("epochs", epochs, 0)
         if minutes is not None:
             check_number("minutes", minutes, 0, finite=False, expected="a number of at least 0")
         with self.alone(), Threads(self.threads_here(), self.ranks) as pool, \
                 Interrupt() as interrupt:
-            twins = [self.model.zeros_like() for _ in range(pool.count)]
+            grads = [self.model.zeros_like() for _ in range(pool.count)]
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
-                self._run_epoch(pool, twins, interrupt, minutes)
+                self._run_epoch(pool, grads, interrupt, minutes)
                 self._end_epoch(pool)
                 self.save()
                 self._leave_if_asked(interrupt, saved=True)
         return self.history
 
     def steps_of(self, epochs: int) -> int:
-        """How many steps so many epochs make, from the first on."""
+        """Return the number of steps in the first `epochs` epochs."""
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """The places of an epoch's batches, shuffled by a run's seed."""
+        """Return the places of an epoch's batches, shuffled by a run's seed."""
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_asked(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """End the run where a signal has asked any rank for it."""
+        """Save and raise Stopped if any rank has got a signal."""
         asked, warned = map(max, zip(*self.ranks.allgather((interrupt.asked, interrupt.warned))))
-        if warned and not asked:
-            if not saved:
-                self.save()
-            asked = max(self.ranks.allgather(interrupt.awaited()))
-            saved = True
-        if asked:
-            self._leave(asked, saved)
-
-    def _leave(self, number: int, saved: bool) -> NoReturn:
-        """End the run as Ctrl-C does, with a Stopped of this signal that says where it stopped."""
+        if not asked and not warned:
+            return
         if not saved:
             self.save()
+        if not asked:
+            asked = max(self.ranks.allgather(interrupt.awaited()))
+        if not asked:
+            return
         when = f"at the end of epoch {self.epoch}"
         if self.position:
             when = f"in epoch {self.epoch + 1}"
         where = "not saved: no path"
         if self.path is not None:
             where = f"saved to {self.path}; the same command resumes it"
-        raise Stopped(f"stopped {when} after {self.step} steps, {where}", number)
+        raise Stopped(f"stopped {when} after {self.step} steps, {where}", asked)
 
-    def _run_epoch(self, pool: Threads, twins: Sequence[Model], interrupt: Interrupt,
+    def _run_epoch(self, pool: Threads, grads: Sequence[Model], interrupt: Interrupt,
                    minutes: float | None) -> None:
-        """The batches of this epoch that are not behind it yet, until the time is over."""
+        """Train on the remaining batches of this epoch, until the time is over."""
         order = self.order(self.seed, self.epoch)
         with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress,
                     self.ranks.count) as bar:
@@ -218,7 +211,7 @@ class Trainer:
                 place = order[self.position]
                 if not self.train.carried(place):
                     self._states = None
-                loss, tokens = self.train_step(self.train.batch(place), pool, twins)
+                loss, tokens = self.train_step(self.train.batch(place), pool, grads)
                 self.position += 1
                 self.epoch_loss += loss
                 self.epoch_tokens += tokens
@@ -233,35 +226,35 @@ class Trainer:
                     break
 
     def train_step(self, batch: Batch, pool: Threads,
-                   twins: Sequence[Model]) -> tuple[float, int]:
-        """One update from one batch; → (loss, tokens)."""
+                   grads: Sequence[Model]) -> tuple[float, int]:
+        """Update the model from one batch; → (loss, tokens)."""
         # known before the rows are shared out
         scale = 1 / (batch.tokens if self.average == "token" else batch.size)
 
         def work(k: int, part: Batch, before: State) -> tuple[float, State]:
-            # every share starts from the same generator: dropout hashes the rows' names
+            # every share starts from the same generator: dropout hashes the rows' ids
             rng = np.random.default_rng([self.seed, self.step])
-            return self.model.loss_and_grad(part, before, scale, twins[k], rng)
+            return self.model.loss_and_grad(part, before, scale, grads[k], rng)
 
         losses, self._states = shared(pool, batch, self._states, work)
         loss = sum(losses)
-        norm = add_up(pool, twins)
+        norm = add_up(pool, grads)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise NonFiniteError(
                 f"step {self.step + 1} of epoch {self.epoch + 1}: loss {loss}, "
                 f"gradient norm {norm}; first to go bad: "
-                f"{first_bad(self.model, batch, twins[0])}. The last checkpoint is untouched; "
+                f"{first_bad(self.model, batch, grads[0])}. The last checkpoint is untouched; "
                 "try a smaller learning rate, or look at the batch")
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         rate = self.schedule(self.step, self.epoch)
         check_number("what the schedule gives", rate, 0, expected="a share of the learning rate")
-        update(pool, self.optimizer, self.model.vector, twins[0].vector, self.vectors, self.step,
+        update(pool, self.optimizer, self.model.vector, grads[0].vector, self.vectors, self.step,
                rate, factor)
         return loss, batch.tokens
 
     def _end_epoch(self, pool: Threads) -> None:
-        """A line of history, and whether this epoch was the best; the next one begins."""
+        """Write a line of history, note whether this epoch was the best, and begin the next."""
         line = self._line(pool)
         self.history.append(line)
         if "valid_loss" in line:
@@ -287,7 +280,7 @@ class Trainer:
             "threads": self.threads,
         }
         smoothing = getattr(self.model, "smoothing", 0.0)
-        if smoothing:                       # then the loss of training is not the text's own
+        if smoothing:                       # then the training loss is not that of the text
             line["smoothing"] = smoothing
         if self.valid is not None:
             valid = evaluate(self.model, self.valid, pool)
@@ -296,7 +289,7 @@ class Trainer:
         return line
 
     def _compare(self, valid_loss: float) -> None:
-        """Keep the parameters where they are the best yet; stop where patience has ended."""
+        """Keep the parameters if they are the best so far; stop when patience has ended."""
         if valid_loss < self.best_loss:
             self.best_loss = valid_loss
             self.best = checkpoint.parameters(self.model, "best")
@@ -306,7 +299,7 @@ class Trainer:
             self.stopped = self.patience is not None and self.bad_epochs >= self.patience
 
     def use_best(self) -> Model:
-        """Put the parameters of the epoch with the best validation loss into the model, if any."""
+        """Load the parameters of the epoch with the best validation loss, if any."""
         if self.best:
             checkpoint.restore(self.model, self.best, "best")
         return self.model
@@ -315,7 +308,7 @@ class Trainer:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Within it, no other training writes to `path`; what a killed one left half-written goes.
+        """Lock `path` against other trainings, and remove half-written files of killed ones.
 
         BlockingIOError: another one is at work there.
         """
@@ -324,28 +317,25 @@ class Trainer:
             yield
             return
         with ExitStack() as until:
-            self.ranks.first(lambda: self._begin_alone(path, until))
+            self.ranks.first(lambda: until.enter_context(lock.held(path)))
+            self.ranks.first(lambda: checkpoint.remove_partial(path))
             self._alone = True
             try:
                 yield
             finally:
                 self._alone = False
 
-    def _begin_alone(self, path: str | Path, until: ExitStack) -> None:
-        until.enter_context(lock.held(path))
-        checkpoint.remove_partial(path)
-
     def save(self) -> None:
-        """Write the checkpoint, if there is a path. BlockingIOError as `alone` has it."""
+        """Write the checkpoint, if there is a path. BlockingIOError as in `alone`."""
         if self.path is not None:
             with self.alone():
                 snapshot.write(self, self.path)
 
     def resume(self) -> bool:
-        """Go on from the checkpoint at `path` if there is one; → whether there was.
+        """Continue from the checkpoint at `path` if there is one; → whether there was.
 
         ValueError: it is another model's or optimizer's, or was written with other settings;
-        BlockingIOError as `alone` has it.
+        BlockingIOError as in `alone`.
         """
         path = self.path
         if path is None or not self.ranks.first(lambda: exists(path)):

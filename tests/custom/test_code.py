@@ -8,7 +8,7 @@ from custom_files import MINE, in_score, written
 
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.custom import code
-from numpy_attention.custom.code import NAME, own_of, parted, place_in_code, read
+from numpy_attention.custom.code import NAME, custom_class_of, parted, place_in_code, read
 
 
 def test_a_file_is_read_and_not_run(tmp_path):
@@ -98,11 +98,11 @@ def test_names_in_parts():
 def test_a_class_with_its_file(tmp_path):
     path = written(tmp_path)
     found = read(path)
-    one = own_of(found.found("Mine"))
+    one = custom_class_of(found.found("Mine"))
     assert one.name == "mine.py:Mine" and one.kind is found.found("Mine")
     path.write_text("")                     # what was run counts, not what stands there now
-    assert own_of(one.kind).code.digest == found.digest
-    here = own_of(Here)
+    assert custom_class_of(one.kind).code.digest == found.digest
+    here = custom_class_of(Here)
     assert here.name == "test_code.py:Here"
     assert here.code.digest == hashlib.sha256(open(__file__, "rb").read()).hexdigest()
 
@@ -113,16 +113,16 @@ class Here:
 
 def test_a_class_in_no_file():
     with pytest.raises(ValueError, match="int stands in no file"):
-        own_of(int)
+        custom_class_of(int)
 
     class Within:
         pass
     with pytest.raises(ValueError, match="Within stands in no file, or within another name"):
-        own_of(Within)
+        custom_class_of(Within)
     with pytest.raises(ValueError, match="DotAttention is the package's: give its name"):
-        own_of(DotAttention)
-    with pytest.raises(TypeError, match="a class of your own is 'x'"):
-        own_of("x")
+        custom_class_of(DotAttention)
+    with pytest.raises(TypeError, match="a user-defined class is 'x'"):
+        custom_class_of("x")
 
 
 def test_where_an_error_was(tmp_path):

@@ -8,7 +8,7 @@ from numpy_attention.layers.linear import Linear
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.custom import kinds
 from numpy_attention.custom.code import read
-from numpy_attention.custom.kinds import kind_of, own_class, required
+from numpy_attention.custom.kinds import kind_of, custom_class, required
 
 OF_CELL = """from dataclasses import dataclass
 import numpy as np
@@ -32,9 +32,9 @@ def test_the_packages_own():
 ])
 def test_a_file_with_one_class(text, kind, tmp_path):
     path = str(written(tmp_path, text))
-    one = own_class(path)
+    one = custom_class(path)
     assert kind_of(one) == kind
-    assert own_class(f"{path}:{one.__name__}", kind) is own_class(path, kind) is one
+    assert custom_class(f"{path}:{one.__name__}", kind) is custom_class(path, kind) is one
 
 
 @pytest.mark.parametrize("old, new, message", [
@@ -47,7 +47,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
 ])
 def test_what_a_class_lacks(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
-        own_class(str(written(tmp_path, changed(old, new))))
+        custom_class(str(written(tmp_path, changed(old, new))))
     assert "\n" not in str(error.value)
 
 
@@ -64,38 +64,38 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
 ])
 def test_a_class_that_is_no_part(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        own_class(f"{written(tmp_path, text)}:A")
+        custom_class(f"{written(tmp_path, text)}:A")
 
 
 def test_a_class_without_parameters_is_a_dataclass_too(tmp_path):
     text = changed("@dataclass(eq=False)\n", "", PRODUCT)
     with pytest.raises(ValueError, match="^Product is no dataclass: write @dataclass"):
-        own_class(str(written(tmp_path, text)))
+        custom_class(str(written(tmp_path, text)))
 
 
 def test_another_kind_than_wanted(tmp_path):
     path = str(written(tmp_path))
     with pytest.raises(ValueError, match="mine.py:Mine is an attention, expected a score of a "
                                          "language model: derive it from HistoryAttention, or"):
-        own_class(f"{path}:Mine", kinds.SCORE)
+        custom_class(f"{path}:Mine", kinds.SCORE)
     with pytest.raises(ValueError, match="no class to take: expected one with the methods of a "
                                          "cell$"):
-        own_class(path, kinds.CELL)
+        custom_class(path, kinds.CELL)
 
 
 def test_a_file_with_several(tmp_path):
     path = str(written(tmp_path, MINE + CELL + MINE.replace("Mine(", "Other(")))
-    assert own_class(path, kinds.CELL).__name__ == "MinimalGatedUnit"
+    assert custom_class(path, kinds.CELL).__name__ == "MinimalGatedUnit"
     with pytest.raises(ValueError, match="2 classes to choose from: .* one of Mine, Other$"):
-        own_class(path, kinds.ATTENTION)
+        custom_class(path, kinds.ATTENTION)
     with pytest.raises(ValueError, match="3 classes to choose from"):
-        own_class(path)
+        custom_class(path)
 
 
 def test_what_the_only_class_lacks_is_told(tmp_path):
     path = str(written(tmp_path, changed("def score(", "def sore(")))
     with pytest.raises(ValueError, match="without score"):
-        own_class(path, kinds.ATTENTION)
+        custom_class(path, kinds.ATTENTION)
 
 
 def test_functions_that_give_a_case(tmp_path):

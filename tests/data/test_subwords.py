@@ -94,8 +94,10 @@ def test_refused(subwords, monkeypatch):
     message = "6 subwords cannot be made of the source's 15 sentences: .*6 vs [0-9]+[.]$"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
-    with pytest.raises(ValueError, match="size = 4: expected a whole number of at least 5 "):
-        Subwords.build(TEXT, 4)
+    for size in (4, 2**31):
+        message = f"size = {size}: expected a whole number of at least 5 and at most 2,147,483,647"
+        with pytest.raises(ValueError, match=message):
+            Subwords.build(TEXT, size)
     with pytest.raises(ValueError, match="the text is empty"):
         Subwords.build([[]], 30)
     for damaged in ("###", "YWJj"):
@@ -112,6 +114,7 @@ def test_refused(subwords, monkeypatch):
 
 @pytest.mark.parametrize("ask, message", [
     (lambda subwords: subwords.places("new"), "words is the string 'new', expected a list of tok"),
+    (lambda subwords: subwords.read("45"), "ids is '45', of type str: expected a list of ids$"),
     (lambda subwords: subwords.read([2.0]), "an id is 2.0, of type float: expected a whole number"),
     (lambda subwords: subwords.unknown_share([["new"], "house"]),
      "sentence 1 is the string 'house', expected a list of tokens"),

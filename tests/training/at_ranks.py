@@ -15,8 +15,8 @@ from numpy_attention.experiments.runs import provenance
 from numpy_attention.experiments.runs.provenance import digest
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
-from numpy_attention.training import row_sums
-from numpy_attention.training.ranks import world
+from numpy_attention.training.distributed import row_sums
+from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.threads import crowded
 
 WORDS = "the a red green blue house tree river sees finds and old new".split()
@@ -40,7 +40,7 @@ def translator(**settings):
 
 
 def text():
-    return Text([sentences(4, seed) for seed in range(12)], whole=True)
+    return Text([sentences(4, seed) for seed in range(12)], has_articles=True)
 
 
 def writer(state, **settings):

@@ -4,11 +4,12 @@ What real ones do is in test_ranks.py.
 """
 
 import pickle
+import queue
 import threading
 
 import numpy as np
 
-from numpy_attention.training.ranks import Ranks
+from numpy_attention.training.distributed.ranks import Ranks
 
 IN_PLACE = object()
 PATIENCE = 60
@@ -17,10 +18,11 @@ PATIENCE = 60
 class Comm:
     """As much of an mpi4py communicator as Ranks uses."""
 
-    def __init__(self, rank, slots, barrier):
+    def __init__(self, rank, slots, barrier, mail=()):
         self.rank = rank
         self.slots = slots
         self.barrier = barrier
+        self.mail = mail            # a queue for each rank
 
     def Get_rank(self):
         return self.rank
@@ -37,6 +39,15 @@ class Comm:
         found = [pickle.loads(one) for one in self.slots]
         self.barrier.wait(PATIENCE)
         return found
+
+    def send(self, value, rank):
+        self.mail[rank].put(pickle.dumps(value))
+
+    def iprobe(self):
+        return not self.mail[self.rank].empty()
+
+    def recv(self):
+        return pickle.loads(self.mail[self.rank].get(timeout=PATIENCE))
 
     def bcast(self, value):
         return self.allgather(value)[0]
@@ -62,11 +73,12 @@ class Comm:
 def together(count, do):
     """[what do(Ranks) gives on each of so many ranks]; the first error is raised."""
     slots, barrier = [None] * count, threading.Barrier(count)
+    mail = [queue.Queue() for _ in range(count)]
     given, errors = [None] * count, []
 
     def run(rank):
         try:
-            given[rank] = do(Ranks(Comm(rank, slots, barrier), IN_PLACE))
+            given[rank] = do(Ranks(Comm(rank, slots, barrier, mail), IN_PLACE))
         except BaseException as error:
             errors.append(error)
             barrier.abort()

@@ -48,7 +48,7 @@ def test_in_order():
     assert bad(W=np.nan, x=np.inf, gradient=np.nan) == "parameter W"
     assert bad(x=1e9, gradient=np.nan) == "activation cache.0.states"
     assert bad(x=10.0) == "activation cache.1.weights.1"
-    assert bad(x=0.0) == "activation output[0]"
+    assert bad(x=0.0) == "activation output.0"
     assert bad(gradient=np.inf) == "gradient of W"
     assert bad() == "the loss alone"
 

@@ -27,14 +27,15 @@ def test_without_a_part_that_was_evaluated_by_itself():
     assert Evaluation(10.0, 5).without(part).rows is None
 
 
-def test_what_it_says():
-    assert str(Evaluation(1200 * math.log(7), 1200)) == "perplexity 7.00 over 1,200 tokens"
+def test_what_cannot_be_evaluated():
+    for model, batches, name in ((3, PairBatches(*pairs(2)), "model"), (Counts(), [3], "batches")):
+        with pytest.raises(TypeError, match=f"^{name} is "):
+            evaluate(model, batches)
 
 
 @pytest.mark.parametrize("loss, tokens, error, message", [
     (1.0, 0, ValueError, "positive number"),
     (1.0, -2, ValueError, "positive number"),
-    (1.0, math.nan, ValueError, "positive number"),
     (math.nan, 3, ArithmeticError, "finite loss"),
     (math.inf, 3, ArithmeticError, "finite loss"),
 ])
@@ -75,14 +76,6 @@ class Counts:
         return 1.0, before + 1
 
 
-def test_in_one_thread_unless_told():
-    model = Counts()
-    evaluate(model, PairBatches(*pairs(10), batch_size=5))
-    assert [rows for rows, _ in model.seen] == [5, 5]
-    evaluate(model, PairBatches(*pairs(10), batch_size=5), 2)
-    assert sorted(rows for rows, _ in model.seen[2:]) == [2, 2, 3, 3]
-
-
 @pytest.mark.parametrize("carried, before", [(True, [0, 1, 2]), (False, [0, 0, 0])])
 def test_a_state_is_empty_first_and_then_where_nothing_is_carried(carried, before):
     model = Counts()
@@ -107,13 +100,3 @@ def test_rows_are_told_apart_in_their_order(size, threads):
         batch = alone.batch([row])
         assert count == batch.tokens
         assert loss == pytest.approx(model.loss(batch)[0], rel=1e-10)
-
-
-def test_of_a_text_every_window_is_a_row():
-    run = language_trainer()
-    text = np.random.default_rng(8).integers(4, 12, 100)
-    found = evaluate(run.model, TextBatches(text, batch_size=3, steps=7), by_row=True)
-    plain = evaluate(run.model, TextBatches(text, batch_size=3, steps=7))
-    losses, tokens = found.rows
-    assert len(losses) == len(tokens) == 3 * 5 and tokens.sum() == found.tokens == 99
-    assert found.loss == pytest.approx(plain.loss, rel=1e-5) and plain.rows is None

@@ -60,13 +60,3 @@ def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing(monkeypatch
     with Interrupt() as interrupt:
         os.kill(os.getpid(), signal.SIGCONT)
         assert not interrupt.warned
-
-
-@pytest.mark.parametrize("count, warned", [("1", False), ("2", True)])
-def test_ranks_alone_are_warned(monkeypatch, count, warned):
-    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", count)
-    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
-    with Interrupt() as interrupt:
-        assert not interrupt.warned
-        signal.raise_signal(signal.SIGCONT)
-        assert interrupt.warned is warned

@@ -3,7 +3,6 @@
 import io
 
 import pytest
-from small import trainer
 from tqdm import tqdm
 
 from numpy_attention.training.progress import advance, bar_of, tell
@@ -49,10 +48,3 @@ def test_the_line_of_an_epoch(monkeypatch, more, words):
     monkeypatch.setattr(tqdm, "write", out.write)
     tell(LINE | more, 90.0)
     assert words in out.getvalue()
-
-
-def test_a_quiet_training_prints_nothing(capsys):
-    trainer(progress=False).fit(1)
-    assert capsys.readouterr() == ("", "")
-    trainer(progress=True).fit(1)
-    assert "epoch 1: perplexity" in capsys.readouterr().out

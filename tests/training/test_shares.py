@@ -10,7 +10,7 @@ from small import pairs, translator_model
 from numpy_attention.data.batching import PairBatches
 from numpy_attention.training import shares
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.ranks import SINGLE_PROCESS
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS
 from numpy_attention.training.shares import add_up, cut, shared, update, whole
 from numpy_attention.training.threads import Threads
 
@@ -55,6 +55,7 @@ def test_ranks_share_rows_as_their_threads_do(rows):
 
 
 def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch):
+    assert shares.BLOCK == 2**15        # on which the bits of a norm depend
     monkeypatch.setattr(shares, "BLOCK", 64)
     vectors = np.random.default_rng(3).standard_normal((4, 1001)).astype(np.float32)
 

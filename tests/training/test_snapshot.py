@@ -8,7 +8,6 @@ from small import language_trainer, trainer, translator_model
 
 from numpy_attention.training import checkpoint, snapshot
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.ranks import SingleProcess
 from numpy_attention.trees import leaves
 
 
@@ -34,13 +33,6 @@ def test_all_comes_back(tmp_path, make):
     assert other.resume()
     assert standing(other) == standing(run) and other.state[1] is None
     assert set(other.best) == set(run.best) and bool(other.best) == (make is trainer)
-
-
-def test_no_path_or_no_file_is_nothing_to_resume(tmp_path):
-    run = trainer(path=tmp_path / "run.npz")
-    assert not run.resume() and not trainer().resume()
-    trainer().save()
-    assert not list(tmp_path.iterdir())
 
 
 def test_another_optimizer_setting_or_model_is_refused_and_nothing_is_changed(tmp_path):
@@ -107,21 +99,6 @@ def test_what_no_training_has_written_is_refused_and_nothing_is_changed(tmp_path
     assert standing(run) == before
 
 
-def test_the_caller_s_own_words_are_kept(tmp_path):
-    trainer(path=tmp_path / "run.npz", about={"note": "ü"}).fit(1)
-    assert checkpoint.load_about(tmp_path / "run.npz")["about"] == {"note": "ü"}
-
-
-def test_a_long_optimizer_is_not_told_whole(tmp_path):
-    path = tmp_path / "run.npz"
-    run = trainer(path=path)
-    run.save()
-    arrays, about = checkpoint.load(path)
-    checkpoint.save(path, arrays, about | {"optimizer": "a" * 999})
-    with pytest.raises(ValueError, match="was trained with a{200}…, now Adam"):
-        run.resume()
-
-
 def test_a_run_goes_on_behind_the_last_batch_of_an_epoch(tmp_path):
     path = tmp_path / "run.npz"
     changed(path, said(position=8, epoch_tokens=5, epoch_seconds=5.0))
@@ -145,19 +122,4 @@ def test_on_how_many_ranks_a_run_was_is_kept(tmp_path):
     assert run.resume() and run.ranks_before == 1
     checkpoint.save(path, arrays, about | {"trainer": about["trainer"] | {"ranks": 0}})
     with pytest.raises(ValueError, match="'trainer.ranks' is 0, expected a whole number"):
-        run.resume()
-
-
-class Three(SingleProcess):
-    """Three ranks, of which this is the first, without the others."""
-
-    count = 3
-
-
-def test_shares_that_ranks_cannot_take(tmp_path):
-    trainer(path=tmp_path / "run.npz", threads=2).save()
-    run = trainer(path=tmp_path / "run.npz", threads=3, ranks=Three())
-    assert run.ranks_before == 3
-    with pytest.raises(ValueError, match="was trained in 2 shares, threads of all ranks together, "
-                                         "which 3 ranks cannot take alike"):
         run.resume()

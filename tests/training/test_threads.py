@@ -1,9 +1,6 @@
 """Threads: results in order, errors passed on, BLAS held at one thread, memory kept."""
 
 import os
-import platform
-import subprocess
-import sys
 import threading
 import time
 
@@ -11,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.training import threads
-from numpy_attention.training.ranks import SingleProcess
+from numpy_attention.training.distributed.ranks import SingleProcess
 from numpy_attention.training.threads import (
     Threads, available, keep_freed_memory, threads_that_pay)
 
@@ -42,24 +39,6 @@ def test_map_runs_all_at_once_each_in_a_thread_of_its_own(count):
     with Threads(count) as pool:
         names = pool.map(work)
     assert len(set(names)) == count and names[0] == threading.get_ident()
-
-
-def test_results_come_in_order_whoever_is_ready_first():
-    ended = [threading.Event() for _ in range(4)]
-    ended[3].set()
-    order = []
-
-    def work(k):
-        assert ended[k].wait(10)                # for the next one: 2 ends first, 0 last
-        order.append(k)
-        if k:
-            ended[k - 1].set()
-        return 10 * k
-
-    ended[2].set()
-    with Threads(3) as pool:
-        assert pool.map(work) == [0, 10, 20]
-    assert order == [2, 1, 0]
 
 
 @pytest.mark.parametrize("bad", [0, 1, 2])
@@ -108,14 +87,6 @@ def test_blas_is_held_at_one_thread_and_released_after_an_error_too(count):
         assert blas_threads() == {2}
 
 
-def test_other_libraries_keep_their_threads():
-    pytest.importorskip("torch", reason="PyTorch, which brings OpenMP, is not installed")
-    with threadpool_limits(2, user_api="openmp"):
-        assert library_threads("openmp") == {2}
-        with Threads(1):
-            assert library_threads("openmp") == {2}
-
-
 def test_freed_memory_is_kept_from_the_first_step_on(monkeypatch):
     asked = []
     monkeypatch.setattr(threads, "keep_freed_memory", lambda: asked.append("kept"))
@@ -134,34 +105,6 @@ def test_available_counts_what_this_process_may_use(monkeypatch):
 
 
 # ---- memory --------------------------------------------------------------------------------------
-
-FAULTS = """
-import resource, sys
-import numpy as np
-from numpy_attention.training.threads import Threads
-
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    np.ones(8_000_000)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-np.ones(8_000_000)
-without = faults()
-with Threads(1):
-    np.ones(8_000_000)
-    kept = faults()
-print(without, kept)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library has no mallopt")
-def test_a_freed_array_is_the_next_ones_memory():
-    """In a process of its own: another test may have asked for it already."""
-    run = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0, run.stderr
-    without, kept = map(int, run.stdout.split())
-    # pages of 2 MB make 30 faults, of 4 KB 15,625
-    assert without > 25 and kept < 0.2 * without
 
 
 class Library:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small import language_trainer, trainer
+from small import trainer
 
 from numpy_attention.training import trainer as training
 from numpy_attention.training.evaluation import Evaluation
@@ -81,21 +81,6 @@ def test_schedule_and_optimizer_are_told_steps_from_1_and_epochs_from_0():
 
 
 # ---- an epoch -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", [trainer, language_trainer])
-def test_the_loss_of_an_epoch_is_a_mean_over_tokens(make):
-    run = make()
-    steps = []
-    train_step = run.train_step
-    run.train_step = lambda *rest: steps.append(train_step(*rest)) or steps[-1]
-    history = run.fit(2)
-    assert len({tokens for _, tokens in steps}) > 1             # of which there are more and fewer
-    half = len(steps) // 2
-    for line, epoch in zip(history, (steps[:half], steps[half:])):
-        total = sum(tokens for _, tokens in epoch)
-        assert line["train_loss"] == pytest.approx(sum(loss for loss, _ in epoch) / total)
-        assert line["train_perplexity"] == pytest.approx(np.exp(line["train_loss"]))
 
 
 def validated(run, losses, monkeypatch):

@@ -42,7 +42,6 @@ from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.optimizers import Adam
-from numpy_attention.training.schedules import Warmup
 from numpy_attention.training.threads import Threads
 from numpy_attention.training.trainer import Trainer
 
@@ -283,7 +282,6 @@ BAD = {
     "trainer: minutes of NaN": (
         lambda: Trainer(rnnsearch, Adam(), BATCHES, rng=RNG, threads=1).fit(1, math.nan),
         ValueError, "minutes = nan"),
-    "schedule: step 0": (lambda: Warmup(4)(0, 0), ValueError, "step = 0"),
     "threads: half": (lambda: Threads(1.5), ValueError, "threads = 1.5"),
     "evaluate: a class": (lambda: evaluate(rnnsearch, PairBatches), TypeError, "batches is"),
     # runs and recipes

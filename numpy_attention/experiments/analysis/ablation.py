@@ -85,14 +85,14 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
     change = known_change(change)
     check_generator(rng)
     copy = model.copy()
-    attention_weights = {"no context": none, "equal weights": equal, "hard": hard, "sampled": sampled(rng)}
+    changes = {"no context": none, "equal weights": equal, "hard": hard, "sampled": sampled(rng)}
     for attention in attentions_of(copy):
         if change == "shuffled":
             _exchange_rows(attention)
             continue
         for _, part in attention.modules():
             if hasattr(part, "attention_weights"):
-                vars(part)["attention_weights"] = weigh[change]
+                vars(part)["attention_weights"] = changes[change]
     return copy
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy_attention.registry import LANGUAGE_MODELS
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import Training
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.custom.code import NAME, SHOWN, Code, Own, own_of, parted, read
+from numpy_attention.custom.code import NAME, SHOWN, Code, CustomClass, custom_class_of, parted, read
 from numpy_attention.custom.kinds import class_in
 from numpy_attention.training.schema import Kind
 from numpy_attention.validation.arguments import as_list
@@ -34,17 +34,17 @@ def is_own(value: Any) -> bool:
 OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", is_own)
 
 
-def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Own]]:
+def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
     """Settings with names in place of classes, and {name: the class with its file}.
 
     Raises ValueError for a class of the package or without a file, and for two files of one name.
     """
     plain = dict(settings)
-    own: dict[str, Own] = {}
+    own: dict[str, CustomClass] = {}
     for setting, value in settings.items():
         if not isinstance(value, type):
             continue
-        one = own_of(value)
+        one = custom_class_of(value)
         for other in own.values():
             if other.code.name == one.code.name and other.code.digest != one.code.digest:
                 raise ValueError(f"{setting} is {one.name}, and another {one.code.name} is used "
@@ -54,13 +54,13 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Own]
     return plain, own
 
 
-def with_classes(settings: Mapping[str, Any], own: Mapping[str, Own]) -> dict[str, Any]:
+def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) -> dict[str, Any]:
     """Settings with classes in place of their names."""
     return {setting: own[value].kind if isinstance(value, str) and value in own else value
             for setting, value in settings.items()}
 
 
-def digests(own: Mapping[str, Own]) -> dict[str, str]:
+def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
     """{name: SHA-256 of its file}, for the checkpoint."""
     return {name: one.code.digest for name, one in own.items()}
 
@@ -72,7 +72,7 @@ def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
         raise ValueError(f"it has code of its own that no setting names: {', '.join(unused)}")
 
 
-def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, Own]:
+def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
     """The classes that a run names, {name: digest}, from the code that its user names.
 
     code: files, or classes, or None. Only a file with the same digest is run.
@@ -82,12 +82,12 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     if not known:
         return {}
     given = [] if code is None else as_list("code", code, "files, or classes, of your own")
-    candidates = [own_of(one) if isinstance(one, type) else read(one) for one in given]
+    candidates = [custom_class_of(one) if isinstance(one, type) else read(one) for one in given]
     return {name: _same(name, known, candidates, folder) for name in known}
 
 
-def _same(name: str, known: Mapping[str, str], candidates: list[Code | Own],
-          folder: str | Path) -> Own:
+def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
+          folder: str | Path) -> CustomClass:
     """The class of this name among files and classes."""
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates
@@ -98,7 +98,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | Own],
                          f"run never runs by itself: look at it, and give code = {','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
-            return one if isinstance(one, Own) else Own(name, code, class_in(code, of_class))
+            return one if isinstance(one, CustomClass) else CustomClass(name, code, class_in(code, of_class))
     now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
     advice = "give it as it was, or train again in another folder"
     kept = Path(folder) / file
@@ -108,7 +108,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | Own],
                      f"{known[name][:SHOWN]}… then, {now} now; {advice}")
 
 
-def keep(own: Mapping[str, Own], folder: Path) -> None:
+def keep(own: Mapping[str, CustomClass], folder: Path) -> None:
     """Write the files next to the checkpoint, as they were in training."""
     for code in {one.code.name: one.code for one in own.values()}.values():
         path = folder / code.name

@@ -16,7 +16,7 @@ from numba.core.registry import cpu_target
 from threadpoolctl import threadpool_info
 
 from numpy_attention import __version__
-from numpy_attention.training.ranks import SingleProcess, host
+from numpy_attention.training.distributed.ranks import SingleProcess, host
 
 try:
     from numpy._core._multiarray_umath import __cpu_features__ as in_loops

@@ -98,7 +98,7 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 # ---- a model that is as large as what is saved of it --------------------------------------------
 
 
-def check_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
+def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
     """Raise ValueError for a setting that is unknown to the model, of another kind than its
     default, or a size beyond the number of parameters that are saved."""
     defaults = settings_of(name)

@@ -16,16 +16,16 @@ from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Module
 from numpy_attention.registry import OPTIMIZERS, accepted_kwargs, resolve
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.custom.code import Own
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.experiments.runs.provenance import check_rank_consistency
 from numpy_attention.experiments.runs.custom_code import (
     by_name, confirmed, digests, keep, with_classes)
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import (
-    CHECKPOINT, Limited, check_settings, kind_in, known_of, parameters_of, training_from)
+    CHECKPOINT, Limited, check_saved_settings, kind_in, known_of, parameters_of, training_from)
 from numpy_attention.training import checkpoint
 from numpy_attention.training.protocols import Schedule
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess, adds_as_one
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, adds_as_one
 from numpy_attention.training.schema import TRAINING, check
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
 from numpy_attention.training.settings import Training
@@ -55,7 +55,7 @@ class Trained:
     training: Any                   # a TRAINING
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
-    own: dict[str, Own]             # user-defined classes, by the names that settings have
+    own: dict[str, CustomClass]             # user-defined classes, by the names that settings have
     threads: int | None = None      # those that `fit` took
 
     @classmethod
@@ -181,7 +181,7 @@ class Trained:
             known = known_of(about, cls.VOCABULARIES)
             vocabularies = {name: restored(known[name]) for name in cls.VOCABULARIES}
             training = training_from(cls.TRAINING, known["training"])
-            check_settings(known["name"], known["settings"], parameters_of(arrays))
+            check_saved_settings(known["name"], known["settings"], parameters_of(arrays))
         own = confirmed(known.get("own", {}), code, folder)
         with checkpoint.understood(path, about):
             model = build(known["name"], Limited(arrays), *vocabularies.values(),

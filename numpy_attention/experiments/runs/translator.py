@@ -21,13 +21,13 @@ from numpy_attention.decoding.sampling import Reading, sample
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.registry import TRANSLATORS
-from numpy_attention.custom.code import Own
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.trained import Trained
 from numpy_attention.experiments.runs.translation import (
     Sentence, Translation, check_sentence, in_words, in_source_order)
 from numpy_attention.training.evaluation import evaluate
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import TranslatorTraining
 from numpy_attention.training.threads import Threads, available
 
@@ -64,7 +64,7 @@ class Translator(Trained):
     training: TranslatorTraining
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
-    own: dict[str, Own] = field(default_factory=dict)
+    own: dict[str, CustomClass] = field(default_factory=dict)
 
     # ---- training ------------------------------------------------------------------------------
 

@@ -15,11 +15,11 @@ from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.registry import LANGUAGE_MODELS
-from numpy_attention.custom.code import Own
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.trained import Trained
 from numpy_attention.training.evaluation import Evaluation, evaluate
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.settings import LanguageModelTraining
 
 
@@ -51,7 +51,7 @@ class LanguageModelRun(Trained):
     training: LanguageModelTraining
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
-    own: dict[str, Own] = field(default_factory=dict)
+    own: dict[str, CustomClass] = field(default_factory=dict)
 
     # ---- training ------------------------------------------------------------------------------
 

@@ -52,6 +52,12 @@ def test_shares_are_nearly_equal_and_follow_each_other(size, n):
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
+def test_shares_that_there_are_not():
+    for k, n, name in ((0, 0, "n = 0"), (2, 2, "k = 2")):
+        with pytest.raises(ValueError, match=f"^{name}: expected a whole number of at least"):
+            share_of(9, k, n)
+
+
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 4),
        st.none() | st.integers(0, 9))
 def test_every_sequence_is_in_one_group(lengths, batch_size, block, seed):

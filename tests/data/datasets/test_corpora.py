@@ -28,6 +28,15 @@ def test_names_and_descriptions():
         facts = (name, corpus.description, corpus.licence, corpus.languages, corpus.origin)
         assert all(fact in text for fact in facts)
         assert text.count("https://") == len(corpus.files)
+    assert {(corpus.languages, corpus.form) for corpus in CORPORA.values()} == {
+        ("English → Spanish", TextForm("words", True)), ("English", TextForm("words", True)),
+        ("numbers", TextForm("spaces", True)),
+        ("English → ISO 8601", TextForm("characters", False)),
+        ("English → French", TextForm("words", True)), ("English", TextForm("spaces", False)),
+        ("English", TextForm("characters", False)), ("German → English", TextForm("words", True)),
+        ("English → German", TextForm("words", True)),
+        ("French → English", TextForm("words", True)),
+    }
 
 
 def test_particulars_of_single_corpora():

@@ -37,6 +37,13 @@ def test_lengths_are_passed_to_a_reader_with_these_parameters():
     assert parallel(read_with_lengths).pairs("test", None, None, 1, 4) == plain + [pair_of(1, 4)]
 
 
+@pytest.mark.parametrize("limit", ["count", "min_length", "max_length"])
+def test_a_limit_below_1_is_refused_before_the_corpus_is_read(limit):
+    corpus = parallel(lambda split: pytest.fail("the corpus was read"))
+    with pytest.raises(ValueError, match=f"^{limit} = 0: expected a whole number of at least 1$"):
+        corpus.pairs("test", **{limit: 0})
+
+
 def test_made_up_pairs_are_as_many_as_a_split_has():
     def read(rng, count, keep):
         assert callable(keep)

@@ -13,7 +13,7 @@ from numpy_attention.experiments.recipes import RECIPES
 from numpy_attention.experiments.recipes.measures import PHENOMENA, length_edges, metric_of, only
 from numpy_attention.experiments.runs.translation import Translation
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.training.ranks import SINGLE_PROCESS
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS
 
 EDGES = [1, 8, 13, 19, 25, 31, 41, 52]
 BY_LENGTH = [metric_of(*ends) for ends in pairwise(EDGES)]

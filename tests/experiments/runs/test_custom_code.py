@@ -10,7 +10,7 @@ from custom_files import CELL, MINE, PAST, changed, written
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.custom.code import read
-from numpy_attention.custom.kinds import own_class
+from numpy_attention.custom.kinds import custom_class
 from numpy_attention.experiments.runs.custom_code import is_own
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.ensemble import load_ensemble
@@ -37,7 +37,7 @@ def mine(tmp_path):
 @pytest.fixture
 def folder(mine, tmp_path):
     """A run with it, which has not run the file since."""
-    made(own_class(str(mine))).fit(PAIRS, PAIRS, tmp_path / "run", 1, progress=False)
+    made(custom_class(str(mine))).fit(PAIRS, PAIRS, tmp_path / "run", 1, progress=False)
     mine.with_name("mine.py.ran").unlink()
     return tmp_path / "run"
 
@@ -58,7 +58,7 @@ def rewrite(folder, change):
 
 @pytest.mark.parametrize("name", ["luong", "rnnsearch"])
 def test_what_a_run_keeps(name, mine):
-    translator = made(own_class(str(mine)), name)
+    translator = made(custom_class(str(mine)), name)
     kept = translator.configuration()
     assert kept["settings"]["attention"] == "mine.py:Mine"
     assert kept["own"] == {"mine.py:Mine": read(mine).digest}
@@ -68,7 +68,7 @@ def test_what_a_run_keeps(name, mine):
 
 
 def test_a_run_is_loaded_with_its_file_or_its_class(mine, folder):
-    kind = own_class(str(mine))
+    kind = custom_class(str(mine))
     vectors = [Translator.load(folder, code).model.vector
                for code in ([mine], [str(mine)], [kind], (folder / "mine.py", mine))]
     assert all(np.array_equal(one, vectors[0]) for one in vectors)
@@ -104,7 +104,7 @@ def test_a_changed_file_is_refused_and_not_run(mine, folder):
         f"its training has kept it: look at it, and give code = {folder / 'mine.py'}")
     assert not ran(mine)
     with pytest.raises(ValueError, match="SHA-256"):
-        Translator.load(folder, [own_class(str(mine))])
+        Translator.load(folder, [custom_class(str(mine))])
     assert Translator.load(folder, [folder / "mine.py"]).name == "luong"
     (folder / "mine.py").write_text("x")
     with pytest.raises(ValueError, match="give it as it was, or train again in another folder$"):
@@ -121,11 +121,11 @@ def test_a_run_without_own_code_needs_none(tmp_path):
 
 
 def test_it_goes_on_with_the_same_file_alone(mine, folder):
-    assert check_same(folder, made(own_class(str(mine))))
+    assert check_same(folder, made(custom_class(str(mine))))
     mine.write_text(MINE + "# more\n")
     with pytest.raises(ValueError, match="SHA-256 of mine.py:Mine [0-9a-f]{8} there, [0-9a-f]{8} "
                                          "now"):
-        check_same(folder, made(own_class(str(mine))))
+        check_same(folder, made(custom_class(str(mine))))
     with pytest.raises(ValueError, match="attention mine.py:Mine there, dot now"):
         check_same(folder, made("dot"))
 
@@ -133,20 +133,20 @@ def test_it_goes_on_with_the_same_file_alone(mine, folder):
 def test_a_file_kept_in_the_folder_stays(folder):
     kept = folder / "mine.py"
     before = kept.read_bytes()
-    made(own_class(str(kept))).fit(PAIRS, PAIRS, folder, 1, progress=False)
+    made(custom_class(str(kept))).fit(PAIRS, PAIRS, folder, 1, progress=False)
     assert kept.read_bytes() == before
     assert sorted(path.suffix for path in folder.iterdir()) == [".npz", ".py", ".ran"]
 
 
 def test_two_files_of_one_name(mine, tmp_path):
-    cell = own_class(str(written(tmp_path, CELL, "mine.py")))
+    cell = custom_class(str(written(tmp_path, CELL, "mine.py")))
     with pytest.raises(ValueError, match="another mine.py is used too: give two files different"):
-        made(own_class(str(mine)), cell=cell)
+        made(custom_class(str(mine)), cell=cell)
 
 
 def test_a_writer_with_a_score_and_a_cell(tmp_path):
     files = [written(tmp_path, PAST, "past.py"), written(tmp_path, CELL, "cell.py")]
-    score, cell = map(own_class, map(str, files))
+    score, cell = map(custom_class, map(str, files))
     settings = dict(hidden=6, embedding=6, attention=score, cell=cell)
     how = LanguageModelTraining(epochs=1, batch_size=2, steps=2)
     writer = LanguageModelRun.create(TEXT, "attentive-language-model", settings, how)

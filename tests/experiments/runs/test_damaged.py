@@ -17,7 +17,7 @@ from numpy_attention.experiments.runs.translator import Translator, TranslatorTr
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
-TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 3, whole=True)
+TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 3, has_articles=True)
 ODD = st.one_of(
     st.none(), st.booleans(), st.integers(-2, 20), st.sampled_from([10**6, 10**12, 10**400]),
     st.floats(), st.text(max_size=5), st.just([]), st.just({}), st.just([1, "a", None]),

@@ -11,7 +11,7 @@ import pytest
 from numpy_attention import __version__
 from numpy_attention.experiments.runs.provenance import (
     blas, check_rank_consistency, digest, digest_of, processor)
-from numpy_attention.training.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 
 
 class Two(SingleProcess):

@@ -8,7 +8,7 @@ from ranks import SINGLE_PROCESS, Worker, keep, measure, parts_table, steps_tabl
 from ranks_sums import Table
 from ranks_worker import Clock
 
-from numpy_attention.training import row_sums
+from numpy_attention.training.distributed import row_sums
 
 
 def test_a_part_within_a_part_is_not_counted_twice(monkeypatch):

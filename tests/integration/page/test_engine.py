@@ -11,16 +11,13 @@ from alignment import posterior
 from page_models import (SENTENCES, WORDS, asked, numbers, randomly, sentences_of, translator_of,
                          writer_of)
 
-from numpy_attention.data import running_text
-from numpy_attention.data.batching import TextBatch, pair_batch
+from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.running_text import Text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.page.export import rounded
-from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
+from numpy_attention.experiments.runs.translator import Translator
 
 CLOSE = 1e-4
 
@@ -169,15 +166,6 @@ def test_given_weights_take_the_place_of_alpha(tab, rng):
     memory, _, _ = translator.model.encode(batch.source, batch.source_mask)
     # the source is read from its end: w2 stands in the middle either way
     np.testing.assert_allclose(found["context"], memory.values[0, 1], atol=CLOSE)
-
-
-def test_given_weights_are_in_the_sentence_s_order(tab, rng):
-    translator = translator_of("luong", {"layers": 1}, rng, reverse_source=True)
-    words = ["w1", "w2", "w3"]
-    found = asked(tab, translator, STEP, [words, [1.0, 0.0, 0.0, 0.0], 5])
-    batch = translator._source_batch(words)
-    memory, _, _ = translator.model.encode(batch.source, batch.source_mask)
-    np.testing.assert_allclose(found["context"], memory.values[0, 2], atol=CLOSE)
 
 
 @pytest.mark.parametrize("name, settings", [
@@ -385,37 +373,3 @@ def test_the_shipped_translator_translates_as_in_python(tab):
     greedy, beam = asked(tab, translator, SEARCH, [sentences, [1, 5]])
     check_alike(greedy, translator.translate(sentences, 1))
     check_alike(beam, translator.translate(sentences, 5))
-
-
-def test_a_trained_luong_translates_as_in_python(tab, rng):
-    pairs = load_parallel("grammar-en-fr", "train", rng=rng, count=400)
-    how = TranslatorTraining(epochs=4, learning_rate=0.02, batch_size=16)
-    translator = Translator.create(pairs, "luong", {"hidden": 24, "embedding": 16, "layers": 1,
-                                                    "init": "modern"}, how)
-    translator.fit(pairs, threads=1, progress=False)
-    sentences = [list(pair.source) for pair in
-                 load_parallel("grammar-en-fr", "test", rng=rng, count=SENTENCES)]
-    greedy, beam = asked(tab, translator, SEARCH, [sentences, [1, 5]])
-    check_alike(greedy, translator.translate(sentences, 1))
-    check_alike(beam, translator.translate(sentences, 5))
-
-
-def test_a_trained_language_model_reads_as_in_python(tab, rng):
-    text = Text(running_text.load("bible-en", "valid").articles[:8])
-    how = LanguageModelTraining(epochs=2, learning_rate=0.01, batch_size=8, state="sentence")
-    writer = LanguageModelRun.create(text, "attentive-language-model",
-                           {"hidden": 24, "attention": "key-value-predict", "layers": 1}, how)
-    writer.fit(text, threads=1, progress=False)
-    sentences = [sentence[:12] for sentence in text.sentences[:SENTENCES]]
-    found = asked(tab, writer, """(model, sentences) => sentences.map((words) => {
-      const { ids, steps } = model.readText(words);
-      return { losses: words.map((_, t) => -steps[t].logP[ids[t + 1]]),
-               weights: steps.map((step) => Array.from(step.weights[0])) };
-    })""", sentences)
-    assert len(found) == len(sentences) > 150
-    for one, words in zip(found, sentences):
-        ids = np.array([EOS, *writer.vocabulary.encode(words)])[:, None]
-        losses, _ = writer.model.losses(TextBatch(ids[:-1], ids[1:], np.arange(1)))
-        np.testing.assert_allclose(one["losses"], losses[:, 0], atol=CLOSE)
-        for row, wanted in zip(one["weights"], writer.attend(words)):
-            np.testing.assert_allclose(numbers([row])[0], wanted[:len(row)], atol=CLOSE)

@@ -10,7 +10,7 @@ from page_models import SPACES, WORDS, translator_of, writer_of
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.data.pairs import Pair
 from numpy_attention.page.export import (characters, check_small, exported, in_bytes, kept_array,
-                                         kinds, parts_of, rounded)
+                                         parts_of, rounded)
 
 
 def array_of(kept):
@@ -36,12 +36,6 @@ def test_every_array_comes_back(rng, precision, most):
         back = array_of(found[name])
         np.testing.assert_array_equal(back, rounded(array, precision))
         assert np.abs(back - array).max() <= most * np.abs(array).max()
-
-
-def test_vectors_keep_all_their_digits(rng):
-    vector = rng.normal(size=5).astype(np.float32)
-    for precision in ("float32", "float16", "byte"):
-        np.testing.assert_array_equal(array_of(kept_array("b", vector, precision)), vector)
 
 
 def test_a_row_of_zeros_stays_zero():
@@ -89,11 +83,6 @@ def test_earlier_checkpoints_stand_beside(rng):
                                   then["cells.cells.0.U"])
 
 
-def test_the_engine_has_every_kind_of_the_package():
-    assert {"GRU", "LSTM", "RNN", "RNNSearch", "LuongTranslator", "AttentiveLanguageModel",
-            "Transformer", "MultiHeadAttention"} <= kinds()
-
-
 class Other(DotAttention):
     """A mechanism that the engine does not have."""
 
@@ -103,11 +92,6 @@ def test_a_part_that_the_engine_lacks_is_told(rng):
     translator.model.attention = Other()
     with pytest.raises(ValueError, match="the model's attention is a Other, which a page does not"):
         exported(translator, "it", SPACES)
-
-
-def test_an_unknown_precision_is_refused(rng):
-    with pytest.raises(ValueError, match="precision.*float16"):
-        exported(translator_of("luong", {"layers": 1}, rng), "it", SPACES, "double")
 
 
 def test_a_model_too_large_is_told_what_would_do():
@@ -131,10 +115,3 @@ def test_subwords_are_kept_in_the_order_in_which_they_were_learnt(rng):
     assert len(pieces) == 14
     assert [translator.target_vocabulary.token(4 + k) for k in range(14)] == pieces
     assert pieces[0] == "▁w"
-
-
-def test_a_vocabulary_of_another_kind_is_told(rng):
-    translator = translator_of("luong", {"layers": 1}, rng)
-    translator.source_vocabulary = object()
-    with pytest.raises(ValueError, match="the source vocabulary is a object, and a page reads a "):
-        exported(translator, "it", SPACES)

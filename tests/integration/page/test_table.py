@@ -48,11 +48,6 @@ def test_gold_links_are_framed_by_source_and_target():
     assert titles == ["", "gold", "possible", ""]
 
 
-def test_nothing_to_look_at_is_an_empty_cell():
-    table = heatmap_table(np.array([[np.nan, 1.0]]), ["a", "b"], ["x"])
-    assert "nan" not in table and re.search(r"<td [^>]*></td>", table)
-
-
 @pytest.mark.parametrize("token", HOSTILE)
 def test_a_token_stays_text(token):
     found = Tags(token_html(token))

@@ -47,15 +47,6 @@ def test_the_beam_is_as_wide_as_asked(tab, open_page, additive):
         assert tab.locator(".tree .ended").count() >= 1
 
 
-def test_an_empty_sentence_asks_for_words(tab, open_page, additive):
-    open_page(additive)
-    write(tab, "  ")
-    assert "translated while you type" in translation(tab)
-    assert not tab.locator(".live .seen").is_visible()
-    write(tab, "w1 " * 200)
-    assert "only the first 60 words" in tab.locator(".problem").inner_text()
-
-
 def test_the_corpus_s_own_sentence_has_its_gold_links(tab, open_page, additive):
     open_page(additive)
     tab.get_by_label("or choose one of the corpus").select_option("w1 w2 w3")
@@ -386,10 +377,6 @@ def test_a_hostile_fragment_is_as_none(tab, open_page, additive):
 
 def view():
     return "\n".join(path.read_text("utf-8") for path in sorted((ROOM / "view").glob("*.js")))
-
-
-def test_lines_of_the_view_are_as_short_as_python_s():
-    assert not [line for line in view().splitlines() if len(line) > 100]
 
 
 def test_every_text_is_said_and_no_other(tab, open_page, additive):

@@ -9,7 +9,7 @@ from page_models import SPACES, translator_of, writer_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.page.export import exported
 from numpy_attention.page.table import token_html
-from numpy_attention.page.write import ENGINE, ROOM, engine, json_for_script, page_of, write_page
+from numpy_attention.page.write import ENGINE, ROOM, json_for_script, page_of, write_page
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 
 HOSTILE = ["<script>", "</script>", "<!--", "\"'", "a\u2028b\u2029c", "\u202eevil", "&lt;",
@@ -32,11 +32,6 @@ def test_every_file_of_the_engine_is_in_the_page():
 def test_no_script_of_the_page_holds_what_ends_one():
     for path in [*(ROOM / "engine").glob("*.js"), *(ROOM / "view").glob("*.js")]:
         assert not re.search(r"</script|<!--", path.read_text("utf-8"), re.IGNORECASE), path
-
-
-def test_lines_of_the_engine_are_as_short_as_python_s():
-    long = [line for line in engine().splitlines() if len(line) > 100]
-    assert not long
 
 
 def test_json_in_a_page_is_plain_letters(rng):

@@ -6,8 +6,8 @@ import pytest
 from ranks_in_threads import same, together
 
 from numpy_attention.experiments.runs.provenance import digest
-from numpy_attention.training import row_sums
-from numpy_attention.training.ranks import SINGLE_PROCESS, Ranks
+from numpy_attention.training.distributed import row_sums
+from numpy_attention.training.distributed.ranks import Ranks
 
 
 def trained(count, threads):
@@ -63,24 +63,6 @@ def test_only_touched_rows_are_sent(monkeypatch):
     assert same(together(2, add)) == [2 * 2, 4 + 60]
 
 
-def test_a_table_that_nobody_has_touched(monkeypatch):
-    monkeypatch.setattr(row_sums, "MANY", 20)
-
-    def add(ranks):
-        twin = Twin(np.zeros(104))
-        row_sums.add(ranks, twin)
-        return twin.vector
-
-    assert not same(together(2, add)).any()
-
-
-def test_what_is_sent_of_a_table():
-    assert row_sums.between([(2, 5), (5, 6), (9, 10)], 10) == [(0, 2), (6, 9)]
-    assert row_sums.between([], 3) == [(0, 3)]
-    rows = np.array([4, 1]), np.array([], int), np.array([1, 7])
-    assert row_sums.union(*rows).tolist() == [1, 4, 7]
-
-
 def test_a_table_of_half_its_rows_is_sent_by_rows(monkeypatch):
     monkeypatch.setattr(row_sums, "MANY", 20)
 
@@ -105,10 +87,3 @@ def test_a_large_table_is_one_of_4096_rows():
         return len(list(row_sums.tables(One())))
 
     assert of(4096) == 1 and of(4095) == 0
-
-
-def test_one_process_has_nothing_to_look_for(monkeypatch):
-    monkeypatch.setattr(row_sums, "tables", None)
-    twin = Twin(np.ones(104))
-    row_sums.add(SINGLE_PROCESS, twin)
-    assert (twin.vector == 1).all()

@@ -1,9 +1,8 @@
-"""Ranks: the processes, on one host or many, that share a training among them, by MPI.
+"""Ranks: the processes that share a training, and how they come to the same sums and decisions.
 
-`mpirun -n 4 …` starts four, numbered from 0. Each takes its rows of every batch; here stands how
-they come to the same sums, bit for bit, and to the same decisions.
+`mpirun -n 4 …` starts four, numbered from 0. Each takes its rows of every batch.
 
-    ranks = world()                 of this job; SINGLE_PROCESS where no mpirun has started it
+    ranks = world()                 of this job; SINGLE_PROCESS without mpirun
 
 The engine is Open MPI by mpi4py, extra `cluster`; it is loaded by `world` alone.
 """
@@ -11,8 +10,9 @@ The engine is Open MPI by mpi4py, extra `cluster`; it is loaded by `world` alone
 import os
 import socket
 import time
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Callable, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,49 +25,48 @@ ENDED = 3.0         # seconds in which ranks that fail alike all have failed
 
 
 class SingleProcess:
-    """One process, which has nobody to agree with."""
+    """A single process."""
 
     rank = 0
     count = 1
 
     @property
     def is_first(self) -> bool:
-        """Whether this is rank 0, which alone reads and writes the run's folder, and speaks."""
+        """Whether this is rank 0, the only one that prints, reads and writes the run's folder."""
         return self.rank == 0
 
     def allgather(self, value: Value) -> list[Value]:
-        """What each rank has given, in their order."""
+        """Return the values of all ranks, in their order."""
         return [value]
 
     def broadcast(self, value: Value) -> Value:
-        """What rank 0 has given."""
+        """Return the value of rank 0."""
         return value
 
     def first(self, do: Callable[[], Value]) -> Value:
-        """What rank 0's call gives, or raises, for every rank; the others do not call."""
+        """Call do() on rank 0 and return, or raise, its outcome on every rank."""
         return do()
 
     def add(self, vector: Array) -> None:
-        """Put into a flat vector the sum of all ranks' vectors, each rank the same bits.
+        """Replace a flat vector by the sum of all ranks' vectors, bit-identical on each rank.
 
-        Halves are added as `tree` has it, so that 2 · 2 shares add up as 1 · 4 do.
+        Halves are added in the order of `tree`, so that 2 · 2 shares add up as 1 · 4 do.
         """
 
     def ended_alike(self) -> bool:
-        """Whether all ranks come here: all have failed, for the same reason."""
+        """Whether all ranks call this: all have failed, for the same reason."""
         return True
 
 
 class Ranks(SingleProcess):
-    """This process among those of an MPI communicator."""
+    """This process among those of an MPI communicator; in_place: mpi4py's MPI.IN_PLACE."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
-        """comm: of mpi4py; in_place: its MPI.IN_PLACE."""
         self._in_place = in_place
         self.comm = comm
         self.rank = comm.Get_rank()
         self.count = comm.Get_size()
-        self._last = comm.Dup()         # for `ended_alike`: what fails has left its messages behind
+        self._last = comm.Dup()     # for `ended_alike`: a failed call leaves messages behind
 
     def allgather(self, value: Value) -> list[Value]:
         return self.comm.allgather(value)
@@ -76,25 +75,29 @@ class Ranks(SingleProcess):
         return self.comm.bcast(value)
 
     def first(self, do: Callable[[], Value]) -> Value:
-        value, failed = self.comm.bcast(outcome_of(do) if self.is_first else None)
+        value, failed = None, None
+        try:
+            value = do() if self.is_first else None
+        except (Exception, KeyboardInterrupt) as error:     # a Stopped too: all ranks get it
+            failed = error
+        value, failed = self.comm.bcast((value, failed))
         if failed is not None:
             raise failed
-        return value
+        return value  # type: ignore[return-value]
 
     def add(self, vector: Array) -> None:
         if self.count == 1:
             return
         slices = [share_of(len(vector), rank, self.count) for rank in range(self.count)]
-        counts = [mine.stop - mine.start for mine in slices]
-        starts = [mine.start for mine in slices]
-        mine = slices[self.rank]
-        # everyone's numbers of my slice; the sum of my slice to everyone
-        parts = np.empty((self.count, counts[self.rank]), vector.dtype)
-        own = counts[self.rank]
-        begins = [own * rank for rank in range(self.count)]
-        self.comm.Alltoallv([vector, (counts, starts)], [parts, ([own] * self.count, begins)])
+        starts = [part.start for part in slices]
+        counts = [part.stop - part.start for part in slices]
+        mine = counts[self.rank]
+        # all ranks' numbers of my slice; the sum of my slice to all ranks
+        parts = np.empty((self.count, mine), vector.dtype)
+        begins = [mine * rank for rank in range(self.count)]
+        self.comm.Alltoallv([vector, (counts, starts)], [parts, ([mine] * self.count, begins)])
         tree(lambda to, one: np.add(parts[to], parts[one], out=parts[to]), self.count)
-        vector[mine] = parts[0]
+        vector[slices[self.rank]] = parts[0]
         self.comm.Allgatherv(self._in_place, [vector, (counts, starts)])
 
     def ended_alike(self) -> bool:
@@ -117,7 +120,7 @@ SINGLE_PROCESS = SingleProcess()
 def tree(add: Callable[[int, int], Any], count: int) -> None:
     """Add up `count` things in pairs, and pairs of pairs: add(to, one) adds one to another.
 
-    All is in number 0 in the end. Powers of two add up alike however they are shared out: the sum
+    The sum ends up in number 0. Powers of two add up alike however they are shared out: the sum
     of four is (0 + 1) + (2 + 3), in one process or in two.
     """
     distance = 1
@@ -127,22 +130,14 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
         distance *= 2
 
 
-def outcome_of(do: Callable[[], Value]) -> tuple[Value | None, BaseException | None]:
-    """What a call gives, or what it raises; a Stopped too, so that all ranks hear of it."""
-    try:
-        return do(), None
-    except (Exception, KeyboardInterrupt) as error:
-        return None, error
-
-
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Whether so many ranks of so many threads add up to the bits that one rank's threads would."""
+    """Whether ranks of `threads` threads add up to the bits that one rank's threads would."""
     return ranks == 1 or threads & (threads - 1) == 0
 
 
 @lru_cache(maxsize=None)
 def world() -> SingleProcess:
-    """All ranks of the mpirun that has started this process; SINGLE_PROCESS where none has.
+    """Return all ranks of the mpirun that has started this process; SINGLE_PROCESS without mpirun.
 
     ImportError: mpirun has, and mpi4py is missing.
     """

@@ -12,9 +12,9 @@ from ranks_in_threads import Comm, same, together
 
 from numpy_attention.experiments.runs.provenance import check_rank_consistency, digest
 from numpy_attention.experiments.runs.trained import how_shared
-from numpy_attention.training import ranks
+from numpy_attention.training.distributed import ranks
 from numpy_attention.training import threads as pools
-from numpy_attention.training.ranks import SINGLE_PROCESS, Ranks, adds_as_one, outcome_of, tree, world
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, Ranks, adds_as_one, tree, world
 from numpy_attention.training.shares import cut, shares_here, whole
 
 # ---- sums ---------------------------------------------------------------------------------------
@@ -187,28 +187,6 @@ def told_on_resume(name, folder, ranks):
     return how_shared(trainer)
 
 
-class Spread:
-    """As much of a Trainer as `how_shared` looks at."""
-
-    def __init__(self, count, each, before):
-        self.ranks = Middle()
-        self.ranks.count = count
-        self.each = each
-        self.ranks_before = before
-
-    def threads_here(self):
-        return self.each
-
-
-@pytest.mark.parametrize("count, each, before, told", [
-    (2, 1, 2, ""), (1, 6, 3, ", on 1 rank × 6 threads, 3 × 2 before: sums are bit-identical"),
-    (1, 6, 2, ", on 1 rank × 6 threads, 2 × 3 before: sums are equal to rounding"),
-    (2, 3, 1, ", on 2 ranks × 3 threads, 1 × 6 before: sums are equal to rounding"),
-])
-def test_how_a_resumed_run_is_shared_is_told(count, each, before, told):
-    assert how_shared(Spread(count, each, before)) == told
-
-
 def test_threads_and_ranks_that_do_not_fit(tmp_path):
     with pytest.raises(ValueError, match="3 threads and 2 ranks: expected as many threads on each"):
         together(2, lambda ranks: at_ranks.translator().trainer(
@@ -291,9 +269,6 @@ def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, c
     assert (crowd in told) if crowd else told == ""
 
 
-# ---- one process --------------------------------------------------------------------------------
-
-
 def test_alone(monkeypatch):
     for count, _ in ranks.STARTERS:
         monkeypatch.delenv(count, raising=False)
@@ -303,12 +278,6 @@ def test_alone(monkeypatch):
     vector = np.arange(3.0)
     SINGLE_PROCESS.add(vector)
     assert vector.tolist() == [0, 1, 2]
-
-
-def test_an_outcome_is_a_value_or_an_error():
-    assert outcome_of(lambda: 3) == (3, None)
-    value, error = outcome_of(lambda: [][0])
-    assert value is None and isinstance(error, IndexError)
 
 
 class Middle(ranks.SingleProcess):

@@ -1,0 +1,88 @@
+"""Jobs distributed over ranks: each is done by one rank, and rank 0 collects the results."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from numpy_attention.training.distributed.ranks import SingleProcess, Ranks
+
+Job = TypeVar("Job")
+Made = TypeVar("Made")
+
+PAUSE = 0.02        # seconds between two looks for a message: MPI itself waits at full load
+
+
+def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], Made],
+               tell: Callable[[int, Job, Made], None]) -> list[Made]:
+    """Return work(job) for each job, in their order, on every rank.
+
+    Every rank calls this with the same jobs. A single rank does them one after the other. Of
+    several, rank 0 does none: it receives the results, which should be small, and calls
+    tell(number done, job, result) after each. The first error ends all ranks, as soon as the jobs
+    at work have ended.
+    """
+    if not isinstance(ranks, Ranks) or ranks.count == 1:
+        return [work(job) for job in jobs]
+    if not ranks.is_first:
+        serve(ranks, lambda place: work(jobs[place]))
+    return ranks.first(lambda: collect(ranks, jobs, tell))
+
+
+def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
+    """Do the jobs that rank 0 sends, until it sends None.
+
+    A signal while this rank waits, which would leave rank 0 waiting, ends the next job.
+    """
+    stopped: BaseException | None = None
+    while True:
+        try:
+            place = receive(ranks)
+        except KeyboardInterrupt as error:
+            stopped = error
+            continue
+        if place is None:
+            return
+        made = failed = None
+        try:
+            if stopped is not None:
+                raise stopped
+            made = do(place)
+        except (Exception, KeyboardInterrupt) as error:
+            failed = error
+        ranks.comm.send((ranks.rank, place, made, failed), 0)
+
+
+def collect(ranks: Ranks, jobs: Sequence[Job], tell: Callable[[int, Job, Any], None]) -> list[Any]:
+    """Send the jobs to the other ranks, each to the first that is free; → their results."""
+    others = range(1, ranks.count)
+    free = list(others)
+    places = list(range(len(jobs)))
+    results: dict[int, Any] = {}
+    failed: BaseException | None = None
+    while (places and failed is None) or len(free) < len(others):
+        if places and free and failed is None:
+            ranks.comm.send(places.pop(0), free.pop(0))
+            continue
+        try:
+            rank, place, made, error = receive(ranks)
+            free.append(rank)
+            if error is not None:
+                raise error
+            results[place] = made
+            tell(len(results), jobs[place], made)
+        except (Exception, KeyboardInterrupt) as error:
+            at_work = len(others) - len(free)
+            if failed is None and at_work:
+                print(f"{error}; {at_work} at work end first, no more begin", flush=True)
+            failed = failed or error
+    for rank in others:
+        ranks.comm.send(None, rank)
+    if failed is not None:
+        raise failed
+    return [results[place] for place in range(len(jobs))]
+
+
+def receive(ranks: Ranks) -> Any:
+    while not ranks.comm.iprobe():
+        time.sleep(PAUSE)
+    return ranks.comm.recv()

@@ -1,0 +1,58 @@
+"""Gradients of tables are sent row by row: a batch touches the embedding rows of its words only.
+
+All other rows are 0 on every rank, and so is their sum: only the rows that some rank has touched
+are sent. The sum is bit-identical.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.kernels.updates import touched_rows
+from numpy_attention.module import Array
+from numpy_attention.training.distributed.ranks import SingleProcess
+
+MANY = 4096     # a table of fewer rows is sent whole
+MOST = 0.5      # and so is one of which a larger part of the rows is touched
+
+Span = tuple[int, int]          # begin and end in the flat vector
+
+
+def add(ranks: SingleProcess, grads: Any) -> None:
+    """Replace the gradient of a model by the sum of all ranks' gradients, as `ranks.add` does."""
+    vector = grads.vector
+    known = tables(grads) if ranks.count > 1 else []
+    found = ranks.allgather([touched(table) for _, table in known])
+    rows = [np.unique(np.concatenate(numbers)) for numbers in zip(*found)]
+    sparse = [(span, table, some) for (span, table), some in zip(known, rows)
+              if len(some) <= MOST * len(table)]
+    if sparse:
+        packed = np.concatenate([table[some].ravel() for _, table, some in sparse])
+        ranks.add(packed)
+        ends = np.cumsum([some.size * table.shape[1] for _, table, some in sparse])
+        for part, (_, table, some) in zip(np.split(packed, ends[:-1]), sparse):
+            table[some] = part.reshape(len(some), table.shape[1])
+    begin = 0
+    for span in [span for span, _, _ in sparse] + [(len(vector), len(vector))]:
+        if begin < span[0]:
+            ranks.add(vector[begin:span[0]])
+        begin = span[1]
+
+
+def tables(grads: Any) -> list[tuple[Span, Array]]:
+    """Return (span in the vector, array) of each parameter of many rows."""
+    found = []
+    begin = 0
+    for _, array in grads.named_parameters():
+        end = begin + array.size
+        if array.ndim == 2 and len(array) >= MANY:
+            found.append(((begin, end), array))
+        begin = end
+    return found
+
+
+def touched(table: Array) -> Array:
+    """Return the indices of the rows that are not all 0."""
+    found = np.empty(len(table), bool)
+    touched_rows(table, found)
+    return np.flatnonzero(found)

@@ -1,0 +1,120 @@
+"""Jobs over ranks: their order, their errors and signals; with mpirun: test_compare_ranks."""
+
+import threading
+
+import pytest
+from ranks_in_threads import Comm, together
+
+from numpy_attention.training.distributed import jobs
+from numpy_attention.training.distributed.jobs import handed_out, serve
+from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, Ranks
+from numpy_attention.training.interrupt import Stopped
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(jobs, "PAUSE", 0.001)
+
+
+def test_one_rank_does_one_after_the_other():
+    for ranks in (lambda do: do(SINGLE_PROCESS), lambda do: together(1, do)[0]):
+        said = []
+        found = ranks(lambda one: handed_out(one, [3, 1, 2], lambda job: job * 2, said.append))
+        assert found == [6, 2, 4] and said == []
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_several_ranks_give_what_one_would(count):
+    said, workers = [], set()
+
+    def work(job):
+        workers.add(threading.get_ident())
+        return 2 * job
+
+    def do(ranks):
+        if ranks.is_first:
+            workers.add(-threading.get_ident())
+        return handed_out(ranks, "abc", work, lambda *done: said.append(done))
+
+    assert together(count, do) == [["aa", "bb", "cc"]] * count
+    assert [number for number, *_ in said] == [1, 2, 3]
+    assert sorted(done[1:] for done in said) == [("a", "aa"), ("b", "bb"), ("c", "cc")]
+    assert not {-worker for worker in workers} & workers            # rank 0 does none
+
+
+def test_the_first_error_ends_all_and_nothing_more_begins(capsys):
+    done = []
+
+    def work(job):
+        done.append(job)
+        if job == "b":
+            raise KeyError(job)
+
+    with pytest.raises(KeyError, match="b"):
+        together(2, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
+    assert done == ["a", "b"] and capsys.readouterr().out == ""
+
+
+def test_jobs_at_work_end_before_the_error(capsys):
+    ended, failing = [], threading.Event()
+
+    def work(job):
+        if job == "a":
+            failing.wait(10)
+            raise ValueError("lost")
+        failing.set()
+        threading.Event().wait(0.1)
+        ended.append(job)
+
+    with pytest.raises(ValueError, match="^lost$"):
+        together(3, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
+    assert ended == ["b"]
+    assert capsys.readouterr().out == "lost; 1 at work end first, no more begin\n"
+
+
+def test_an_error_of_rank_0_ends_all_too():
+    def tell(*done):
+        raise Stopped("told", 15)
+
+    with pytest.raises(Stopped, match="told"):
+        together(3, lambda ranks: handed_out(ranks, "abcd", str.upper, tell))
+
+
+class Scripted(Comm):
+    """Messages of a script, of which an error is a signal while this rank waits."""
+
+    def __init__(self, *script):
+        super().__init__(1, [None, None], None)
+        self.script = list(script)
+        self.sent = []
+
+    def iprobe(self):
+        if isinstance(self.script[0], BaseException):
+            raise self.script.pop(0)
+        return True
+
+    def recv(self):
+        return self.script.pop(0)
+
+    def send(self, value, rank):
+        self.sent.append((value, rank))
+
+
+def test_a_signal_between_two_jobs_ends_the_next():
+    comm = Scripted(0, Stopped("interrupted", 15), 1, None)
+    done = []
+    serve(Ranks(comm, None), lambda place: done.append(place) or place + 5)
+    (first, to), (second, _) = comm.sent
+    assert first == (1, 0, 5, None) and to == 0 and done == [0]
+    assert second[:3] == (1, 1, None) and isinstance(second[3], Stopped)
+    assert second[3].number == 15
+
+
+def test_a_signal_within_a_job_is_its_outcome():
+    comm = Scripted(0, None)
+
+    def work(place):
+        raise KeyboardInterrupt
+
+    serve(Ranks(comm, None), work)
+    assert isinstance(comm.sent[0][0][3], KeyboardInterrupt)
