@@ -17,9 +17,8 @@ import sys
 import tempfile
 import textwrap
 import time
-from pathlib import Path
-
 import tomllib
+from pathlib import Path
 
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import check

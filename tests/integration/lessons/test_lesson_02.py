@@ -1,7 +1,6 @@
 """Lesson 02's plain form against the library's cell, with other numbers, and its truncation."""
 
 import numpy as np
-import pytest
 
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.gradcheck import randomize
