@@ -102,7 +102,7 @@ COMMANDS = {
         f'numpy-attention trace {RUN} "in the beginning" --names "d*" --step 0',
         run_options.TRACE),
     "step": Command(
-        "tracing:step", "go through a lesson's plain form one time step after the other: every "
+        "tracing:step", "go through a lesson's reference implementation step by step: every "
         "array, and what has changed", "numpy-attention step 7", run_options.STEP),
     "gradcheck": Command(
         "catalogue:gradcheck", "check hand-written gradients against central differences",

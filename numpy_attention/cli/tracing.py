@@ -1,4 +1,4 @@
-"""What is told line by line: a run over a sentence (`trace`), a lesson's plain form (`step`)."""
+"""Line by line: a run over a sentence (`trace`), a lesson's reference implementation (`step`)."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -11,7 +11,7 @@ from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace import stepping, traced
-from numpy_attention.course.trace.lessons import lesson_named, plain_cell, plain_form_of
+from numpy_attention.course.trace.lessons import lesson_named, reference_cell, reference_of
 from numpy_attention.course.trace.weights import weight_gradients
 
 # ---- trace --------------------------------------------------------------------------------------
@@ -20,7 +20,7 @@ from numpy_attention.course.trace.weights import weight_gradients
 def trace(options: Namespace) -> None:
     run, sentences = run_and_sentences(options)
     found = traced(run, *sentences)
-    print(found.told(options.step, options.layer, options.names, options.depth))
+    print(found.text(options.step, options.layer, options.names, options.depth))
 
 
 def run_and_sentences(options: Namespace) -> tuple[Any, list[list[str]]]:
@@ -61,6 +61,6 @@ def draw_gradients(run: Any, sentences: list[Any], path: str | Path) -> None:
 
 def step(options: Namespace) -> None:
     lesson = lesson_named(options.lesson, options.lessons)
-    plain_cell(lesson)                              # refused before anything is printed
-    print(f"{lesson.path.name}: runs its cells up to the plain form", flush=True)
-    stepping.go(plain_form_of(lesson), options.steps)
+    reference_cell(lesson)                              # refused before anything is printed
+    print(f"{lesson.path.name}: runs its cells up to the reference implementation", flush=True)
+    stepping.go(reference_of(lesson), options.steps)

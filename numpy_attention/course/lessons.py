@@ -1,7 +1,7 @@
-"""The course: where its lessons are, what they are called, copies of them to work in.
+"""The lessons of the course: where they are, their titles, and copies to work in.
 
-In a checkout they stand beside the package, in `lessons`; installed from a wheel they lie among the
-files that came with it, `share/numpy_attention/lessons`.
+In a checkout they are in `lessons`, next to the package; installed from a wheel, in
+`share/numpy_attention/lessons` among its data files.
 """
 
 import re
@@ -19,7 +19,7 @@ PROJECT = "numpy_attention"
 FIRST = "00_attention_on_paper.py"
 TITLE = re.compile(r"^# # Lesson \d\d: (.+)$", re.MULTILINE)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-# what a lesson needs beside it, or a reader does, as patterns of names
+# the files that a lesson, or its user, needs next to it, as patterns of names
 BESIDE = ("README.md", "[a-z]*.py", "answers/*.md", "checkpoints/SHA256SUMS", "checkpoints/*/*")
 
 
@@ -33,7 +33,7 @@ class Lesson:
 
 
 def lessons_folder() -> Path:
-    """Where the lessons are. FileNotFoundError: they are not there."""
+    """The folder of the lessons. FileNotFoundError: there is none."""
     if (CHECKOUT / FIRST).is_file():
         return CHECKOUT
     try:
@@ -44,12 +44,12 @@ def lessons_folder() -> Path:
         path = Path(str(file.locate()))
         if file.name == FIRST and path.is_file():
             return path.resolve().parent
-    raise FileNotFoundError("the lessons are neither beside the package nor installed with it: "
+    raise FileNotFoundError("the lessons are neither next to the package nor installed with it: "
                             f"install {PROJECT} again, or work in a checkout of the project")
 
 
 def lessons() -> list[Lesson]:
-    """All lessons, in their order. FileNotFoundError: they are not there."""
+    """All lessons, in their order. FileNotFoundError: there are none."""
     found = []
     for path in sorted(lessons_folder().glob("[0-9][0-9]_*.py")):
         title = TITLE.search(path.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def lessons() -> list[Lesson]:
 
 
 def chosen(numbers: Collection[str]) -> list[Lesson]:
-    """The lessons of these numbers, "6" or "06"; all without any. ValueError: there is no such."""
+    """The lessons of these numbers, "6" or "06", or all. ValueError: a number is unknown."""
     every = lessons()
     wanted = [number.zfill(2) for number in numbers]
     known = [lesson.number for lesson in every]
@@ -71,11 +71,11 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
 
 def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
          force: bool = False) -> list[Path]:
-    """Copy lessons into a folder, with what they need beside them; → their files there.
+    """Copy lessons into a folder, with the files that they need; return their paths there.
 
-    notebooks: as notebooks, made from the scripts. force: write over files that are there.
+    notebooks: as notebooks, made from the scripts. force: overwrite existing files.
 
-    ValueError: an unknown number; FileExistsError: a file is there, which may have been changed;
+    ValueError: an unknown number; FileExistsError: a file exists and may have been changed;
     ImportError: notebooks without jupytext. Nothing is written then.
     """
     taken = chosen(numbers)

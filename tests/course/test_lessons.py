@@ -28,7 +28,7 @@ class Installed:
 def test_without_a_checkout_they_are_where_they_were_installed(tmp_path, monkeypatch):
     monkeypatch.setattr(course, "CHECKOUT", tmp_path / "lessons")
     monkeypatch.setattr(course.metadata, "files", lambda name: None)
-    with pytest.raises(FileNotFoundError, match="neither beside the package nor installed with it"):
+    with pytest.raises(FileNotFoundError, match="neither next to the package nor installed with it"):
         course.lessons_folder()
     gone = Installed(tmp_path / "gone" / course.FIRST)
     there = tmp_path / "share" / course.FIRST
@@ -96,8 +96,3 @@ def test_nothing_is_written_where_a_copy_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=r'pip install "numpy_attention\[notebooks\]"'):
         course.copy(tmp_path / "new", notebooks=True)
     assert file.read_text() == "" and list(tmp_path.iterdir()) == [file]
-
-
-def test_a_copy_where_nobody_may_enter(locked):
-    with pytest.raises(PermissionError, match=r"on_paper\.py cannot be read: .*; ask for the "):
-        course.copy(locked / "mine")

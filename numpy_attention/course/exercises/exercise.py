@@ -18,6 +18,9 @@ All of it is written, and one line is wrong. The check tells what is right and w
 names no line: find it by thinking of what the wrong gradients have in common and the right ones
 have not. Change that line alone.
 """
+# a common mistake in every exercise with a softmax
+DIAGONAL_SOFTMAX = ("the softmax's Jacobian is not diagonal: a score falls if a look at that word "
+                    "raises the loss by more than the average look does")
 
 
 class Case(NamedTuple):
@@ -35,7 +38,7 @@ class Case(NamedTuple):
     differ: Callable[[Any, Any], str] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """One exercise.
 

@@ -7,7 +7,7 @@ from numpy_attention.course.exercises.exercise import Exercise
 
 
 class Given:
-    """The functions of a user's file that were given; changed: those that are no longer the same."""
+    """The functions of a user's file that were given; changed: those that are not the same now."""
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
         before = functions_of(ast.parse(exercise.start))
@@ -45,14 +45,14 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 def with_given(message: str, its: Given) -> str:
     """A message, with notes on a line of it that was given, and on given functions that changed."""
     lines = []
-    told_next = False
+    is_given = False
     for line in message.splitlines():
         lines.append(line)
-        if told_next:
+        if is_given:
             lines.append("  this line was given and is correct: your code does not fit it")
         place = re.match(r"first wrong: line (\d+) of ", line)
         name = its.function_at(int(place[1])) if place else ""
-        told_next = bool(name) and name not in its.changed
+        is_given = bool(name) and name not in its.changed
     if its.changed:
         verb = "was given and has" if len(its.changed) == 1 else "were given and have"
         lines.append(f"{' and '.join(its.changed)} {verb} changed: is that intended?")

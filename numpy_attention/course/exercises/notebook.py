@@ -103,7 +103,8 @@ def after(exercise: Exercise, mine: str) -> str:
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)
-    found = ["\ncompared with the reference implementation:", "\n".join(lines) or "  the same, letter by letter",
+    found = ["\ncompared with the reference implementation:",
+             "\n".join(lines) or "  the same, letter by letter",
              f"\nwhy it is written so: {exercise.why}"]
     if exercise.unseen:
         found.append(f"\nwhat no gradient check would see: {exercise.unseen}")

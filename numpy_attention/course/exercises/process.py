@@ -43,7 +43,7 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
             result.write_bytes(b" " * ROOM)
         with open(printed, "wb") as out:
             status = ended(command, seconds + LATER, stdout=out, stderr=out)
-        output = told_of_output(printed)
+        output = beginning_of(printed)
         if printed.stat().st_size >= WRITTEN:
             return Verdict("runs", "it prints more than 1 MB: print less"), output
         found = result.read_text(encoding="utf-8").strip()
@@ -65,7 +65,7 @@ def why_ended(status: int) -> str:
     return f"it exits its process with status {status}: remove sys.exit()"
 
 
-def told_of_output(path: Path) -> str:
+def beginning_of(path: Path) -> str:
     """The beginning of what was printed."""
     with open(path, "rb") as file:
         text = file.read(SHOWN + 1).decode("utf-8", errors="replace")

@@ -37,7 +37,8 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
-    if numbers.keys() != right.keys() or not np.isfinite(list(numbers.values())).all():
+    finite = np.isfinite(list(numbers.values())).all()
+    if not mistakes or numbers.keys() != right.keys() or not finite:
         return []
     wanted, solved = (np.array([one[name] for name in right]) for one in (numbers, right))
     changes = np.array([[one.numbers[name] for name in right] for one in mistakes]) - solved

@@ -55,8 +55,9 @@ class Folder:
             return understood(json.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error).split(":")[0]
-            raise ValueError(f"{short_path(self.file)} is not a progress file of this command ({reason}): "
-                             "move it away; your exercises stay, and progress begins again") from None
+            raise ValueError(f"{short_path(self.file)} is not a progress file of this command "
+                             f"({reason}): move it away; your exercises stay, and progress begins "
+                             "again") from None
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:

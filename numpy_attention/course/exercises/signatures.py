@@ -20,6 +20,7 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 import zlib
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -155,7 +156,8 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
     """The signature of a text; None: it raises, loops, or gives what is not finite."""
     try:
-        with at_most(SECONDS):
+        with at_most(SECONDS), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             numbers = signature(exercise, run(text, exercise.name))
     except Exception:                               # whatever a mistake may come to
         return None

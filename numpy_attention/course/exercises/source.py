@@ -69,7 +69,7 @@ class Source:
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Imports and definitions; of the blanks ("softmax", "PlainRNN.backward") the head alone."""
+        """Imports and definitions; of blanks ("softmax", "PlainRNN.backward") the head alone."""
         imports, parts = self.parts
         for blank in blanks:
             name, _, method = blank.partition(".")

@@ -1,6 +1,7 @@
-"""A run told line by line: every named array of a forward and a backward pass, in their order.
+"""A run, line by line: every named array of a forward and a backward pass, in their order.
 
-`trace` is for any model, `stepping` goes through a plain form one time step after the other.
+`trace` is for any model; `stepping` goes through a reference implementation, one time step after
+the other.
 """
 
 from collections.abc import Sequence
@@ -37,8 +38,8 @@ def trace(model: Any, *sentence: Any, forward: Any = None, backward: Any = None,
 
     Of each its line, name, shape, norm, and the line of code that makes it; of what a loop makes
     the smallest and the largest norm. model, sentence, forward and backward are those of `traced`,
-    step, layer, names and depth those of `Trace.told`: what to print, instead of all.
+    step, layer, names and depth those of `Trace.text`: what to print, instead of all.
     """
     found = traced(model, *sentence, forward=forward, backward=backward)
-    print(found.told(step, layer, names, depth))
+    print(found.text(step, layer, names, depth))
     return found

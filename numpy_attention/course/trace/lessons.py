@@ -1,8 +1,7 @@
-"""The plain form of a lesson, and the call of it that the lesson itself makes first.
+"""The reference implementation of a lesson, and the first call that the lesson makes of it.
 
-A lesson is a script in cells; the cell tagged `plain` holds a mechanism whole, forward and
-backward. Its cells run up to where both passes have been called; what they were called with is
-what is gone through.
+A lesson is a script in cells; the cell tagged `plain` holds a whole mechanism, forward and
+backward. The cells run until both passes have been called; these calls are then repeated.
 """
 
 import contextlib
@@ -27,7 +26,7 @@ from numpy_attention.validation.messages import short_repr
 from numpy_attention.validation.paths import as_path
 
 MARKER = re.compile(r"^# %%(?: (\[markdown\]))?(?: tags=\[\"(\w+)\"\])?.*$", re.MULTILINE)
-MOST_CALLS = 2000       # that are kept of what a lesson calls before its backward pass
+MOST_CALLS = 2000       # calls before the backward pass that are kept
 
 
 class Cell(NamedTuple):
@@ -45,8 +44,8 @@ class Lesson(NamedTuple):
     cells: list[Cell]
 
 
-class Made(NamedTuple):
-    """A call of a function of the plain form, with copies of its arguments."""
+class RecordedCall(NamedTuple):
+    """A call of a function of the reference, with copies of its arguments."""
 
     function: Callable
     arguments: list[Any]
@@ -61,13 +60,13 @@ class Made(NamedTuple):
 
 
 @dataclass
-class PlainForm:
-    """A mechanism gone through. forward, backward: the calls of it, in their order."""
+class Reference:
+    """A reference implementation. forward, backward: the calls of it, in their order."""
 
     lesson: Lesson
     name: str
-    forward: list[Made]
-    backward: list[Made]
+    forward: list[RecordedCall]
+    backward: list[RecordedCall]
 
 
 # ---- files --------------------------------------------------------------------------------------
@@ -115,14 +114,14 @@ def cells_of(text: str) -> Iterator[Cell]:
             yield Cell(mark[2] or "", body, text.count("\n", 0, mark.start()) + 1)
 
 
-def plain_cell(lesson: Lesson) -> int:
-    """The number of the cell that holds the plain form. ValueError: none does."""
+def reference_cell(lesson: Lesson) -> int:
+    """The number of the cell with the reference implementation. ValueError: there is none."""
     for test in (lambda cell: cell.tag == "plain", has_backward):
         for number, cell in enumerate(lesson.cells):
             if test(cell):
                 return number
-    raise ValueError(f"{lesson.path.name} has no plain form to step through: no cell of it is "
-                     "tagged plain, and none defines a backward pass")
+    raise ValueError(f"{lesson.path.name} has no reference implementation to step through: no cell "
+                     "is tagged plain, and none defines a backward pass")
 
 
 def has_backward(cell: Cell) -> bool:
@@ -130,46 +129,46 @@ def has_backward(cell: Cell) -> bool:
     return re.search(r"^ *def \w*backward", cell.body, re.MULTILINE) is not None
 
 
-# ---- what a lesson calls ------------------------------------------------------------------------
+# ---- the calls of a lesson ----------------------------------------------------------------------
 
 
 class Enough(BaseException):
-    """Ends the run of a lesson, which catches no such thing."""
+    """Ends the run of a lesson, which does not catch it."""
 
 
-def plain_form_of(lesson: Lesson) -> PlainForm:
-    """Run the lesson until it has called its plain form forward and backward.
+def reference_of(lesson: Lesson) -> Reference:
+    """Run the lesson until it has called its reference implementation forward and backward.
 
-    ValueError: it has no plain form, does not call it before its training, or stops.
+    ValueError: it has none, does not call it before its training, or raises.
     """
-    plain = plain_cell(lesson)
+    plain = reference_cell(lesson)
     names: dict[str, Any] = {"__file__": str(lesson.path), "__name__": "lesson"}
-    heard = Heard(names)
-    with quietly(lesson.path.parent), stops_told(lesson):
+    listener = CallListener(names)
+    with quietly(lesson.path.parent), errors_located(lesson):
         for cell in lesson.cells[:plain]:
             if cell.tag != "training":
                 exec(compiled(lesson, cell), names)
         code = compiled(lesson, lesson.cells[plain])
-        heard.codes = set(functions_in(code))
-        with contextlib.suppress(Enough), profiled(heard.profile):
+        listener.codes = set(functions_in(code))
+        with contextlib.suppress(Enough), profiled(listener.profile):
             exec(code, names)
             for cell in lesson.cells[plain + 1:]:
                 if cell.tag == "training":
                     break
                 exec(compiled(lesson, cell), names)
-                if heard.is_backward:
+                if listener.is_backward:
                     break
-    forward, backward = passes_of(heard.made)
+    forward, backward = passes_of(listener.made)
     if not forward:
-        raise ValueError(f"{lesson.path.name} does not call its plain form before it trains: there "
-                         "is nothing to step through")
+        raise ValueError(f"{lesson.path.name} does not call its reference implementation "
+                         "before it trains: there is nothing to step through")
     name = forward[0].function.__qualname__.partition(".")[0]
-    return PlainForm(lesson, name, forward, backward)
+    return Reference(lesson, name, forward, backward)
 
 
 @contextlib.contextmanager
-def stops_told(lesson: Lesson) -> Iterator[None]:
-    """An exception of a lesson becomes a ValueError that tells its line."""
+def errors_located(lesson: Lesson) -> Iterator[None]:
+    """An exception of a lesson becomes a ValueError that names its line."""
     try:
         yield
     except Exception as error:
@@ -178,12 +177,13 @@ def stops_told(lesson: Lesson) -> Iterator[None]:
         if isinstance(error, SyntaxError):
             lines.append(error.lineno)
         where = f" in line {lines[-1]}" if lines else ""
-        raise ValueError(f"{lesson.path.name} stops{where} before both passes of its plain form "
-                         f"are known, with {type(error).__name__}: {error}") from error
+        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}, before "
+                         f"both passes of its reference implementation are called: {error}"
+                         ) from error
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:
-    """A cell as if it stood in its file alone."""
+    """A cell, compiled with the line numbers of its file."""
     return compile("\n" * (cell.line - 1) + cell.body, str(lesson.path), "exec")
 
 
@@ -199,7 +199,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """For a while, lessons find their modules, print nothing, and save pictures elsewhere."""
+    """Within it, lessons find their modules, print nothing, and save figures elsewhere."""
     import matplotlib
     backend = matplotlib.get_backend()
     matplotlib.use("Agg")
@@ -223,8 +223,8 @@ def quietly(folder: Path) -> Iterator[None]:
             matplotlib.use(backend)
 
 
-class Heard:
-    """Which functions of a plain form were called from outside of it, and with what.
+class CallListener:
+    """The calls of a reference implementation from outside of it.
 
     made: the calls until a backward pass, and of the first backward pass.
     """
@@ -232,7 +232,7 @@ class Heard:
     def __init__(self, names: dict[str, Any]):
         self.names = names
         self.codes: set[CodeType] = set()
-        self.made: list[Made] = []
+        self.made: list[RecordedCall] = []
         self.is_backward = False
 
     def profile(self, frame: FrameType, event: str, _: Any) -> None:
@@ -247,11 +247,12 @@ class Heard:
         self.is_backward = backward
         code = frame.f_code
         names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
-        self.made.append(Made(function, copy.deepcopy([frame.f_locals[name] for name in names])))
+        arguments = [frame.f_locals[name] for name in names]
+        self.made.append(RecordedCall(function, copy.deepcopy(arguments)))
         del self.made[:-MOST_CALLS]
 
     def is_within(self, frame: FrameType) -> bool:
-        """Whether another function of the plain form has called this one."""
+        """Whether another function of the reference has called this one."""
         outer = frame.f_back
         while outer is not None:
             if outer.f_code in self.codes:
@@ -260,7 +261,7 @@ class Heard:
         return False
 
     def function_of(self, frame: FrameType) -> Any:
-        """The function that runs; None: a method of what is not the plain form itself."""
+        """The function that runs; None: a method of a class that is not the reference."""
         name = frame.f_code.co_name
         if "self" in frame.f_code.co_varnames[:1]:
             function = vars(type(frame.f_locals["self"])).get(name)
@@ -269,7 +270,7 @@ class Heard:
         return function if getattr(function, "__code__", None) is frame.f_code else None
 
 
-def passes_of(made: list[Made]) -> tuple[list[Made], list[Made]]:
+def passes_of(made: list[RecordedCall]) -> tuple[list[RecordedCall], list[RecordedCall]]:
     """→ the calls of one forward pass, and of the backward pass after it.
 
     Where one step after the other is called, as often forward as backward. Without a backward
@@ -280,7 +281,7 @@ def passes_of(made: list[Made]) -> tuple[list[Made], list[Made]]:
     if not backward:
         return before[:1], []
     times = Counter(one.name for one in backward)
-    forward: list[Made] = []
+    forward: list[RecordedCall] = []
     seen: set[str] = set()
     groups = [(name, list(calls)) for name, calls in groupby(before, lambda one: one.name)]
     for name, calls in reversed(groups):

@@ -1,4 +1,4 @@
-"""One run of somebody's code in which every named value is told: by which line, in which step.
+"""The recording of a run: every named value, with the line and the step that computed it.
 
 The functions are rewritten as gradient checks rewrite a backward pass, and only for that run.
 """
@@ -21,7 +21,7 @@ from numpy_attention.module import Module
 
 HERE = Path(__file__).parent
 CALL = "__call__"       # the number of the call, within rewritten functions
-# what stands in an array of np.empty until it is written: NaN, told from others by their bits
+# the content of an array of np.empty until it is written: NaN with bits of its own
 UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
     @property
     def label(self):
-        """By which number it is told."""
+        """The number that is shown."""
         return self.turn if self.variable is None else self.variable
 
 
@@ -88,8 +88,8 @@ class Call:
         return (self.parent.every_step if self.parent else ()) + self.around
 
 
-class Told(NamedTuple):
-    """A value: of which name, made by which Line of which Call, in which Steps of that call."""
+class Entry(NamedTuple):
+    """A value with its name, the Line and the Call that computed it, and the Steps of that call."""
 
     name: str
     value: Any
@@ -99,14 +99,14 @@ class Told(NamedTuple):
 
     @property
     def every_step(self):
-        """The Steps in which it was made, those of the callers first."""
+        """The Steps in which it was computed, those of the callers first."""
         return self.call.every_step + self.steps
 
 
 class Recording(NamedTuple):
-    """told: all values, in their order. result: what the work gave. unfollowed: {function: why}."""
+    """entries: all values, in their order. result: of the work. unfollowed: {function: why}."""
 
-    told: list[Told]
+    entries: list[Entry]
     result: Any
     unfollowed: dict[str, str]
 
@@ -114,8 +114,8 @@ class Recording(NamedTuple):
 def recorded(work, keep, model=None, is_followed=lambda code: True):
     """Run work() three times, which must do the same each time, the last recorded. → Recording.
 
-    keep(array) → what is kept of it, when it is told. model: whose parts are told by their paths.
-    is_followed(code): of which functions the values are told.
+    keep(array) → what is kept of it. model: its parts are named by their paths.
+    is_followed(code): whether the values of a function are recorded.
     """
     work()                              # what is compiled, or imported, at its first use, is now
     functions, _ = called(work)
@@ -126,13 +126,18 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
     listener = Listener(rewritten.places, loops, keep, owners_of(model))
     with rewritten.told(listener):
         result = work()
-    return Recording(listener.told, result, rewritten.declined)
+    return Recording(listener.entries, result, rewritten.declined)
 
 
 def is_of_interest(code):
-    """Whether a function computes: what refuses arguments does not, nor Python's own, nor this."""
+    """Whether a function computes: not if it validates, is Python's own, or of this package."""
     return Path(code.co_filename).parent != HERE and not (
-        code.co_name.startswith(("check_", "_check_")) or "<frozen" in code.co_filename)
+        is_validation(code.co_name) or "<frozen" in code.co_filename)
+
+
+def is_validation(name):
+    """Whether a function validates, by its name: check_shape, _check_mask."""
+    return name.lstrip("_").startswith(("check_", "expect"))
 
 
 def owners_of(model):
@@ -148,7 +153,7 @@ PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class Lines(Backward):
-    """As `Backward` has it; parts of arrays, loops and what functions fill are told, too.
+    """As `Backward`, and also parts of arrays, loops, and arrays that functions fill.
 
     extents: {(file, first line of a loop): its last line}, filled here.
     """
@@ -171,7 +176,7 @@ class Lines(Backward):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def tell(self, method, statement, kind, name, value):
-        """`listener.method(value, number, call)`, to stand beside a statement."""
+        """`listener.method(value, number, call)`, to be put next to a statement."""
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
         told = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
@@ -236,7 +241,7 @@ class Lines(Backward):
             if not whole or len(node.value.args) != 1:
                 return node
             return [node, self.tell("appended", node, "appended", whole, expression(whole))]
-        if path_of(function).rpartition(".")[2].startswith("expect"):
+        if is_validation(path_of(function).rpartition(".")[2]):
             return [node]
         out = [one.value for one in node.value.keywords if one.arg == "out" and path_of(
             one.value.value if isinstance(one.value, ast.Subscript) else one.value)]
@@ -245,7 +250,7 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *told]
 
     def around_filling(self, node, paths):
-        """The statement between two looks at arrays that it may fill."""
+        """The statement, between two comparisons of the arrays that it may fill."""
         if not paths:
             return [node]
         before = [self.tell("before", node, "filled", path, expression(path)) for path in paths]
@@ -271,7 +276,7 @@ def is_computed(node):
 
 
 def outside_indices(node):
-    """An expression and its parts, but for what stands in [ ]."""
+    """An expression and its parts, except what is in [ ]."""
     yield node
     for part in ast.iter_child_nodes(node):
         if not (isinstance(node, ast.Subscript) and part is node.slice):
@@ -283,9 +288,9 @@ def expression(path):
 
 
 def arrays_in(node):
-    """The names, paths and parts of arrays that an expression reads, each once, but functions.
+    """The names, paths and parts of arrays that an expression reads, each once; not functions.
 
-    Of what it reads in any case: neither x nor x.a in f(x.a if x else b).
+    Only what it always reads: neither x nor x.a in f(x.a if x else b).
     """
     if isinstance(node, PERHAPS):
         return []
@@ -297,21 +302,21 @@ def arrays_in(node):
     return list(dict.fromkeys(path for part in parts for path in arrays_in(part)))
 
 
-# ---- what they tell -----------------------------------------------------------------------------
+# ---- what they report ---------------------------------------------------------------------------
 
 
 class Listener:
-    """Hears what rewritten functions tell."""
+    """Receives the values of rewritten functions."""
 
     def __init__(self, places, extents, keep, owners):
         self.places = places
         self.extents = extents
         self.keep = keep
         self.owners = owners
-        self.told = []
+        self.entries = []
         self.calls = []
         self.running = []               # (frame, Call)
-        self.seen_before = {}           # {id: [array, name, kind]} of what was told
+        self.seen_before = {}           # {id: [array, name, kind]} of recorded values
         self.looked = {}                # {(number of a call, name): (array, its bytes before)}
 
     # ---- calls and loops -----------------------------------------------------------------------
@@ -409,7 +414,7 @@ class Listener:
         if kind != place.kind:
             place = replace(place, kind=kind)
         call = self.calls[call]
-        self.told.append(Told(name, self.keep(array), place, call, call.steps(place.loops)))
+        self.entries.append(Entry(name, self.keep(array), place, call, call.steps(place.loops)))
 
 
 def arrays_of(value, name):

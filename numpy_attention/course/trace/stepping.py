@@ -1,7 +1,7 @@
-"""A plain form gone through one time step after the other: its arrays, and what has changed.
+"""A reference implementation, one time step after the other: its arrays, and what has changed.
 
-A step is a turn of its outermost loop; where one step after the other is called from outside, a
-call; and in a form without a loop a line.
+A step is a turn of its outermost loop; a call, if the steps are called from outside; a line, if
+there is no loop.
 """
 
 import sys
@@ -10,29 +10,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.course.trace.lessons import Made, PlainForm
-from numpy_attention.course.trace.recording import Told, recorded, written
-from numpy_attention.course.trace.table import told_shape
+from numpy_attention.course.trace.lessons import RecordedCall, Reference
+from numpy_attention.course.trace.recording import Entry, recorded, written
+from numpy_attention.course.trace.table import format_shape
 
 MOST = 60           # numbers of an array that are printed whole
-EDGE = 3            # else so many at each end
+EDGE = 3            # of a larger one this many at each end
 PROMPT = "Enter: on, q: end "
 
 
 class Stage(NamedTuple):
-    """What is made in one step. title: which it is; told: its values, in their order."""
+    """What is made in one step. title: which it is; entries: its values, in their order."""
 
     title: str
-    told: list[Told]
+    entries: list[Entry]
 
 
-def go(form: PlainForm, steps: int | None = None) -> None:
-    """Print the steps of a plain form, so many of them, or all.
+def go(reference: Reference, steps: int | None = None) -> None:
+    """Print the steps of a reference implementation, `steps` of them, or all.
 
     In a terminal, without a number of steps, each waits for Enter.
     """
     waits = steps is None and sys.stdin.isatty()
-    for number, text in enumerate(texts_of(form), 1):
+    for number, text in enumerate(texts_of(reference), 1):
         print(text, flush=True)
         if number == steps or waits and asked_to_end():
             return
@@ -46,33 +46,33 @@ def asked_to_end() -> bool:
         return True
 
 
-def texts_of(form: PlainForm) -> Iterator[str]:
+def texts_of(reference: Reference) -> Iterator[str]:
     """Each step of the forward pass, then of the backward pass, as text."""
-    for name, calls in (("forward", form.forward), ("backward", form.backward)):
+    for name, calls in (("forward", reference.forward), ("backward", reference.backward)):
         if not calls:
             continue
         stages = stages_of(calls)
         before: dict[str, Any] = {}
         for number, stage in enumerate(stages, 1):
-            head = f"── {form.name}, {name}: step {number} of {len(stages)}, {stage.title} ──"
+            head = f"── {reference.name}, {name}: step {number} of {len(stages)}, {stage.title} ──"
             yield "\n".join([head, *lines_of(stage, before), ""])
 
 
 # ---- from calls to steps ------------------------------------------------------------------------
 
 
-def stages_of(calls: list[Made]) -> list[Stage]:
-    """The steps of a pass; what is made before the first is told with it, and so is what is after
+def stages_of(calls: list[RecordedCall]) -> list[Stage]:
+    """The steps of a pass; what is made before the first is shown with it, and so is what is after
     the last."""
     file = calls[0].function.__code__.co_filename
-    told = recorded(lambda: [one.again() for one in calls], kept,
-                    is_followed=lambda code: code.co_filename == file).told
-    loops = any(one.every_step for one in told)
+    entries = recorded(lambda: [one.again() for one in calls], kept,
+                       is_followed=lambda code: code.co_filename == file).entries
+    loops = any(one.every_step for one in entries)
     roots: dict[int, int] = {}
     stages: list[Stage] = []
-    waiting: list[Told] = []
+    waiting: list[Entry] = []
     last: Any = None
-    for one in told:
+    for one in entries:
         root = root_of(one)
         count = roots.setdefault(id(root), len(roots))
         key: Any
@@ -90,30 +90,30 @@ def stages_of(calls: list[Made]) -> list[Stage]:
         if key is None:
             waiting.append(one)
         elif key == last:
-            stages[-1].told.extend([*waiting, one])
+            stages[-1].entries.extend([*waiting, one])
             waiting = []
         else:
             stages.append(Stage(str(title), [*waiting, one]))
             waiting, last = [], key
     if stages:
-        stages[-1].told.extend(waiting)
+        stages[-1].entries.extend(waiting)
         return stages
     return [Stage("the whole", waiting)]
 
 
-def root_of(told: Told) -> Any:
+def root_of(entry: Entry) -> Any:
     """The outermost Call."""
-    call: Any = told.call
+    call: Any = entry.call
     while call.parent is not None:
         call = call.parent
     return call
 
 
-def line_in(told: Told, root: Any) -> int:
+def line_in(entry: Entry, root: Any) -> int:
     """The line of the outermost function in which a value is made."""
-    if told.call is root:
-        return told.place.line
-    call: Any = told.call
+    if entry.call is root:
+        return entry.place.line
+    call: Any = entry.call
     while call.parent is not root:
         call = call.parent
     return call.at
@@ -129,7 +129,7 @@ def kept(array: Any) -> Any:
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
     """The lines of a step; before: {name: value} until now, which goes on."""
-    for one in stage.told:
+    for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None
         read_next = one.place.kind == "argument" and (nested or one.place.name == "cache")
@@ -139,10 +139,10 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
         was = before.get(name)
         before[name] = one.value
         different = differs(one.value, was)
-        state = "new" if was is None else told_change(different)
+        state = "new" if was is None else format_change(different)
         mark = " " if state == "the same" else "*"
         where = "given" if one.place.kind == "argument" else f"{one.place.line}: {one.place.text}"
-        yield f"{mark} {name} {told_shape(one.value.shape)}  {state}   {where}"
+        yield f"{mark} {name} {format_shape(one.value.shape)}  {state}   {where}"
         some = was is not None and 0 < np.sum(different) < np.size(different)
         marked = different if some else np.zeros(one.value.shape, bool)
         yield from (f"      {line}" for line in numbers_of(one.value, marked).splitlines())
@@ -158,7 +158,7 @@ def differs(value: Any, was: Any) -> Any:
     return ~same
 
 
-def told_change(different: Any) -> str:
+def format_change(different: Any) -> str:
     count = int(np.sum(different))
     if not count:
         return "the same"

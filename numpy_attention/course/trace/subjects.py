@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, check_function, check_text, check_tokens
+from numpy_attention.validation.arguments import (as_integers, check_function, check_text,
+                                                  check_tokens)
 from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.gradcheck import outputs_of

@@ -18,14 +18,14 @@ from numpy_attention.gradcheck import PACKAGE
 from numpy_attention.gradcheck import file_label as file_told
 from numpy_attention.validation.messages import plural, short_repr
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.course.trace.recording import Call, Recording, Step, Told, written
+from numpy_attention.course.trace.recording import Call, Recording, Step, Entry, written
 
 # not computed there, but handed over, read, or counted
 GIVEN = "argument", "unpacked", "packed", "step"
 
 
 class Measured(NamedTuple):
-    """An array as it was when it was told. norm: of what is written, None of what is no float.
+    """An array when it was recorded. norm: of its written part, None if it is not of floats.
     is_empty: nothing is written yet."""
 
     shape: tuple[int, ...]
@@ -46,10 +46,11 @@ def measured(array: Any) -> Measured:
 
 @dataclass
 class Row:
-    """What a line makes. layer: whose method it stands in, "" the model's own; None: nobody's.
+    """What a line computes. layer: the path of the module with the method, "" of the model itself,
+    or None.
 
-    file: as it is told; function: "RNNSearch.forward". steps: by which numbers the loops around it
-    were told, outermost first; norms: one for each of them.
+    file: as it is shown; function: "RNNSearch.forward". steps: of the loops around it, outermost
+    first; norms: one for each of them.
     """
 
     name: str
@@ -91,7 +92,7 @@ class Row:
 
 @dataclass
 class Block:
-    """Rows, loops and calls in their order. head: of a call or a loop, what is told above them."""
+    """Rows, loops and calls in their order. head: the line above them, of a call or a loop."""
 
     head: str = ""
     parts: dict[Any, Any] = field(default_factory=dict)         # {key: Row or Block}
@@ -116,12 +117,12 @@ class Block:
 
 
 class Trace:
-    """Every named array of a run. rows: in their order; `told` is the table as text."""
+    """Every named array of a run. rows: in their order; `text` gives the table."""
 
     def __init__(self, title: str, recording: Recording):
         self.title = title
         self.unfollowed = recording.unfollowed
-        self.tree = tree_of(recording.told)
+        self.tree = tree_of(recording.entries)
 
     @property
     def rows(self) -> list[Row]:
@@ -131,12 +132,12 @@ class Trace:
     def __repr__(self) -> str:
         return f"Trace of {self.title}: {plural(len(self.rows), 'line')} that make arrays"
 
-    def told(self, step: int | None = None, layer: str | None = None,
+    def text(self, step: int | None = None, layer: str | None = None,
              names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
         """The table. step: only what is made in this step of a loop, by the number that its
         variable has; layer: only in a part of the model, by its path, or by the name of a function;
-        names: only arrays of these names, patterns such as d* among them. depth: calls within so
-        many calls are told in a line.
+        names: only arrays of these names or patterns, such as d*. depth: calls nested deeper
+        than this are summarized in a line.
 
         ValueError: nothing has such a step, layer or name. TypeError: arguments of another kind.
         """
@@ -210,13 +211,13 @@ def is_named(row: Row, pattern: str) -> bool:
     return any(fnmatchcase(one, pattern) for one in (row.name, whole, whole.rpartition(".")[2]))
 
 
-# ---- from what was told to a tree ---------------------------------------------------------------
+# ---- from entries to a tree ---------------------------------------------------------------------
 
 
-def tree_of(told: Iterable[Told]) -> Block:
+def tree_of(entries: Iterable[Entry]) -> Block:
     """The calls, in them their loops, in these the rows."""
     root = Block()
-    for one in told:
+    for one in entries:
         unused = one.name.partition("[")[0] == "_"
         if one.place.kind in GIVEN or one.value.is_empty or unused:
             continue
@@ -259,11 +260,11 @@ def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
 
 
 def head_of(call: Call) -> str:
-    """"encoder.forward(xs (4, 1, 6))   cells/cell.py", what a call is told as."""
+    """The head of a call: "encoder.forward(xs (4, 1, 6))   cells/cell.py"."""
     name = call.function.rpartition(".")[2]
     if call.owner:
         name = f"{call.owner}.{name}"
-    given = ", ".join(f"{name} {told_shape(shape)}" for name, shape in call.given.items())
+    given = ", ".join(f"{name} {format_shape(shape)}" for name, shape in call.given.items())
     return f"{name}({given})   {file_of(call.file)}"
 
 
@@ -285,8 +286,8 @@ def lines_of(block: Block, step: int | None, depth: int | None, margin: str = ""
         while isinstance(part, Block) and part.call is not None and is_wrapper(part):
             part, = part.parts.values()
         if isinstance(part, Row):
-            lines.append(f"{part.line:>5} {margin}{part.name:<14} {told_shape(part.shape):<12} "
-                         f"{told_norms(part.norms):<19} {part.equation}")
+            lines.append(f"{part.line:>5} {margin}{part.name:<14} {format_shape(part.shape):<12} "
+                         f"{format_norms(part.norms):<19} {part.equation}")
             continue
         if part.call is not None:
             within = plural(len(list(part.rows())), "line")
@@ -295,7 +296,7 @@ def lines_of(block: Block, step: int | None, depth: int | None, margin: str = ""
             if depth != 0:
                 lines += lines_of(part, step, depth and depth - 1, margin + "  ")
         elif step is None:
-            lines.append(f"      {margin}{part.head}   {told_steps(part.labels)}")
+            lines.append(f"      {margin}{part.head}   {format_steps(part.labels)}")
             lines += lines_of(part, step, depth, margin + "  ")
         else:
             lines += lines_of(part, step, depth, margin)
@@ -308,11 +309,11 @@ def is_wrapper(block: Block) -> bool:
     return len(parts) == 1 and isinstance(parts[0], Block) and parts[0].call is not None
 
 
-def told_shape(shape: tuple[int, ...]) -> str:
+def format_shape(shape: tuple[int, ...]) -> str:
     return str(tuple(shape)) if shape else "()"
 
 
-def told_norms(norms: Sequence[float | None]) -> str:
+def format_norms(norms: Sequence[float | None]) -> str:
     """The norm; of several the smallest and the largest."""
     known = [one for one in norms if one is not None]
     if not known:
@@ -321,7 +322,7 @@ def told_norms(norms: Sequence[float | None]) -> str:
     return low if low == high else f"{low} … {high}"
 
 
-def told_steps(labels: Sequence[int]) -> str:
+def format_steps(labels: Sequence[int]) -> str:
     """"steps 0 … 5", the numbers in the order of the run."""
     if len(labels) == 1:
         return f"step {labels[0]}"

@@ -1,7 +1,7 @@
 """The gradient of the loss with respect to attention weights, taken from a traced backward pass.
 
-A backward pass has it by the habit of dX: the mechanisms of this package call it dalpha; one of a
-reader's own may call it dweights, as it does its weights.
+The backward pass computes it under a conventional name: dalpha in the mechanisms of this package;
+user-defined ones may call it dweights.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,9 @@ from numpy_attention.module import Array
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.experiments.runs.translation import in_source_order
 from numpy_attention.experiments.runs.writer import LanguageModelRun
-from numpy_attention.course.trace.recording import Told, recorded
-from numpy_attention.course.trace.subjects import batch_of, pair_of, subject_of, text_of, tokens_read
+from numpy_attention.course.trace.recording import Entry, recorded
+from numpy_attention.course.trace.subjects import (batch_of, pair_of, subject_of, text_of,
+                                                   tokens_read)
 from numpy_attention.course.trace.table import GIVEN
 
 END = "</s>"
@@ -24,11 +25,9 @@ WEIGHTS = "weights", "alpha"
 AS_LARGE = 1e-5     # how far weights may be apart that are the same
 
 
-class Looked(NamedTuple):
-    """What a model looked at, and what the loss makes of it.
-
-    weights α, gradients ∂L/∂α, and what is visible, a row for each of the targets, a column for
-    each of the sources.
+class WeightGradients(NamedTuple):
+    """Attention weights α, their gradients ∂L/∂α, and which of them are visible: a row for each of
+    the targets, a column for each of the sources.
     """
 
     weights: Array
@@ -38,7 +37,7 @@ class Looked(NamedTuple):
     targets: list[str]
 
 
-def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Looked:
+def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> WeightGradients:
     """α and ∂L/∂α of a sentence, L = Σ −log p of its words; arguments as those of `trace`.
 
     Where weights are the mean over heads, the derivative is that of moving all heads' alike. A
@@ -55,7 +54,7 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Look
     raise TypeError(f"run is {type(run).__name__}: expected a Translator or a Writer")
 
 
-def of_translator(run: Translator, source: Any, target: Any = None) -> Looked:
+def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGradients:
     words, translation = pair_of(run, source, target)
     batch = batch_of(run, words, translation)
     if run.name == "encoder-decoder":
@@ -67,16 +66,16 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> Looked:
         weights, gradients = in_source_order(weights), in_source_order(gradients)
     columns = labels(run.source_vocabulary, words, run)
     rows = labels(run.target_vocabulary, translation, run)
-    return Looked(weights, gradients, np.ones(weights.shape, bool), columns, rows)
+    return WeightGradients(weights, gradients, np.ones(weights.shape, bool), columns, rows)
 
 
-def of_writer(run: LanguageModelRun, sentence: Any) -> Looked:
+def of_writer(run: LanguageModelRun, sentence: Any) -> WeightGradients:
     tokens = tokens_read(run, sentence)
     shown = run.attend(tokens)
     batch: TextBatch = text_of(run.vocabulary.encode(tokens))
     weights = run.model.weights(batch)[0][:, 0]
     gradients = gradients_of(run, (tokens,), weights)
-    return Looked(shown, gradients, ~np.isnan(shown), [END, *tokens], [*tokens, END])
+    return WeightGradients(shown, gradients, ~np.isnan(shown), [END, *tokens], [*tokens, END])
 
 
 def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
@@ -89,9 +88,9 @@ def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
 def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
     """∂L/∂α (T, S) of the part of the model whose weights these are."""
     subject = subject_of(run, sentence)
-    told = recorded(subject.work, np.array, subject.model).told
-    known = by_owner(told, GRADIENTS[:1]) or by_owner(told, GRADIENTS[1:])
-    forward = by_owner(told, WEIGHTS)
+    entries = recorded(subject.work, np.array, subject.model).entries
+    known = by_owner(entries, GRADIENTS[:1]) or by_owner(entries, GRADIENTS[1:])
+    forward = by_owner(entries, WEIGHTS)
     for owner in sorted(known, key=lambda owner: owner.count(".")):
         found = as_rows(known[owner], weights.shape, np.sum)
         own = as_rows(forward.get(owner, []), weights.shape, np.mean)
@@ -101,25 +100,25 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
                      "the weights that it is the gradient of: call it so")
 
 
-def by_owner(told: Iterable[Told], names: tuple[str, ...]) -> dict[str, list[Told]]:
+def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
     """{path of a part: the last value of such a name in each of its calls}."""
-    last: dict[tuple, Told] = {}
-    for one in told:
+    last: dict[tuple, Entry] = {}
+    for one in entries:
         owner = one.call.owner
         if one.name in names and owner is not None and one.place.kind not in GIVEN:
             last[owner, id(one.call)] = one
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[Entry]] = {}
     for (owner, _), one in last.items():
         found.setdefault(owner, []).append(one)
     return found
 
 
-def as_rows(told: list[Told], shape: tuple[int, ...], over_heads: Any) -> Array | None:
+def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
     """Values of all target words at once, or of one word after another, as (T, S); else None."""
     T, S = shape
-    if len(told) == 1 and told[0].value.size % (T * S) == 0:
-        return over_heads(told[0].value.reshape(-1, T, S), axis=0)
-    if len(told) == T and all(one.value.size % S == 0 for one in told):
-        inorder = sorted(told, key=lambda one: [step.label for step in one.every_step])
+    if len(entries) == 1 and entries[0].value.size % (T * S) == 0:
+        return over_heads(entries[0].value.reshape(-1, T, S), axis=0)
+    if len(entries) == T and all(one.value.size % S == 0 for one in entries):
+        inorder = sorted(entries, key=lambda one: [step.label for step in one.every_step])
         return np.stack([over_heads(one.value.reshape(-1, S), axis=0) for one in inorder])
     return None

@@ -21,40 +21,36 @@ def linear(body):
     return LINEAR.start.replace('        raise NotImplementedError("yours to write")', lines)
 
 
+def forward(line):
+    """The solution of `linear` with another last line of its forward."""
+    return LINEAR.solution.replace("return x @ self.W + self.b, x", line)
+
+
 @pytest.mark.parametrize("text, stage, said", [
     ("", "runs", "the file is empty: numpy-attention exercise reset linear"),
     ("def (:\n", "runs", "line 1 is not valid Python"),
-    ("x = 1\nx = = 3\n", "runs", "\n    x = = 3"),
     ("x = 1\n", "runs", "Linear.backward is missing: it must keep its name"),
     (LINEAR.start, "runs", "Linear.backward is not written yet"),
-    (LINEAR.solution.replace("def backward", "def back_ward"), "runs", "Linear.backward is missing"),
+    (LINEAR.solution.replace("def backward", "def other"), "runs", "Linear.backward is missing"),
     ("import torch\n" + LINEAR.solution, "runs", "it imports torch: an exercise is written in"),
     (LINEAR.solution + "\nraise ValueError('no')\n", "runs", "ValueError: no"),
     (LINEAR.solution + "\nimport nosuch\n", "runs", "line 33 of linear.py"),
     (linear("return dy @ self.W"), "runs", "  shapes: dy (5, 3), self.W (4, 3)"),
-    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x.T @ self.W + self.b, x"),
-     "runs", "  shapes: x (5, 4), self.W (4, 3), self.b (3,)"),
+    (forward("return x.T @ self.W + self.b, x"), "runs",
+     "  shapes: x (5, 4), self.W (4, 3), self.b (3,)"),
     (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
      "the gradient of x has shape (4, 5) or (I, B), expected (5, 4) or (B, I)"),
-    (linear("return 1 / 0"), "runs", "line 28 of linear.py, Linear.backward"),
-    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return None"), "returns",
+    (forward("return None"), "returns",
      "forward gives nothing (None): is a return missing?: expected 1 output and the cache"),
-    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return 'y', x"), "returns",
-     "output[0] is 'y', of type str"),
-    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return (x @ self.W).T, x"),
-     "shapes", "output[0] has shape (3, 5): expected (5, 3)"),
-    (LINEAR.solution.replace("return x @ self.W + self.b, x", "x += 1\n        return x @ self.W "
-                             "+ self.b, x"), "protocol", "x was changed"),
-    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x @ self.W, x"), "values",
-     "output[0]: 15 of 15 wrong; element"),
-    (LINEAR.solution.replace("return x @ self.W + self.b, x", "return x @ self.W + np.nan, x"),
-     "values", "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
-    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)"), "returns", "nothing"),
+    (forward("return (x @ self.W).T, x"), "shapes",
+     "output[0] has shape (3, 5): expected (5, 3)"),
+    (forward("x += 1\n        return x @ self.W + self.b, x"), "protocol", "x was changed"),
+    (forward("return x @ self.W, x"), "values", "output[0]: 15 of 15 wrong; element"),
+    (forward("return x @ self.W + np.nan, x"), "values",
+     "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
     (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\n"
             "return (dy @ self.W.T).astype(int)"), "returns",
      "backward returns x of int64: gradients for nothing, expected x: return one for each float"),
-    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\n"
-            "return (dy @ self.W.T).tolist()"), "returns", "backward returns a list of 5 for one"),
     (linear("x = cache\ngrad.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrad.W[...] = x.T @ dy\ngrad.b += dy.sum(0)\nreturn dy @ self.W.T"),
@@ -184,15 +180,6 @@ def test_what_is_not_known_is_not_guessed(verdict):
     found = verdict(LINEAR, text)
     assert found.stage == "gradients"
     assert found.mistakes == []
-
-
-@pytest.mark.parametrize("body", [
-    "pass",
-    "return cache",
-    "grads.W += 0\nreturn np.zeros_like(cache)",
-])
-def test_half_done_files_do_not_pass(body, verdict):
-    assert not verdict(LINEAR, linear(body)).passed
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from numpy_attention.course.exercises import recognition
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.recognition import recognized, without_others
 from numpy_attention.course.exercises.signatures import known_mistakes, numbers_of
@@ -55,6 +56,11 @@ def test_two_of_which_one_goes_through_the_other_are_not_guessed():
 def test_none_if_the_numbers_are_not_finite():
     numbers = dict.fromkeys(known_mistakes(LINEAR)[0].numbers, float("nan"))
     assert recognized(LINEAR, numbers, set()) == []
+
+
+def test_none_if_no_mistake_is_known(monkeypatch):
+    monkeypatch.setattr(recognition, "known_mistakes", lambda exercise: [])
+    assert named((DB, "pass")) == []
 
 
 def test_what_is_correct_is_not_two_mistakes():

@@ -1,6 +1,6 @@
 """Small lessons for the tests of what steps through them."""
 
-from numpy_attention.course.trace.lessons import lesson_named, plain_form_of
+from numpy_attention.course.trace.lessons import lesson_named, reference_of
 
 HEAD = '''# %% [markdown]
 # # A lesson
@@ -118,6 +118,6 @@ def written(folder, name, *parts):
 
 
 def form(folder, *parts, name="01_small"):
-    """The plain form of a lesson of these parts."""
+    """The reference implementation of a lesson of these parts."""
     written(folder, name, *parts)
-    return plain_form_of(lesson_named(name, folder))
+    return reference_of(lesson_named(name, folder))

@@ -8,7 +8,7 @@ from numpy_attention.course.trace.recording import recorded, written
 
 
 def told_of(work, model=None):
-    return recorded(work, np.array, model).told
+    return recorded(work, np.array, model).entries
 
 
 def names_of(work, *kinds):
@@ -230,7 +230,7 @@ def test_a_call_knows_its_caller_its_arguments_and_its_module():
 
 def test_functions_are_followed_as_is_asked():
     told = recorded(lambda: loops(np.ones((1, 1, 2))), np.array,
-                    is_followed=lambda code: code.co_name == "step").told
+                    is_followed=lambda code: code.co_name == "step").entries
     assert {one.call.function for one in told} == {"step"}
 
 
@@ -238,7 +238,7 @@ def test_what_has_no_source_is_named():
     names = {"np": np}
     exec("def hidden(x):\n    y = x + 1\n    return y", names)
     recording = recorded(lambda: names["hidden"](np.ones(2)), np.array)
-    assert recording.told == [] and "no source" in recording.unfollowed["hidden"]
+    assert recording.entries == [] and "no source" in recording.unfollowed["hidden"]
 
 
 def test_an_error_of_the_code_is_its_own():

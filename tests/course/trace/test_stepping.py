@@ -1,4 +1,4 @@
-"""A plain form gone through step by step: what is printed, what is marked, and when it ends."""
+"""A reference implementation, step by step: what is printed, what is marked, when it ends."""
 
 import io
 import sys

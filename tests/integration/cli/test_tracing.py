@@ -107,7 +107,8 @@ def test_step_goes_through_a_lesson(capsys, tmp_path, monkeypatch):
     written(tmp_path / "lessons", "01_small", HEAD, PLAIN, USE)
     assert main(["step", "1", "--steps", "2"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("01_small.py: runs its cells up to the plain form\n── Plain, forward: ")
+    assert out.startswith("01_small.py: runs its cells up to the "
+                          "reference implementation\n── Plain, forward: ")
     assert out.count("── Plain") == 2 and "loud" not in out
     assert main(["step", "small", "--lessons", "lessons", "--steps", "99"]) == 0
     assert capsys.readouterr().out.count("── Plain") == 6
@@ -123,7 +124,7 @@ def test_step_without_a_terminal_prints_all(tmp_path):
 def test_a_step_that_cannot_be_is_refused(capsys, tmp_path):
     written(tmp_path / "lessons", "01_small", HEAD)
     for arguments, message in (("2", "none has this name or number: choose one of 01_small"),
-                               ("1", "01_small.py has no plain form to step through"),
+                               ("1", "01_small.py has no reference implementation to step"),
                                ("1 --lessons nowhere", "there are no lessons in nowhere"),
                                ("1 --steps 0", "--steps"), ("", "required: LESSON")):
         assert message in told(capsys, "step", *arguments.split())

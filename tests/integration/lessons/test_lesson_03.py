@@ -118,16 +118,3 @@ def test_the_way_back_keeps_the_gradient_of_every_state(parts):
     assert len(dstates) == len(xs) + 1 and dstates[0] is dlast
     for one, other in zip(dstates[-1], dfirst, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
-
-
-def test_a_recital_goes_on_with_the_likeliest_word(parts):
-    class Counts:
-        """Says the id after the one it reads; its state is what it has read."""
-
-        def next(self, ids, state):
-            read = [*(state or []), int(ids[0])]
-            return np.eye(20)[[ids[0] + 1]], None, read
-
-    vocabulary, _, _ = parts.bible_words(500, 450)
-    said = parts.recite(Counts(), vocabulary, [10, 6], 4)
-    assert said == parts.in_words(vocabulary, [10, 6, 7, 8, 9])

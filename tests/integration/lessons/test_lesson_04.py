@@ -34,14 +34,6 @@ def test_its_cell_is_the_librarys_in_every_convention(lesson, reset, update):
                           XS, FIRST, MASK, np.random.default_rng(1))
 
 
-@pytest.mark.parametrize(("reset", "update"), EVERY[1:3])
-def test_another_convention_is_told(lesson, reset, update):
-    plain = cell(lesson["PlainGRU"], "after", "old")
-    other = cell(GRU, reset, update)
-    with pytest.raises(AssertionError, match="result 0 differs"):
-        lesson["check_same"](plain, other, XS, FIRST, MASK, np.random.default_rng(1))
-
-
 def test_a_padded_step_that_is_blamed_is_told(lesson):
     class Blamed(lesson["PlainGRU"]):
         def backward(self, dys, dlast, cache, grads):

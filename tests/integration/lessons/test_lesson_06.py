@@ -44,22 +44,6 @@ def test_the_planted_bug_leads_to_its_line(lesson):
         lesson["check"](lesson["Forgetful"](*lesson["weights_of_it"]))
 
 
-def test_a_translator_with_another_attention_is_told(lesson):
-    class Hidden(lesson["PlainAttention"]):
-        def read_backward(self, memory, dmemory, grads):
-            super().read_backward(memory, dmemory, grads)
-            return dmemory.values
-
-    class Sharper(lesson["PlainAttention"]):
-        def read(self, values, mask):
-            return super().read(2 * values, mask)
-
-    with pytest.raises(AssertionError, match="the gradient of source_embedding.E differs"):
-        translator_parts.check_same_translator(Hidden, np.random.default_rng(3))
-    with pytest.raises(AssertionError, match="the losses differ"):
-        translator_parts.check_same_translator(Sharper, np.random.default_rng(3))
-
-
 def test_told_the_word_it_is_bayes_by_hand(lesson, shipped):
     """The first word: one step of the decoder from s_0, with each annotation as its context."""
     _, held_out = translator_parts.bible_clauses()

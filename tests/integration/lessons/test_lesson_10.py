@@ -85,14 +85,6 @@ def test_a_search_that_is_not_greedy_with_one_place_breaks_law_1(lesson, model):
     assert not lesson["width_1_is_greedy"](second_best, model, SOURCE)
 
 
-def test_the_report_of_claims_leads_to_the_third_word(lesson, capsys):
-    lesson["report_claims"](lesson["bugs"]["rows put in order"], lesson["house"], 2)
-    lines = capsys.readouterr().out.splitlines()
-    assert ["not the model's" in line for line in lines] == [False, False, True]
-    lesson["report_claims"](lesson["plain_beam"], lesson["house"], 2)
-    assert "not the model's" not in capsys.readouterr().out
-
-
 def test_a_beam_with_another_limit_breaks_law_1_alone(lesson):
     shorter = lesson["with_bug"](lesson["plain_beam"], "10\n    running", "-1\n    running")
     first, second, third = lesson["kept_laws"](shorter)
@@ -113,18 +105,6 @@ def test_nine_places_can_lose_the_best_of_a_small_translator_and_ten_cannot(less
     found = [np.exp(lesson["plain_beam"](small, lesson["source"], width)[0].total)
              for width in (9, 10)]
     assert found[0] < best == pytest.approx(found[1])
-
-
-@pytest.mark.parametrize("right", ["no such text", "prefix"], ids=["none", "several"])
-def test_a_bug_needs_one_place(lesson, right):
-    with pytest.raises(AssertionError, match="stands in plain_beam"):
-        lesson["with_bug"](lesson["plain_beam"], right, "x")
-
-
-def test_a_bug_can_have_another_bug(lesson):
-    first = lesson["with_bug"](lesson["plain_beam"], "2 * len(source) + 10", "1 + 0")
-    both = lesson["with_bug"](first, "1 + 0", "2")
-    assert [len(one.terms) for one in both(lesson["house"], lesson["source"], 3)] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("tau", [0.3, 1.0, 4.0])
@@ -162,26 +142,3 @@ def test_draws_of_a_batch_claim_the_models_own(lesson, model):
         assert totals[b] == pytest.approx(sum(own), rel=1e-4)
         assert UNK not in ids and EOS not in ids[:-1]
         assert ids[-1] == EOS or len(ids) == 24
-
-
-def test_the_tree_shows_every_prefix_that_was_kept(lesson):
-    steps = []
-    won = lesson["plain_beam"](lesson["house"], lesson["source"], 2, steps=steps)[0]
-    ax = lesson["draw_tree"](steps, won, lesson["words"], "a tree")
-    told = [text.get_text() for text in ax.texts]
-    assert told.count("</s>  −1.13") == 1 and "<s>" in told and ax.get_title() == "a tree"
-    assert len(ax.lines) == sum(map(len, steps))
-    assert sum(line.get_linewidth() == 4 for line in ax.lines) == len(won.terms)
-
-
-def test_the_figure_of_draws_has_the_most_probable_words_of_each_place_first(lesson):
-    sure, doubt = np.eye(12)[3], np.linspace(1, 12, 12) / 78
-    cuts = {"all": [sure, doubt], "one": [sure, np.eye(12)[11]]}
-    words = [f"w{id}" for id in range(12)]
-    figure = lesson["draw_cuts"](cuts, words, ("sure", "in doubt"), "How many")
-    axes = np.reshape(figure.axes, (2, 2))
-    assert figure.get_suptitle() == "How many"
-    assert [ax.get_title() for ax in axes[0]] == ["all", "one"]
-    assert [label.get_text() for label in axes[1, 0].get_yticklabels()][:2] == ["w11", "w10"]
-    assert [bar.get_width() for bar in axes[1, 1].patches][:2] == [1, 0]
-    assert axes[0, 0].get_yticklabels()[0].get_text() == "w3"

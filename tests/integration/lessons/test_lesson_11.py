@@ -50,19 +50,6 @@ def test_single_is_combined_without_a_query(lesson, arrays, texts):
         lesson["check_same"](lesson["PlainReader"](*arrays), library, *texts)
 
 
-def test_a_gradient_that_differs_is_told(lesson, arrays, texts):
-    class Deaf(lesson["PlainReader"]):
-        def backward(self, dy, dalpha, cache, grads):
-            dh = super().backward(dy, dalpha, cache, grads)
-            grads.v[...] = 0
-            return dh
-
-    W_s, W_q, v, *above = arrays
-    library = KeyValueReadout(Combined(W_s, W_q, v), *above)
-    with pytest.raises(AssertionError, match="attention.v differs"):
-        lesson["check_same"](Deaf(*arrays), library, *texts)
-
-
 def test_all_at_once_is_one_by_one_in_texts_of_any_length(lesson, arrays, texts):
     h, mask = texts
     y, alpha, _ = lesson["PlainReader"](*arrays).forward(h, mask)
@@ -135,32 +122,6 @@ def test_what_counts_as_a_letter_right(tmp_path):
 def test_its_models_are_the_largest_of_their_budget(lesson, attention):
     model = lesson["create"](attention, 1, vocabulary=14, budget=3000, init=0.3)
     assert 0.85 * 3000 < model.size <= 3000
-
-
-def test_what_a_change_of_the_weights_costs_is_printed_and_drawn(lesson, capsys):
-    model = lesson["create"]("combined", 1, lesson["COPY_VOCABULARY"], budget=3000, init=0.3)
-    batches = lesson["Copying"](1, np.random.default_rng(2), size=20, n=10, gap=2)
-    found = lesson["ablated"]("untrained", model, batches)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"  untrained: {found.loss:.3f} nats")
-    assert lesson["told"](found.cost("no context").more) in lines[1] and len(lines) == 6
-    figure = lesson["draw_costs"]({"one": found, "finer": found}, (1, 10), "Costs")
-    one, finer = figure.axes
-    assert figure.get_suptitle() == "Costs" and finer.get_title() == "finer"
-    assert one.get_xlim()[1] == pytest.approx(10 * finer.get_xlim()[1])
-
-
-def test_its_figures_of_weights_and_of_influence(lesson):
-    figure = lesson["draw_influence"]({"all": np.tri(6), "none": np.eye(6)})
-    assert [ax.get_title() for ax in figure.axes] == ["all", "none"]
-    assert (figure.axes[1].images[0].get_array() == np.eye(6)).all()
-    model = lesson["create"]("combined", 1, lesson["COPY_VOCABULARY"], budget=3000, init=0.3)
-    batch = lesson["Copying"](1, np.random.default_rng(2), size=3, n=10, gap=2).batch(0)
-    ax = lesson["plt"].figure().add_subplot()
-    lesson["draw_copy"](model, batch, ax, "Copy", 1)
-    rows = [label.get_text() for label in ax.get_yticklabels()]
-    assert rows == ["abcdefgh"[id - 4] for id in batch.targets[-10:, 0]]
-    assert ax.get_title() == "Copy"
 
 
 # ---- what it takes from the records --------------------------------------------------------------

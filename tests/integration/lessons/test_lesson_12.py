@@ -165,31 +165,6 @@ def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
     assert looks[0, :, 10:].max() == 0
 
 
-def test_a_typical_sequence_has_weights_nearest_to_the_means(lesson, rng):
-    batch = lesson["Pairs"](rng, 1, size=3).batch(0)
-    on_answers = np.array([0.5, 0.1, 0.9]) + np.zeros((3, 1))
-    weights = np.tile(np.eye(15)[2], (3, 3, 1))
-    looks = {"a model": (weights, on_answers), "another": (weights, 1 - on_answers)}
-    figure = lesson["draw_looks"](looks, batch, "Look")
-    panel = figure.axes[0]
-    assert figure.get_suptitle() == "Look (seed 1, a typical sequence)"
-    assert panel.get_title() == "a model: 0.50 on the answers here, 0.50 over all sequences"
-    text = lesson["text_of"](batch.inputs[:, 0])
-    assert [one.get_text() for one in panel.get_xticklabels()] == text
-
-
-def test_the_accused_pair_is_drawn_in_colour_above_the_others(lesson):
-    pair = ("query", "predict")
-    seen = {name: [[(step, ({}, {pair: -0.2, ("key", "value"): 0.1})) for step in (0, 100)]]
-            for name in ("one", "two")}
-    figure = lesson["draw_cosines"](seen, pair, "Apart")
-    assert figure.get_suptitle() == "Apart" and len(figure.axes) == 2
-    for ax in figure.axes:
-        below, above = ax.lines[:2]
-        assert list(above.get_ydata()) == [-0.2, -0.2] and list(below.get_ydata()) == [0.1, 0.1]
-        assert above.get_color() != below.get_color() == "0.8"
-
-
 def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
     with pictures_in(tmp_path):
         from roles_parts import largest_state

@@ -58,16 +58,3 @@ def test_its_file_holds_the_class_and_passes_the_command(lesson, drawn, tmp_path
         assert (one == other).all()
     assert lesson["run_command"]("gradcheck", "nearness.py:Nearness", folder=tmp_path) == 0
     assert "3 of 3 passed" in capsys.readouterr().out
-
-
-def test_a_command_that_fails_says_so(lesson, tmp_path, capsys):
-    assert lesson["run_command"]("gradcheck", "none.py:None", folder=tmp_path) != 0
-    assert "$ numpy-attention gradcheck none.py:None" in capsys.readouterr().out
-
-
-def test_the_runs_are_drawn_a_dot_each(lesson):
-    figures = {"exact": {"a": [0.1, 0.2], "b": [0.3, 0.4]}, "sharp": {"a": [0.5], "b": [0.6]}}
-    figure = lesson["draw_runs"](figures, ["a", "b"], "dots")
-    assert [ax.get_title() for ax in figure.axes] == ["exact", "sharp"]
-    assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [2, 2]
-    assert figure.axes[1].lines[1].get_ydata().tolist() == [0.6]

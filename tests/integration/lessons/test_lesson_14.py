@@ -145,23 +145,3 @@ def test_what_the_steps_take_adds_up(parts):
         parts.check_parts_add_up(50.0, taken.values())
     shares = {"products": 0.75, "softmax": 0.125}
     assert parts.rest_of(shares) == 0.125
-
-
-def test_the_waterfall_falls_from_one_version_to_the_next(parts):
-    seconds = {"first": np.full(3, 0.050), "worse": np.full(3, 0.052),
-               "same": np.array([0.040, 0.051, 0.060]), "last": np.full(3, 0.030)}
-    ax = parts.draw_waterfall(seconds, list(seconds), 24.0, "falls")
-    bars = [sorted((bar.get_x(), bar.get_x() + bar.get_width())) for bar in ax.patches]
-    np.testing.assert_allclose(bars, [(0, 50), (50, 52), (51, 52), (30, 51), (0, 30)], atol=1e-9)
-    colours = [bar.get_facecolor() for bar in ax.patches]
-    assert colours[0] == colours[4] and len(set(colours)) == 4
-    assert [text.get_text() for text in ax.texts] == ["50.0 ms", "+2.0 ms", "−1.0 ms", "−21.0 ms",
-                                                      "30.0 ms"]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == [*seconds, "what is left"]
-    assert ax.get_legend().get_texts()[0].get_text() == "the products alone: 24.0 ms"
-
-
-def test_rates_are_a_curve_each(parts):
-    ax = parts.draw_rates({"a": [1, 2], "b": [3, 4]}, (5, 20), "rates")
-    assert [list(line.get_ydata()) for line in ax.lines] == [[1, 2], [3, 4]]
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["5", "20"]

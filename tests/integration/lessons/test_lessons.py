@@ -9,35 +9,18 @@ import re
 import pytest
 from lesson_files import LESSONS, TEXTS, cells
 
-PAPERS = {
-    "00_attention_on_paper.py": ("Bahdanau, Cho & Bengio (2015)", "Nadaraya 1964, Watson 1964"),
-    "01_gradients_by_hand.py": (),
-    "02_recurrent_network.py": ("Elman 1990", "Werbos 1990", "Pascanu et al. 2013"),
-    "03_lstm.py": ("Hochreiter & Schmidhuber 1997", "Gers et al. 2000",
-                   "Zaremba et al. 2014, section 3"),
-    "04_gru.py": ("Cho et al. 2014", "Bahdanau et al. 2015, A.1.1"),
-    "05_encoder_decoder.py": ("Cho et al.",),
-    "06_additive_attention.py": ("Bahdanau",),
-    "07_luong_attention.py": ("Luong",),
-    "08_scaled_dot_product.py": ("Vaswani et al. (2017)",),
-    "09_transformer.py": ("Vaswani",),
-    "10_decoding.py": ("Holtzman et al. 2020, section 3.1",),
-    "11_attentive_language_model.py": ("Salton, Ross & Kelleher (2017)",),
-    "12_key_value_predict.py": ("Daniluk, Rocktäschel, Welbl & Riedel (2017)",
-                                "section 2.4, equation 13"),
-    "13_your_own_mechanism.py": (),
-    "14_how_fast.py": ("Zaremba et al. (2014)",),
-}
+from numpy_attention.course.trace.lessons import lesson_named, reference_cell, reference_of
+
 NO_GRADIENTS = {"00_attention_on_paper.py", "10_decoding.py"}
-DERIVED = [name for name in PAPERS if name not in NO_GRADIENTS]
-every = pytest.mark.parametrize("name", sorted(PAPERS))
+DERIVED = [name for name in TEXTS if name not in NO_GRADIENTS]
+every = pytest.mark.parametrize("name", list(TEXTS))
 
 
 def test_the_course_lists_exactly_the_lessons_that_exist():
     course = (LESSONS / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[(.+?)\]\((.+?)\)", course, re.MULTILINE)
     assert all(name == link for name, link in listed)
-    assert [name for name, _ in listed] == list(TEXTS) == sorted(PAPERS)
+    assert [name for name, _ in listed] == list(TEXTS)
 
 
 @every
@@ -71,12 +54,6 @@ def test_derives_checks_compares_and_plants_a_bug_that_must_be_caught(name):
 
 
 @every
-def test_names_its_papers(name):
-    for paper in PAPERS[name]:
-        assert paper in TEXTS[name]
-
-
-@every
 def test_runs_anywhere_on_what_ships_and_with_seeds(name):
     text = TEXTS[name]
     assert not re.search(r"""["'](/[a-z]|~/|[A-Za-z]:\\)""", text), "no absolute path"
@@ -88,13 +65,9 @@ def test_runs_anywhere_on_what_ships_and_with_seeds(name):
     assert not re.search(r'"(ptb|wikitext-2|tatoeba-|multi30k-|tinyshakespeare)', text)
 
 
-def test_lesson_06_prints_the_command_that_uses_its_run():
-    text = TEXTS["06_additive_attention.py"]
-    assert '"runs" / "lesson-06"' in text
-    assert "numpy-attention translate {os.path.relpath(run)}" in text
-
-
-def test_lesson_10_checks_its_beam_and_plants_bugs():
-    for needed in (r"numeric_gradient\(", r"beam_search\(", r"choose\(", r"show\(", r"with_bug\(",
-                   r"claims_are_the_models_own\("):
-        assert re.search(needed, TEXTS["10_decoding.py"])
+@pytest.mark.parametrize("name", [name for name in TEXTS if '# %% tags=["plain"]\n' in TEXTS[name]])
+def test_its_reference_implementation_can_be_stepped_through(name):
+    lesson = lesson_named(name, LESSONS)
+    assert lesson.cells[reference_cell(lesson)].tag == "plain"
+    found = reference_of(lesson)
+    assert found.forward and found.forward[0].again() is not None

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
 from numpy_attention.gradcheck import protocol
 
 
@@ -51,9 +50,7 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
         ("            dalpha = dalpha + dweights\n", "            pass\n",
          "the weights have a listener besides the context: what came in as ∂L/∂α is forgotten"),
         ("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
-         "return alpha * dalpha",
-         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
-         "loss by more than the average look does"),
+         "return alpha * dalpha", DIAGONAL_SOFTMAX),
         ("* self.v_a * (1 - x**2)", "* self.v_a",
          "the tanh was passed without its derivative"),
         ("* self.v_a * (1 - x**2)", "* (1 - x**2)",

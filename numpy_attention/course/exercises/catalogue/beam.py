@@ -4,8 +4,7 @@ import itertools
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 from numpy_attention.validation.messages import typed_repr
 
 MOST = 12           # hypotheses that are compared

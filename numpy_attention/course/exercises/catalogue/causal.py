@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
 
 
 def cases(rng, its):
@@ -53,6 +52,5 @@ you choose the order of the axes in which you hand it the others.
          "dalpha = (values * dc[:, :, None]).sum(3)",
          "the weights have a listener besides the context: what came in as dα is forgotten"),
         ("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))", "de = alpha * dalpha",
-         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
-         "loss by more than the average look does"),
+         DIAGONAL_SOFTMAX),
         ("da = dy * (1 - y**2)", "da = dy", "the last tanh was passed without its derivative")))

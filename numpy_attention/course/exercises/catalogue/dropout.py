@@ -1,7 +1,6 @@
 """Exercise dropout: what is left out, and what is left."""
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def dropout(x, keep, p):

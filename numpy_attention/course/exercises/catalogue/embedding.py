@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 from numpy_attention.module import Array, Module
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import (
+    DIAGONAL_SOFTMAX, FIND_THE_LINE, Case, Exercise, Source)
 from numpy_attention.gradcheck import randomize
 
 LESSON = "07_luong_attention"
@@ -60,8 +60,7 @@ the first state, and dM.
         ("dM += de", "dM = de",
          "every step reads M: their gradients add up"),
         ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
-         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
-         "loss by more than the average look does"),
+         DIAGONAL_SOFTMAX),
         ("+ dalphas[t]", "", "the weights have a listener besides the context: dα_t is forgotten")))
 
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
 
 
 def cases(rng, its):
@@ -72,8 +71,7 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
         ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T",
          "the weights have a listener besides r: what came in as dα is forgotten"),
         ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
-         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
-         "loss by more than the average look does"),
+         DIAGONAL_SOFTMAX),
         ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",
          "W_x met the part that predicts, p, not the key"),
         ("* self.w * (1 - M**2)", "* self.w", "the tanh was passed without its derivative")))

@@ -1,7 +1,6 @@
 """Exercise layer-norm: a mean and a spread that depend on everything."""
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def cases(rng, its):

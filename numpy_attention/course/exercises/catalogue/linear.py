@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 from numpy_attention.module import Array, Module
 
 

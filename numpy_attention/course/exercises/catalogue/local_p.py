@@ -1,7 +1,6 @@
 """Exercises local-p and find-in-local-p: a window that learns where to stand."""
 
-from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise, Source
 
 LESSON = "07_luong_attention"
 WIDTH = "D = 3"     # σ = D/2 is not 1, so that no power of it can be left out unseen

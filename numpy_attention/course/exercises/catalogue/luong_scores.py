@@ -1,7 +1,6 @@
 """Exercises on Luong's scores: dot, general, concat, location."""
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 LESSON = "07_luong_attention"
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise, Source
 from numpy_attention.gradcheck import randomize
 from numpy_attention.module import Array, Module
 

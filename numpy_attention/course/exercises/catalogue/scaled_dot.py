@@ -1,7 +1,7 @@
 """Exercises on queries, keys and values: one head, many heads, a planted mistake."""
 
-from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import (
+    DIAGONAL_SOFTMAX, FIND_THE_LINE, Case, Exercise, Source)
 
 LESSON = "08_scaled_dot_product"
 
@@ -51,9 +51,7 @@ weights, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "1/√d stands between q and the score: it is a factor of dq"),
         ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
          "1/√d stands between k and the score: it is a factor of dk"),
-        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = A * dA",
-         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
-         "loss by more than the average look does"),
+        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = A * dA", DIAGONAL_SOFTMAX),
         ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
          "the weights have a listener besides Y: what came in as dA is forgotten"),
         ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)",

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise
-from numpy_attention.course.exercises.source import Source
+from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
 
 
 def softmax(e):
@@ -47,9 +46,7 @@ parameters go: there are none here.
     unseen=("A forward with its maximum taken over the whole batch passes every check, until one "
             "row lies 800 below another and all its powers are 0."),
     mistakes=(
-        ("return alpha * (dalpha - mean)", "return alpha * dalpha",
-         "the softmax's Jacobian is not diagonal: a score falls if a look at that word raises the "
-         "loss by more than the average look does"),
+        ("return alpha * (dalpha - mean)", "return alpha * dalpha", DIAGONAL_SOFTMAX),
         ("return alpha * (dalpha - mean)", "return dalpha - mean",
          "each score moves its weight by α times as much: the α in front is left out"),
         ("return alpha * (dalpha - mean)", "return alpha * (1 - alpha) * dalpha",

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 
 from numpy_attention.course.exercises.mutations import local, structural
-from numpy_attention.course.exercises.mutations.change import Mutation, numbered, with_change
+from numpy_attention.course.exercises.mutations.change import Function, Mutation
 
 
 def mutations(text: str, name: str) -> Iterator[Mutation]:
@@ -15,13 +15,13 @@ def mutations(text: str, name: str) -> Iterator[Mutation]:
 
     Those that are not valid Python are left out; those that raise when they run are not.
     """
-    function = numbered(ast.parse(text), name)
-    seen = {ast.unparse(function)}
-    for change in [*local.changes(function), *structural.changes(function)]:
-        changed = with_change(function, change)
+    function = Function(ast.parse(text), name)
+    seen = {ast.unparse(function.node)}
+    for change in [*local.changes(function.node), *structural.changes(function.node)]:
+        changed = function.with_change(change)
         if changed not in seen:
             seen.add(changed)
-            yield Mutation(spliced(text, function, changed), change.what, change.where)
+            yield Mutation(spliced(text, function.node, changed), change.what, change.where)
 
 
 def spliced(text: str, function: ast.FunctionDef, changed: str) -> str:

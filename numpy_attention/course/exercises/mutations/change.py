@@ -2,7 +2,6 @@
 
 import ast
 import copy
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -28,8 +27,8 @@ class Mutation:
 class Change(NamedTuple):
     """A mutation before it is made.
 
-    node: the number of the node that it changes, in its function (`numbered`); write: returns the
-    node that replaces it, or None.
+    node: the number of the node that it changes, in its Function; write: given a copy of the node,
+    returns what replaces it, or None.
     """
 
     node: int
@@ -38,32 +37,45 @@ class Change(NamedTuple):
     write: Callable[[Any], ast.AST | None]
 
 
-def numbered(tree: ast.AST, name: str) -> ast.FunctionDef:
-    """The function of this name, its nodes numbered."""
-    function = next(node for node in ast.walk(tree)
-                    if isinstance(node, ast.FunctionDef) and node.name == name)
-    for number, node in enumerate(ast.walk(function)):
+class Function:
+    """A function of which one node after the other can be replaced.
+
+    node: its tree; each statement and expression in it has a number (`number_of`).
+    """
+
+    def __init__(self, tree: ast.AST, name: str):
+        self.node = next(node for node in ast.walk(tree)
+                         if isinstance(node, ast.FunctionDef) and node.name == name)
+        self.places: list[tuple[Any, Any]] = []     # (what holds a node, and under which key)
+        for parent in ast.walk(self.node):
+            for field, value in ast.iter_fields(parent):
+                if isinstance(value, list):
+                    for index in range(len(value)):
+                        self._number(value[index], value, index)
+                else:
+                    self._number(value, vars(parent), field)
+
+    def _number(self, node: Any, holder: Any, key: Any) -> None:
         if isinstance(node, (ast.stmt, ast.expr)):  # operators and such are shared
-            setattr(node, "number", number)
-    return function
+            setattr(node, "number", len(self.places))
+            self.places.append((holder, key))
+
+    def with_change(self, change: Change) -> str:
+        """The text of the function in which one node is replaced or removed."""
+        if change.node < 0:
+            return ast.unparse(change.write(copy.deepcopy(self.node)) or ast.Pass())
+        holder, key = self.places[change.node]
+        before = holder[key]
+        holder[key] = change.write(copy.deepcopy(before)) or ast.Pass()
+        try:
+            return ast.unparse(self.node)
+        finally:
+            holder[key] = before
 
 
 def number_of(node: ast.AST) -> int:
-    """The number of a node; -1: it has none, because it belongs to another tree."""
+    """The number of a node; -1 of the function itself."""
     return getattr(node, "number", -1)
-
-
-def with_change(function: ast.FunctionDef, change: Change) -> str:
-    """The text of a function in which one node is replaced or removed."""
-    class Exchange(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
-            if number_of(node) != change.node:
-                return self.generic_visit(node)
-            made = ast.copy_location(change.write(node) or ast.Pass(), node)
-            return ast.fix_missing_locations(made)
-
-    copied = pickle.loads(pickle.dumps(function))   # faster than a deep copy
-    return ast.unparse(Exchange().visit(copied))
 
 
 def replaced(node: ast.AST, what: str, where: str, other: ast.AST | str) -> Change:

@@ -47,7 +47,7 @@ REVERSED: dict[type, type] = {
 
 
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
-    """Every local change of a function that is `numbered`."""
+    """Every local change of the node of a Function."""
     known = Known(function)
     for statement in statements(function):
         where = place_of(statement)

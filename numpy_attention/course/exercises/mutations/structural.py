@@ -11,7 +11,7 @@ from numpy_attention.course.exercises.mutations.local import Known, of_expressio
 
 
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
-    """Every structural change of a function that is `numbered`."""
+    """Every structural change of the node of a Function."""
     yield from of_scale(function)
     yield from of_conditions(function)
     yield from of_order(function)
