@@ -1,8 +1,8 @@
 """What a training step would cost on many hosts: a model, not a measurement, fitted to some.
 
     python benchmarks/ranks.py --output measured.jsonl
-    python benchmarks/two_hosts.py --output measured.jsonl
-    python benchmarks/scaling.py --measured measured.jsonl [--output scaling.png] [--latency µs]
+    python benchmarks/ranks.py --gigabits 1 10 --output measured.jsonl
+    python benchmarks/scaling.py measured.jsonl
 
     step(R) = compute(rows / R) + 2 (R − 1)/R · bytes(R) / bandwidth + rounds(R) · latency
 
@@ -29,11 +29,9 @@ import numpy as np
 from ranks import MEMORY, table
 from sides import MODELS
 
-from numpy_attention.plotting.base import curve_style, new_figure, save
 from numpy_attention.training.distributed.row_sums import MOST
 
 HOSTS = 256
-POWERS = [2**n for n in range(9)]
 HALF = 0.5                      # the efficiency below which scaling is said to break
 FLOAT = 4                       # bytes
 LARGE = {"vocabulary": 100_000, "hidden": 1024, "layers": 2, "steps": 35, "batch": 64}
@@ -59,7 +57,7 @@ class Embeddings(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """A model, as the drawing knows it: times in seconds."""
+    """The cost of a model; times in seconds."""
 
     rows: int                   # of a batch
     parameters: int
@@ -179,25 +177,7 @@ def large(small):
 # ---- what comes out ------------------------------------------------------------------------------
 
 
-def tell_fit(costs, links, lines):
-    """Print what was fitted, and beside it what was measured on two hosts."""
-    table(["model", "a step, ms", "a row, ms", "parameters", "MB sent of one batch"],
-          [[name, f"{1e3 * cost.fixed:.1f}", f"{1e3 * cost.each:.2f}", f"{cost.parameters:,}",
-            f"{cost.bytes(cost.rows) / 1e6:.1f}"] for name, cost in costs.items()])
-    table(["link", "Gbit/s, fitted", "µs a round"],
-          [[link.name, f"{8e-9 / link.byte:.2f}", f"{1e6 * link.round:.1f}"] for link in links])
-    rows = []
-    for line in lines:
-        link = next((link for link in links if link.name == line["link"]), None)
-        if line["kind"] == "step" and line["ranks"] > 1 and link:
-            cost = costs[line["model"]]
-            modelled = step(cost, link, line["ranks"], cost.rows)
-            rows.append([line["model"], line["link"], f"{1e3 * np.median(line['seconds']):.1f}",
-                         f"{1e3 * modelled:.1f}", f"{line['bytes'] / 1e6:.1f}"])
-    table(["model", "link", "2 hosts, measured, ms", "by the model, ms", "MB sent"], rows)
-
-
-def tell_breaks(costs, links):
+def print_breaks(costs, links):
     """Print where efficiency falls below HALF, and what it is at the end."""
     rows = []
     for name, cost in costs.items():
@@ -210,44 +190,8 @@ def tell_breaks(costs, links):
           rows)
 
 
-def draw(costs, links):
-    """A panel a link and kind of scaling: efficiency by hosts."""
-    figure = new_figure(5 * len(links), 7.4)
-    panels = figure.subplots(2, len(links), sharex=True, sharey=True, squeeze=False)
-    for row, (kind, efficiency) in zip(panels, (("strong", strong), ("weak", weak))):
-        for ax, link in zip(row, links):
-            panel(ax, costs, link, efficiency)
-            ax.set_title(f"{kind} scaling, {link.name} (fitted: {8e-9 / link.byte:.2g} Gbit/s, "
-                         f"{1e6 * link.round:.2g} µs a round)", fontsize=9)
-    for ax in panels[-1]:
-        ax.set_xlabel("hosts of one thread (log scale)")
-    for ax in panels[:, 0]:
-        ax.set_ylabel("efficiency")
-    panels[0, -1].legend(fontsize=8, title="model", title_fontsize=8)
-    figure.suptitle("A model, not a measurement: compute + bytes / bandwidth + rounds · latency,\n"
-                    "fitted to runs of one and two hosts; ✕: the first below 0.5", fontsize=11)
-    return figure
-
-
-def panel(ax, costs, link, efficiency):
-    for n, (name, cost) in enumerate(costs.items()):
-        style = curve_style(n)
-        every = range(1, HOSTS + 1)             # hosts that share rows unevenly wait: a saw's teeth
-        ax.plot(every, [efficiency(cost, link, hosts) for hosts in every], label=f"({name})",
-                markersize=4, markevery=[hosts - 1 for hosts in POWERS], linewidth=1, **style)
-        first = breaks(efficiency, cost, link)
-        if first:
-            ax.plot(first, efficiency(cost, link, first), linestyle="none", marker="x",
-                    markersize=11, markeredgewidth=2.5, color=style["color"])
-    ax.axhspan(0, HALF, color="0.93", zorder=0)
-    ax.set(xscale="log", ylim=(0, 1.05))
-    ax.set_xticks(POWERS, map(str, POWERS))
-    ax.minorticks_off()
-    ax.grid(alpha=0.3)
-
-
 def read(path):
-    """(costs by name, links, all lines). ValueError: what is needed has not been measured."""
+    """(costs by name, links). ValueError: what is needed has not been measured."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
 
     def of(kind, key, value):
@@ -257,31 +201,26 @@ def read(path):
     links = dict.fromkeys(line["link"] for line in lines
                           if line["kind"] == "sum" and line["link"] != MEMORY)
     if "a" not in names or not links:
-        raise ValueError(f"{path} needs the lines of ranks.py, model a among them, and of "
-                         "two_hosts.py: run both with --output")
+        raise ValueError(f"{path} needs the lines of ranks.py, model a among them, with and "
+                         "without --gigabits: run both with --output")
     costs = {name: fit_cost(name, of("rows", "model", name)) for name in names}
     alone = {name: of("sum", "link", name) + of("ping", "link", name) for name in links}
-    return costs, [fit_link(name, found) for name, found in alone.items()], lines
+    return costs, [fit_link(name, found) for name, found in alone.items()]
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measured", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--output", type=Path, default=Path("scaling.png"), metavar="PNG")
-    parser.add_argument("--latency", type=float, metavar="µs",
-                        help="of a round, in place of the fitted one")
+    parser.add_argument("measured", type=Path, metavar="FILE")
     options = parser.parse_args()
     try:
-        costs, links, lines = read(options.measured)
+        costs, links = read(options.measured)
     except (OSError, ValueError) as error:
         sys.exit(f"scaling.py: {error}")
-    if options.latency is not None:
-        links = [link._replace(round=options.latency / 1e6) for link in links]
     costs["large"] = large(costs["a"])
-    tell_fit(costs, links, lines)
-    tell_breaks(costs, links)
-    print(f"\ndrawn to {save(draw(costs, links), options.output)}: a model, not a measurement")
+    table(["link", "Gbit/s, fitted", "µs a round"],
+          [[link.name, f"{8e-9 / link.byte:.2f}", f"{1e6 * link.round:.1f}"] for link in links])
+    print_breaks(costs, links)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,271 @@
+"""One smoke test per benchmark: it runs at a tiny size, and prints what it should."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
+
+import alignment
+import bleu_by_length
+import decoding
+import flat_memory
+import floor
+import grammar_pointing
+import growth
+import history_figures
+import numpy as np
+import page_in_browser
+import parts
+import pytest
+import ranks
+import roles
+import same_numbers
+import scaling
+import sides
+import start
+import versus_pytorch
+from page_models import sentences_of, translator_of
+from worker import tiny
+
+from numpy_attention import plotting
+from numpy_attention.cli.main import main as command
+from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.experiments.recipes import results
+from numpy_attention.experiments.recipes.by_length import EDGES, metric_of
+
+WORDS = "the dog sees a cat . it the bird sings".split()
+
+
+@pytest.fixture
+def torch():
+    """PyTorch, whose number of threads is put back."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    threads = torch.get_num_threads()
+    yield torch
+    torch.set_num_threads(threads)
+
+
+# ---- training steps -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sides.MODELS)
+def test_every_model_learns_on_both_sides_and_has_a_floor(name, torch):
+    size = tiny(sides.MODELS[name])
+    for make in (sides.ours, sides.theirs):
+        step = make(size, 1, lambda: None)
+        losses = [step() for _ in range(4)]
+        assert np.isfinite(losses).all() and losses[-1] < losses[0] + 0.5
+    assert floor.floor(size, 1, lambda: None)() == 0.0
+
+
+def test_the_floor_has_the_multiplications_of_a_character_model():
+    """T B words: inputs and state to three gates each, then 65 characters; forward and backward."""
+    products = floor.PRODUCTS[None](sides.MODELS["e"], 1)
+    count = 2 * sum(n * k * m for n, k, m in products.once + products.every_step)
+    count += sum(n * k * m for n, k, m in products.once + products.hoisted)
+    assert count == 3 * 50 * 32 * 128 * (3 * 128 + 3 * 128 + 65)
+
+
+SLEEPS = """
+import time
+MODELS = {{"e": {{"seconds": {seconds}}}}}
+def ours(size, threads, built):
+    built()
+    return lambda: time.sleep(size["seconds"]) or 1.0
+"""
+
+
+def test_two_checkouts_are_compared(tmp_path, monkeypatch, capsys):
+    for name, seconds in (("now", 0.05), ("then", 0.1)):
+        (tmp_path / name / "benchmarks").mkdir(parents=True)
+        (tmp_path / name / "benchmarks" / "sides.py").write_text(SLEEPS.format(seconds=seconds))
+    monkeypatch.setattr(versus_pytorch, "ROOT", tmp_path / "now")
+    words = ["--models", "e", "--rounds", "3", "--against", str(tmp_path / "then")]
+    versus_pytorch.main(words)
+    line = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert 0.4 < line["ratio_low"] <= line["ratio"] <= line["ratio_high"] < 0.9
+
+
+def test_parts_add_up(monkeypatch, capsys):
+    monkeypatch.setattr(parts, "MODELS", {"e": tiny(sides.MODELS["e"])})
+    parts.main(["--models", "e", "--rounds", "1"])
+    printed = capsys.readouterr().out
+    assert "matrix products" in printed and "cross_entropy" in printed and "100.0%" in printed
+
+
+def test_growth_is_measured_and_drawn(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(growth, "measure", lambda sides, size, rounds, threads: (
+        {}, {side.name: np.full(rounds, 0.01) for side in sides}))
+    picture = tmp_path / "growth.png"
+    growth.main(["--curves", "hidden", "--quick", "--output", str(picture)])
+    assert capsys.readouterr().out.count("ours / theirs 1.000") == 4 and picture.is_file()
+
+
+def test_a_cold_start_compiles(capsys):
+    start.main(["--model", "e", "--quick", "--threads", "1"])
+    _, first, _, *lines = capsys.readouterr().out.splitlines()
+    assert first == "model e, 1 threads, median (range) of 1 starts each"
+    assert [line.split()[0] for line in lines] == ["cold", "warm"]
+
+
+def test_memory_that_grows_is_reported(capsys):
+    held = []
+    watch = flat_memory.Watch("lists", 40)
+    for time in range(1, 41):
+        held.append([[time] for _ in range(10)])        # 11 lists each time
+        watch.look(time)
+    assert watch.grown()["objects"] == pytest.approx(11_000, rel=0.01)
+
+
+def test_ranks_without_mpi(capsys):
+    two = ranks.SINGLE_PROCESS._replace(name="1 × 2", threads=2)
+    lines = ranks.measure("e", [ranks.SINGLE_PROCESS, two], 2, rows=4)
+    for line in lines:
+        assert line["rows"] == 4 and len(line["seconds"]) == 2
+        assert line["parts"]["computing"] > 0 and line["bytes"] == 0
+    ranks.steps_table(lines)
+    ranks.parts_table(lines)
+    assert "| e | 1 × 2 |" in capsys.readouterr().out
+
+
+def test_scaling_fits_what_made_the_figures():
+    lines = [{"kind": "sum", "ranks": count, "bytes": size, "seconds": [
+        scaling.moved(count, size) * 2e-9 + scaling.rounds(count, 1) * 3e-5]}
+        for count in (2, 4) for size in (1e5, 1e6, 1e7)]
+    ping = {"kind": "ping", "ranks": 2, "seconds": [3e-5]}
+    link = scaling.fit_link("made up", [*lines, ping])
+    assert (link.byte, link.round) == (pytest.approx(2e-9), pytest.approx(3e-5))
+    cost = scaling.Cost(64, 1_000_000, scaling.Embeddings(0, 1, 1, 0), fixed=0.001, each=0.01)
+    hosts = scaling.breaks(scaling.strong, cost, link)
+    assert scaling.strong(cost, link, hosts) < 0.5 <= scaling.strong(cost, link, hosts - 1)
+
+
+def test_the_same_training_gives_the_same_bits(monkeypatch):
+    monkeypatch.setattr(same_numbers, "EPOCH", 3)
+    (one, losses, _), (same, again, _), (_, other, _) = (
+        same_numbers.trained(3, threads) for threads in (1, 1, 2))
+    assert losses == again and np.array_equal(one.model.vector, same.model.vector)
+    np.testing.assert_allclose(other, losses, rtol=1e-6)
+
+
+# ---- decoding -----------------------------------------------------------------------------------
+
+
+def test_decoding_finds_the_same_translations_in_pytorch(torch, monkeypatch, capsys):
+    monkeypatch.setattr(decoding, "CORPUS", {"name": "reverse", "count": 700})
+    monkeypatch.setitem(decoding.SETTINGS, "rnnsearch", decoding.SETTINGS["rnnsearch"] | {
+        "embedding": 6, "hidden": 8})
+    decoding.main(["--models", "rnnsearch", "--sentences", "30", "--steps", "10", "--rounds", "2",
+                   "--threads", "1", "--beams", "1,2"])
+    *_, greedy, beam = capsys.readouterr().out.splitlines()
+    assert greedy.startswith("rnnsearch, greedy: ours ") and " words: 30 equal" in greedy
+    assert beam.startswith("rnnsearch, beam 2: ours ")
+
+
+def test_the_yardstick_logs_every_epoch(torch, monkeypatch, tmp_path):
+    import yardstick
+    small = replace(yardstick.RECIPE, corpus={"name": "reverse", "count": 30},
+                    settings=yardstick.RECIPE.settings | {"hidden": 8, "embedding": 6},
+                    training=replace(yardstick.RECIPE.training, min_count=1))
+    monkeypatch.setattr(yardstick, "RECIPE", small)
+    log = tmp_path / "log.jsonl"
+    yardstick.main(["--epochs", "2", "--threads", "1", "--log", str(log)])
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["epoch"] for line in lines] == [1, 2]
+
+
+def test_a_page_that_translates_differently_is_counted(rng):
+    translator = translator_of("luong", {"layers": 1}, rng)
+    sources = sentences_of(rng, 4)
+    own = [one.target for one in translator.translate(sources, 1)]
+    pairs = [Pair(tuple(source), tuple(target or ["w1"])) for source, target in zip(sources, own)]
+    answers = iter([[own, 100.0], [[["?"]] * 4, 200.0]])
+    tab = SimpleNamespace(evaluate=lambda script, argument: next(answers))
+    greedy, beam = page_in_browser.translator_s(translator, pairs, tab)
+    assert greedy.startswith("greedy: 4 of 4 as Python, BLEU") and "25.0 ms" in greedy
+    assert beam.startswith("beam 5: 0 of 4 as Python")
+
+
+# ---- figures of trained runs --------------------------------------------------------------------
+
+
+class PointsAtLinks:
+    """Stands in for a run: every target word looks at its gold source word."""
+
+    name, model = "luong", SimpleNamespace(query="current")
+
+    def attend(self, pairs):
+        weights = []
+        for pair in pairs:
+            rows = np.zeros((len(pair.target) + 1, len(pair.source) + 1))
+            for i, j in pair.sure:
+                rows[j, i] = 1
+            weights.append(rows)
+        return weights
+
+
+def test_alignment_beside_ibm_model_1(monkeypatch, capsys):
+    sources = [np.random.default_rng(n).permutation(list("abcdef"))[:3].tolist()
+               for n in range(40)]
+    links = frozenset((i, i) for i in range(3))
+    pairs = [Pair(source, [word.upper() for word in source], sure=links, possible=links)
+             for source in sources]
+    monkeypatch.setattr(alignment, "load_parallel", lambda name, split: pairs)
+    monkeypatch.setattr(alignment.Translator, "load", lambda folder: PointsAtLinks())
+    alignment.main(["runs/exact", "--iterations", "20"])
+    _, diagonal, model1, exact = capsys.readouterr().out.splitlines()
+    assert diagonal.split()[-1] == "1.000"
+    assert model1.startswith("IBM Model 1, 20 iterations") and " 1.000 " in model1
+    assert exact.split()[:4] == ["exact", "1.000", "1.000", "0.000"]
+
+
+def test_grammar_pointing_of_a_run_that_points_right(monkeypatch, tmp_path, capsys):
+    pairs = load_parallel("grammar-en-fr", "test")[:100]
+    monkeypatch.setattr(grammar_pointing.Translator, "load", lambda folder: PointsAtLinks())
+    monkeypatch.setattr(grammar_pointing, "load_parallel", lambda name, split: pairs)
+    grammar_pointing.main(["a-seed0", "--output", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "a-seed0" and all(" 1.000 of " in line for line in lines[1:7])
+    assert (tmp_path / "grammar_attention.png").is_file()
+
+
+def test_bleu_by_length_of_recorded_results(monkeypatch, tmp_path, capsys):
+    def line(metric, value):
+        return {"recipe": "length-general", "settings": "0123abcd", "seed": 0, "metric": metric,
+                "split": "test", "value": value, "low": value - 2, "high": value + 3,
+                "parameters": 3_100_000, "minutes": 15.0, "threads": 1}
+
+    lines = [line(metric_of(*ends), 20.0 + n) for n, ends in enumerate(pairwise(EDGES))]
+    results.append(tmp_path / "results" / "length-general.jsonl", [line("bleu", 27.5), *lines])
+    monkeypatch.setattr(bleu_by_length, "ROOT", tmp_path)
+    bleu_by_length.main(["figure", str(tmp_path / "figure.png")])
+    assert "3,100,000 parameters, seeds 0, BLEU of all 27.50\n" in capsys.readouterr().out
+    assert (tmp_path / "figure.png").is_file()
+
+
+def test_figures_of_language_models(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.txt").write_text("the dog sees the cat .\na cat sees it .\n" * 200)
+    words = "train lm --text own.txt --epochs 1 --embedding 8 --steps 12 --layers 1 --attention"
+    for attention, run in (("none", "plain"), ("combined", "looks")):
+        assert command([*words.split(), attention, "--run", run]) == 0
+    monkeypatch.setattr(history_figures, "STREAMS", 2)
+    history_figures.main(["plain", "looks", "--output", "figures"])
+    assert "mean weight on the previous positions" in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        "attention_span.png", "gradient_flow.png"}
+
+
+def test_roles_over_a_training(tmp_path, monkeypatch, capsys):
+    text = Text([[[WORDS[k] for k in np.random.default_rng(n).integers(9, size=8)]
+                  for n in range(300)]])
+    monkeypatch.setattr(roles, "selected", lambda *_: SimpleNamespace(
+        load=lambda *splits: (text, text)))
+    monkeypatch.setattr(roles, "STREAMS", 3)
+    saved = []
+    monkeypatch.setattr(plotting, "save", lambda figure, path: saved.append(path) or path)
+    roles.main([str(tmp_path / "roles.png"), *"--size 6 --steps 7 --every 3".split()])
+    out = capsys.readouterr().out
+    assert saved and "\nkey-value: cosine of value · predict after 6 steps " in out
