@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from numpy_attention.validation.arguments import check_kind
-from numpy_attention.validation.messages import cut, short_repr
+from numpy_attention.validation.messages import EXPECTED, cut, short_repr, format_error
 from numpy_attention.validation.paths import as_path, short_path, existing_file, path_errors
 
 # "mine.py:Bilinear", as a run keeps it: no folder, so that nothing is looked for anywhere, and
@@ -93,7 +93,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Own:
+class CustomClass:
     """A class of a reader's own: its name, as a run keeps it, its file, and itself."""
 
     name: str       # "mine.py:Bilinear"
@@ -124,7 +124,7 @@ def parted(text: str) -> tuple[str, str]:
     return file, name
 
 
-def own_of(kind: type) -> Own:
+def custom_class_of(kind: type) -> CustomClass:
     """A class with its file. TypeError: no class; ValueError: it stands in no file."""
     check_kind("a class of your own", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
@@ -137,7 +137,7 @@ def own_of(kind: type) -> Own:
         raise ValueError(f"{kind.__qualname__} stands in no file, or within another name: a run "
                          "keeps the digest of a class's file, write it into one, such as mine.py")
     assert file is not None
-    return Own(name, RUN.get(file) or read(file), kind)
+    return CustomClass(name, RUN.get(file) or read(file), kind)
 
 
 def place_in_code(error: BaseException) -> str:
@@ -145,6 +145,23 @@ def place_in_code(error: BaseException) -> str:
     places = [f"line {line} of {Path(file).name}{within(function)}"
               for file, line, function in frames_of(error) if file in RUN]
     return places[-1] if places else ""
+
+
+def text_of(error: BaseException, code: str = "") -> str:
+    """The text of an error, with the line of user-defined code where it was raised.
+
+    An error that is neither expected nor raised by user-defined code is a bug and is raised again.
+    code: the user-defined code that was run, if every error must come from it.
+    """
+    place = place_in_code(error)
+    if isinstance(error, EXPECTED):
+        text = format_error(error)
+    else:
+        place = place or code
+        if not place:
+            raise error
+        text = f"{type(error).__name__}: {error}"
+    return f"{place}: {text}" if place else text
 
 
 def within(function: str) -> str:
