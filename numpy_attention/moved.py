@@ -49,7 +49,8 @@ class Moved(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Keep the spec of the new path; the module has run already."""
-        module.__spec__ = module.__spec__.loader_state
+        spec = module.__spec__
+        module.__spec__ = spec and spec.loader_state
 
 
 sys.meta_path.insert(0, Moved())

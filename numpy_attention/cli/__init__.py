@@ -1,7 +1,6 @@
-"""The command line: all that knows flags.
+"""The command line. Nothing outside of this package knows flags.
 
-`main` parses and tells errors; `options` says every option once, in the form that `entry` gives an
-option and with the readers of `values`. The commands are in files by what they are for:
-translators, language_models (`shared`: what these two share), catalogue, compare; own_checks and
-own_code are about code of a reader's own.
+`main` runs a command and turns errors into exit statuses, `commands` lists the commands, `options`
+and `training_options` describe their options with `parser`, `messages` rewrites the names of Python
+arguments as flags. The other modules hold the commands; each is imported when it is needed.
 """

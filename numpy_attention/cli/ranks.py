@@ -1,18 +1,18 @@
-"""A command on several ranks, as mpirun starts them: rank 0 alone speaks, and all end together."""
+"""A command on several ranks, as mpirun starts them: only rank 0 prints, and all end together."""
 
 import io
-import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from traceback import format_exc
 
 from numpy_attention.cli import streams
 from numpy_attention.registry import started
 
 
-def together(do: Callable[[], int]) -> int:
-    """What do() → exit status, gives on all ranks; where only some of them fail, all are ended.
+def on_all(do: Callable[[], int]) -> int:
+    """The exit status of do() on all ranks; if only some of them fail, all are ended.
 
-    A rank that fails alone says so, and its name.
+    A rank that fails alone prints its error, with its name.
     """
     from numpy_attention.training.distributed.ranks import Ranks, host, world
     rank, count = started()
@@ -23,24 +23,24 @@ def together(do: Callable[[], int]) -> int:
             streams.say(f"numpy-attention: error: {error}")
         return 2
     assert isinstance(ranks, Ranks)
-    said = io.StringIO()
+    errors = io.StringIO()
     try:
         if ranks.is_first:
-            code = do()
+            status = do()
         else:
-            with redirect_stdout(io.StringIO()), redirect_stderr(said):
-                code = do()
+            with redirect_stdout(io.StringIO()), redirect_stderr(errors):
+                status = do()
     except SystemExit:                              # --help, on every rank
         raise
     except BaseException:
-        said.write(traceback.format_exc())
-        code = 1
-    if code and not ranks.ended_alike():
-        where = f"rank {rank} on {host()}"
+        errors.write(format_exc())
+        status = 1
+    if status and not ranks.ended_alike():
+        name = f"rank {rank} on {host()}"
         if ranks.is_first:
-            streams.say(f"numpy-attention: {where} has failed, so all {count} are ended")
-        streams.say("".join(f"{where}: {line}\n" for line in said.getvalue().splitlines()).rstrip())
-        ranks.abort(code)
-    elif ranks.is_first and said.getvalue():
-        streams.say(said.getvalue().rstrip())
-    return code
+            streams.say(f"numpy-attention: {name} has failed, so all {count} are ended")
+        streams.say("\n".join(f"{name}: {line}" for line in errors.getvalue().splitlines()))
+        ranks.abort(status)
+    elif ranks.is_first and errors.getvalue():
+        streams.say(errors.getvalue().rstrip())
+    return status

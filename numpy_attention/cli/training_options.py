@@ -1,168 +1,152 @@
 """The options of `train` and `train lm`: of a model, and of its training.
 
-Translators' models and their defaults come from registry.SMALL_MODEL_DEFAULTS, what a training may be from
-training/settings.py. For one more option, name it as the library names its argument, and then,
+Translators and their defaults come from registry.SMALL_MODEL_DEFAULTS, trainings from training/settings.py. To
+add an option, name it as the library names its argument, and add
 
-    of a translator's model     its default in registry.SMALL_MODEL_DEFAULTS, a line `of_models(…)` in TRANSLATOR
-    of a language model         a line `Option(…)` in LANGUAGE_MODEL
-    of a training               a field in training/settings.py, and nothing here
-    of another command          a line in its groups; the command reads options.NAME
+    for a translator            its default to registry.SMALL_MODEL_DEFAULTS, and a line to TRANSLATOR
+    for a language model        a line to LANGUAGE_MODEL
+    for a training              a field to training/settings.py, and nothing here
 """
 
 from dataclasses import fields, replace
 from typing import Any
 
 from numpy_attention import registry
-from numpy_attention.cli.entry import Against, By, Group, Option, With, Without
-from numpy_attention.cli.options import (
-    Conditions, MOST_LAYERS, PARALLEL, PREPARED, RUNNING, THREADS, VALID_PARALLEL)
+from numpy_attention.cli.messages import ARGUMENTS
+from numpy_attention.cli.options import PARALLEL, PREPARED, RUNNING, THREADS, Groups
+from numpy_attention.cli.parser import Option
 from numpy_attention.cli.values import not_negative, positive, share, whole
 from numpy_attention.training.settings import Training, TranslatorTraining, LanguageModelTraining
 
-# ---- translators' models ------------------------------------------------------------------------
+LAYERS = whole(1, 1000)     # a typing mistake must not build a model for hours
+
+# ---- translators --------------------------------------------------------------------------------
 
 
-def of_models(name: str, help: str, only: Conditions = (), **more: Any) -> Option:
-    """A setting of the models that have it in registry.SMALL_MODEL_DEFAULTS, with its defaults there."""
-    called = more.get("called", {})
-    defaults = {}
-    for model, settings in registry.SMALL_MODEL_DEFAULTS.items():
-        setting = called.get(model, name)
-        if setting in settings:
-            defaults[model] = settings[setting]
-    if defaults.keys() != registry.SMALL_MODEL_DEFAULTS.keys():
-        only = [With("model", list(defaults), "--model {} has none"), *only]
-    return Option(name, help, default=By("model", defaults), only=only, **more)
+def setting_of(model: str, name: str) -> str:
+    """The setting of a translator that an option sets, or ""."""
+    names = (name, *ARGUMENTS.get(name, ()))
+    return next((one for one in names if one in registry.SMALL_MODEL_DEFAULTS[model]), "")
+
+
+def of_models(name: str, help: str, **more: Any) -> Option:
+    """An option of the translators that have this setting in registry.SMALL_MODEL_DEFAULTS, with its defaults."""
+    defaults = {model: settings[setting_of(model, name)]
+                for model, settings in registry.SMALL_MODEL_DEFAULTS.items() if setting_of(model, name)}
+    if len(defaults) < len(registry.SMALL_MODEL_DEFAULTS):
+        more["needs"] = {"model": list(defaults)} | more.get("needs", {})
+    return Option(name, help, default=defaults, by="model", **more)
 
 
 TRANSLATOR = (
     Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, "
-           "Luong's family, or a Transformer (normalisation first)", default="rnnsearch",
+           "Luong's family, or a Transformer (pre-norm)", default="rnnsearch",
            choices=registry.TRANSLATORS),
-    of_models("hidden", "size of the states", read=whole(2), called={"transformer": "size"}),
+    of_models("hidden", "size of the states", read=whole(2)),
     of_models("embedding", "size of the word vectors", read=whole(1)),
-    of_models("layers", "of encoder and of decoder", read=whole(1, MOST_LAYERS)),
+    of_models("layers", "layers of the encoder and of the decoder", read=LAYERS),
     of_models("dropout", "share of values set to 0 in training", read=share),
-    of_models("init", "initial values: the paper's, for its sizes, or Glorot's and orthogonal ones",
+    of_models("init", "initial values: the paper's, for its sizes, or Glorot and orthogonal",
               choices=registry.INITIAL_VALUES),
-    of_models("readout", "predict a word from the state before or after the context was read",
+    of_models("readout", "predict a word from the state before or after the context is read",
               choices=registry.READOUTS),
     of_models("reset", "the GRU's reset gate: before or after the recurrent product",
               choices=registry.RESETS),
-    of_models("update", "the state that the update gate weights", choices=registry.UPDATES),
-    of_models("attention", "how the decoder scores a source position", choices=registry.SCORES,
-              own=True),
-    of_models("window", "the positions it may see: all, or some beside the target's place, or "
-              "beside a predicted place", choices=registry.WINDOWS),
-    of_models("width", "positions that a window has to either side", read=whole(1),
-              only=[Without("window", {"global": "window global sees all positions"})]),
-    of_models("heads", "of multi-head attention", read=whole(1),
-              only=[With("attention", ["multi-head"], "--attention {} has one", words="")]),
-    of_models("query", "the state that asks: h_t, the word's own, or h_{t−1}, as in RNNsearch",
-              choices=registry.QUERIES),
-    of_models("input_feeding", "the cell reads the last attentional state too", kind="switch"),
-    of_models("bias", "a bias within the attentional state", kind="switch"),
-    of_models("cell", "the recurrent cell", choices=registry.CELLS, own=True),
-    of_models("bidirectional", "the source is read both ways", kind="switch"),
-    of_models("inner", "size within feed-forward", read=whole(1)),
+    of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
+    of_models("attention", "score of a source position", choices=registry.SCORES, custom=True),
+    of_models("window", "visible source positions: all, or those around the target's own, or "
+              "around a predicted, position", choices=registry.WINDOWS),
+    of_models("width", "positions of a window on either side", read=whole(1),
+              excludes={"window": ("global",)}),
+    of_models("heads", "heads of multi-head attention", read=whole(1),
+              needs={"attention": ("multi-head",)}),
+    of_models("query", "the state that attention uses: h_t of the current word, or h_{t−1} as in "
+              "RNNsearch", choices=registry.QUERIES),
+    of_models("input_feeding", "the cell also reads the last attentional state", kind="switch"),
+    of_models("bias", "a bias in the attentional state", kind="switch"),
+    of_models("cell", "the recurrent cell", choices=registry.CELLS, custom=True),
+    of_models("bidirectional", "the source is read in both directions", kind="switch"),
+    of_models("inner", "size of the feed-forward layers", read=whole(1)),
     of_models("smoothing", "label smoothing", read=share),
 )
 
 # ---- language models ----------------------------------------------------------------------------
 
-SIZE = 200      # of word vectors, where no option says otherwise
-UNATTENTIVE = {"none": "a model without attention has none of it"}
-NGRAM = {"ngram": "an N-gram model looks back --order − 1 states"}
-PASTLESS = UNATTENTIVE | {"projection": "a projection looks at no past"}
-AT_ONCE = {"sentence": "a sentence is read at once where the state begins anew with it"}
-SIZED = Against("parameters", "--parameters chooses the sizes")
+SIZED = {"parameters": ()}
 
 LANGUAGE_MODEL = (
-    Option("attention", "how the model looks at its own past: Salton's single and combined score, "
-           "Daniluk's attention with one, two or three vectors, their N-gram without attention, or "
-           "the layer alone that all of these have between state and words",
-           default="none", choices=["none", *registry.HISTORY_READOUTS], own=True),
-    Option("window", "how many positions back attention may look", whole(1),
-           otherwise="all of a chunk", only=[Without("attention", PASTLESS | NGRAM)]),
+    Option("attention", "attention over the model's own past: Salton's scores, Daniluk's with one, "
+           "two or three vectors, their N-gram without attention, or only the layer that all of "
+           "these have between state and words", default="none",
+           choices=["none", *registry.HISTORY_READOUTS], custom=True),
+    Option("window", "how many positions back attention can see", whole(1), note="all of a chunk",
+           excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "states of the chunk before (see --steps) that attention still sees; an "
-           "ngram keeps the order − 2 that it needs", whole(1), otherwise="none",
-           only=[Without("attention", PASTLESS), Without("state", AT_ONCE)]),
-    Option("order", "its N", whole(2), 4, only=[With("attention", ["ngram"])]),
-    Option("activation", "of the layer above the state", default="tanh",
-           choices=registry.ACTIVATIONS,
-           only=[With("attention", registry.HISTORY_READOUTS, "a model without attention has no such layer",
-                      words="with --attention: ", own=True)]),
-    Option("cell", "the recurrent cell", default="lstm", choices=registry.CELLS, own=True),
-    Option("layers", "cells on top of each other", whole(1, MOST_LAYERS), 1),
-    Option("hidden", "size of a state", whole(1), only=[SIZED],
-           otherwise="the embedding's, for each vector that attention makes of it"),
-    Option("embedding", "size of the word vectors", whole(1), only=[SIZED],
-           otherwise=f"{SIZE}, or as --hidden allows"),
-    Option("parameters", "the largest sizes within so many parameters", whole(1)),
-    Option("tied", "the same word vectors where words are read and predicted", default=True,
-           kind="switch"),
+           "ngram keeps the order − 2 that it needs", whole(1), note="none",
+           excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
+    Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
+    Option("activation", "activation of the layer above the state", default="tanh",
+           choices=registry.ACTIVATIONS, excludes={"attention": ("none",)}),
+    Option("cell", "the recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
+    Option("layers", "cells on top of each other", LAYERS, 1),
+    Option("hidden", "size of a state", whole(1), excludes=SIZED,
+           note="the embedding's, for each vector that attention makes of a state"),
+    Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
+           note="200, or as --hidden allows"),
+    Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),
+    Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
     Option("dropout", "share of values set to 0 in training", share, 0.2),
     Option("init", "initial weights lie between this and its negative", positive, 0.1),
     Option("forget_bias", "initial bias of the forget gate", not_negative, 1.0,
-           only=[With("cell", ["lstm"], "a {} has no forget gate")]),
+           needs={"cell": ("lstm",)}),
 )
 
 # ---- training -----------------------------------------------------------------------------------
 
-# what is otherwise on the command line than in the library: of both, of translators, of writers
-LEARNING_RATES = By("optimizer", {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0})
+# what differs between the command line and the library, for both, for translators, for writers
 CHANGES: dict[str, dict[str, Any]] = {
-    "learning_rate": {"default": LEARNING_RATES},
+    "learning_rate": {"by": "optimizer", "default": {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0}},
     "full_epochs": {"default": 4},
     "patience": {"default": 2},
 }
-TRANSLATORS_CHANGES: dict[str, dict[str, Any]] = {
-    "min_count": {"default": 2, "only": [Against("subwords", "subwords spell every word")]},
+TRANSLATOR_CHANGES: dict[str, dict[str, Any]] = {
+    "min_count": {"default": 2, "excludes": {"subwords": ()}},
 }
-WRITERS_CHANGES: dict[str, dict[str, Any]] = {
+WRITER_CHANGES: dict[str, dict[str, Any]] = {
     "clip": {"default": 5.0},
-    "steps": {"only": [Without("state", AT_ONCE)]},
+    "steps": {"needs": {}, "excludes": {"state": ("sentence",)}},
     "min_count": {
-        "default": None,
-        "otherwise": "2, or 1 for characters and for text that has <unk> in it",
-    },
+        "default": None, "note": "2, or 1 for characters and for text that contains <unk>"},
     "frequencies": {"default": True, "kind": "switch"},
 }
 
 
-def training(settings: type[Training], changes: dict[str, dict[str, Any]]) -> list[Option]:
-    """The options of a training's fields; changes: {field: what is otherwise}, beside CHANGES."""
+def training(settings: type[Training], changes: dict[str, dict[str, Any]],
+             folder: str) -> tuple[Option, ...]:
+    """The options of a training's fields, with these changes and CHANGES; and of every training."""
     changes = CHANGES | changes
-    made = []
+    found = []
     for one in fields(settings):
         about = one.metadata
-        if not about["offered"]:
-            continue
-        values = about["values"]
-        option = Option(
-            one.name, about["help"], values.read, one.default, choices=values.choices,
-            only=[With(other, among) for other, among in about["of"].items()],
-            kind="flag" if values.kind is bool else "value")
-        made.append(replace(option, **changes.get(one.name, {})))
-    return made
+        if about["offered"]:
+            values = about["values"]
+            option = Option(
+                one.name, about["help"], values.read, one.default, choices=values.choices,
+                needs=about["of"], kind="flag" if values.kind is bool else "value")
+            found.append(replace(option, **changes.get(one.name, {})))
+    run = Option("run", "folder to save in", note=folder, metavar="FOLDER")
+    return (*found, THREADS, run)
 
 
-def run_folder(default: str) -> Option:
-    return Option("run", "where to save", otherwise=default, metavar="FOLDER")
-
-
-TRAIN = (
-    Group("what to learn from: --corpus, or --source and --target",
-          (*PARALLEL, *VALID_PARALLEL, *PREPARED)),
-    Group("the model", TRANSLATOR),
-    Group("the training", (
-        *training(TranslatorTraining, TRANSLATORS_CHANGES),
-        THREADS, run_folder("runs/CORPUS-MODEL, and attention and window"))),
-)
-TRAIN_LM = (
-    Group("what to learn from: --corpus or --text", (*RUNNING, *PREPARED)),
-    Group("the model", LANGUAGE_MODEL),
-    Group("the training", (
-        *training(LanguageModelTraining, WRITERS_CHANGES),
-        THREADS, run_folder("runs/CORPUS-ATTENTION, or -CELL without attention"))),
-)
+TRAIN: Groups = {
+    "what to learn from: --corpus, or --source and --target": (*PARALLEL, *PREPARED),
+    "the model": TRANSLATOR,
+    "the training": training(TranslatorTraining, TRANSLATOR_CHANGES,
+                             "runs/CORPUS-MODEL, with attention and window"),
+}
+TRAIN_LM: Groups = {
+    "what to learn from: --corpus or --text": (*RUNNING, *PREPARED),
+    "the model": LANGUAGE_MODEL,
+    "the training": training(LanguageModelTraining, WRITER_CHANGES,
+                             "runs/CORPUS-ATTENTION, or -CELL without attention"),
+}

@@ -1,33 +1,28 @@
-"""What the words of an option may be: readers that say what they expected, in a ValueError."""
+"""Readers of option values; a ValueError says what was expected."""
 
 import math
 import os
 from collections.abc import Callable
 from typing import Any
 
-from numpy_attention.validation.messages import short_repr
-from numpy_attention.validation.paths import short_path
 from numpy_attention.training import settings
 from numpy_attention.training.settings import Values
+from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.paths import short_path
 
 
 def whole(low: int, high: int = 10**9) -> Callable[[str], Any]:
-    """A reader of whole numbers of at least `low`, at most `high`."""
+    """A reader of whole numbers from `low` to `high`."""
     return settings.whole(low, high).read
-
-
-def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], Any]:
-    """A reader of the numbers for which `holds` says so; `expected` puts it in words."""
-    return Values(float, expected, holds).read
 
 
 thread_count = settings.THREADS.read
 seed = settings.SEEDS.read
 positive = settings.POSITIVE.read
-not_negative = number("a number of at least 0", lambda value: 0 <= value < math.inf)
-share = number("a share, 0 or more and below 1", lambda value: 0 <= value < 1)
-share_kept = number("a share, above 0 and at most 1", lambda value: 0 < value <= 1)
-seconds = number("seconds from 0.1 to 86,400", lambda value: 0.1 <= value <= 86_400)
+not_negative = Values(float, "a number of at least 0", lambda value: 0 <= value < math.inf).read
+share = Values(float, "a share, 0 or more and below 1", lambda value: 0 <= value < 1).read
+share_kept = Values(float, "a share, above 0 and at most 1", lambda value: 0 < value <= 1).read
+seconds = Values(float, "seconds from 0.1 to 86,400", lambda value: 0.1 <= value <= 86_400).read
 
 MOST_SEEDS = 1000
 
@@ -50,46 +45,37 @@ def seeds(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def folders(text: str) -> tuple[str, ...]:
-    """Folders, with commas between them. ValueError: one of them is empty, or stands twice."""
-    found = tuple(text.split(","))
-    if not all(found) or len(set(found)) < len(found):
-        raise ValueError(f"{short_repr(text)}: expected folders such as runs/b,runs/c, each once")
-    return found
+def several(expected: str, once: bool = False) -> Callable[[str], tuple[str, ...]]:
+    """A reader of words with commas between them. ValueError: one is empty, or given twice."""
+    def read(text: str) -> tuple[str, ...]:
+        found = tuple(text.split(","))
+        if not all(found) or (once and len(set(found)) < len(found)):
+            raise ValueError(f"{short_repr(text)}: expected {expected}{', each once' * once}")
+        return found
+    return read
 
 
-def files(text: str) -> tuple[str, ...]:
-    """Files, with commas between them. ValueError: one of them is empty."""
-    found = tuple(text.split(","))
-    if not all(found):
-        raise ValueError(f"{short_repr(text)}: expected files such as mine.py,other.py")
-    return found
+folders = several("folders such as runs/b,runs/c", once=True)
+files = several("files such as mine.py,other.py")
+names = several("names such as weights,dx")
 
 
-def names(text: str) -> tuple[str, ...]:
-    """Names, or patterns, with commas between them. ValueError: one of them is empty."""
-    found = tuple(text.split(","))
-    if not all(found):
-        raise ValueError(f"{short_repr(text)}: expected names such as weights,dx")
-    return found
+def writable(*endings: str) -> Callable[[str], str]:
+    """A reader of names of files with these endings, in a folder that exists.
+
+    A name that cannot be written is rejected before the work that it is to show.
+    """
+    def read(text: str) -> str:
+        if os.path.splitext(text)[1].lower() not in endings:
+            *others, last = endings
+            raise ValueError(f"{short_path(text)!r}: the name must end with {', '.join(others)} or "
+                             f"{last}")
+        folder = os.path.dirname(text)
+        if folder and not os.path.isdir(folder):
+            raise ValueError(f"{short_path(text)!r}: there is no folder {short_path(folder)}; make it first")
+        return text
+    return read
 
 
-def picture(text: str) -> str:
-    """The name of a picture that can be written: told before the work that it is to show."""
-    return in_a_folder(text, (".png", ".pdf", ".svg"))
-
-
-def page_name(text: str) -> str:
-    """The name of a page that can be written."""
-    return in_a_folder(text, (".html", ".htm"))
-
-
-def in_a_folder(text: str, endings: tuple[str, ...]) -> str:
-    """The name of a file with one of these endings, in a folder that is there."""
-    if os.path.splitext(text)[1].lower() not in endings:
-        *others, last = endings
-        raise ValueError(f"{short_path(text)!r}: the name must end with {', '.join(others)} or {last}")
-    folder = os.path.dirname(text)
-    if folder and not os.path.isdir(folder):
-        raise ValueError(f"{short_path(text)!r}: there is no folder {short_path(folder)}; make it first")
-    return text
+picture = writable(".png", ".pdf", ".svg")
+page_name = writable(".html", ".htm")

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from numpy_attention.validation.arguments import check_kind
-from numpy_attention.validation.messages import cut, short_repr
+from numpy_attention.validation.messages import EXPECTED, cut, short_repr, format_error
 from numpy_attention.validation.paths import as_path, short_path, existing_file, path_errors
 
 # "mine.py:Bilinear", as a run keeps it: no folder, so that no file is searched for, and no
@@ -145,6 +145,23 @@ def place_in_code(error: BaseException) -> str:
     places = [f"line {line} of {Path(file).name}{within(function)}"
               for file, line, function in frames_of(error) if file in RUN]
     return places[-1] if places else ""
+
+
+def text_of(error: BaseException, code: str = "") -> str:
+    """The text of an error, with the line of user-defined code where it was raised.
+
+    An error that is neither expected nor raised by user-defined code is a bug and is raised again.
+    code: the user-defined code that was run, if every error must come from it.
+    """
+    place = place_in_code(error)
+    if isinstance(error, EXPECTED):
+        text = format_error(error)
+    else:
+        place = place or code
+        if not place:
+            raise error
+        text = f"{type(error).__name__}: {error}"
+    return f"{place}: {text}" if place else text
 
 
 def within(function: str) -> str:

@@ -27,7 +27,7 @@ from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.signatures import arrays_of
 from numpy_attention.kernels import softmax
 from numpy_attention.page.export import kept_array
-from numpy_attention.page.table import heatmap_table
+from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.plotting import gradient_heatmap
 
 PACKAGE = Path(numpy_attention.__file__).parent

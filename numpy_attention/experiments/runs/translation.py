@@ -9,7 +9,7 @@ import numpy as np
 from numpy_attention.validation.arguments import check_tokens
 from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS
 from numpy_attention.module import Array
-from numpy_attention.page.table import heatmap_table, token_html
+from numpy_attention.plotting.html import heatmap_table, token_html
 
 Sentence = Sequence[str]
 

@@ -1,10 +1,64 @@
-"""A tiny run for the tests of the command line, and how an error must be told."""
+"""Tiny runs that the tests of the command line share, and how an error must be reported."""
+
+import contextlib
+import io
+
+import numpy as np
+import pytest
 
 from numpy_attention.cli.main import main, parse
 
 SMALL = ("--hidden 8 --embedding 6 --epochs 2 --batch-size 32 --learning-rate 0.01 "
          "--threads 1").split()
 COPY = ["train", "--corpus", "copy", "--max-length", "4", "--pairs", "120", *SMALL]
+LM = "--embedding 6 --batch-size 4 --epochs 2 --learning-rate 0.01 --threads 1 --text".split()
+TRANSLATORS = {
+    "copy": "",
+    "luong": "--model luong",
+}
+LANGUAGE_MODELS = {
+    "plain": "--steps 5",
+    "single": "--steps 5 --attention single",
+    "ngram": "--steps 5 --attention ngram",
+    "attentive": "--steps 5 --attention key-value --window 3",
+    "sentences": "--attention single --state sentence",
+    "longer": "--steps 6",
+    "letters": "--steps 5 --attention combined --characters",
+}
+
+
+def write_text(path, words, lines, length=5, end=" ."):
+    """A text of lines of random words."""
+    rng = np.random.default_rng(1)
+    path.write_text("".join(" ".join(words[k] for k in rng.integers(len(words), size=length))
+                            + end + "\n" for _ in range(lines)))
+
+
+def quietly(*words):
+    """A command that must succeed, without its output."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert main([*map(str, words)]) == 0
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """A folder with a run of each of TRANSLATORS and LANGUAGE_MODELS, which no test changes."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_text(folder / "own.txt", ["red", "green", "blue", "it's"], 100)
+    write_text(folder / "other.txt", ["up", "down", "in"], 100)
+    for name, words in TRANSLATORS.items():
+        quietly(*COPY, *words.split(), "--run", folder / name)
+    for name, words in LANGUAGE_MODELS.items():
+        quietly("train", "lm", *LM, folder / "own.txt", *words.split(), "--run", folder / name)
+    quietly("train", "lm", *LM, folder / "other.txt", "--steps", "5", "--run", folder / "other")
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of the test's own, in which it runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def given(words):
@@ -13,8 +67,9 @@ def given(words):
 
 
 def told(capsys, *arguments):
-    """What a command that must fail with exit code 2 tells: its last line alone is the error."""
-    assert main(list(arguments)) == 2
+    """What a command prints that must fail with exit status 2: its last line alone is the error."""
+    capsys.readouterr()
+    assert main([*map(str, arguments)]) == 2
     error = capsys.readouterr().err
     assert error.endswith("\n")
     assert error.splitlines()[-1].startswith("numpy-attention: error: ")

@@ -6,11 +6,10 @@ import pytest
 from cli_runs import told
 from tiny_recipes import KNOWN, tiny
 
-from numpy_attention.cli import compare as comparison
+from numpy_attention.cli import compare
 from numpy_attention.cli.main import main
-from numpy_attention.data.pairs import Pair
+from numpy_attention.experiments import compare as comparison
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.training.lock import held
 
 
 def names_in(folder):
@@ -20,7 +19,9 @@ def names_in(folder):
 @pytest.fixture(autouse=True)
 def recipes(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(comparison, "RECIPES", dict(KNOWN))
+    known = dict(KNOWN)
+    for module in (compare, comparison):
+        monkeypatch.setattr(module, "RECIPES", known)
 
 
 def test_table_and_figures(tmp_path, capsys):
@@ -60,24 +61,6 @@ def test_several_seeds_are_one_row(tmp_path, capsys):
         f"{name}-seed{seed}" for name in ("tiny-additive", "tiny-dot") for seed in (0, 2)}
 
 
-def test_the_pictures_are_of_the_first_seed(capsys, monkeypatch):
-    seen = {}
-    monkeypatch.setattr(comparison, "draw", lambda drawn, *_: seen.update(drawn))
-    for seeds in ("2,0", "2"):
-        assert main(["compare", "tiny-*", "--seeds", seeds, "--threads", "1"]) == 0
-        seen[seeds] = seen.pop("tiny-dot")
-    assert "seed" not in capsys.readouterr().out.rpartition("|\n")[2]
-    assert seen["2,0"].words == seen["2"].words
-    assert (seen["2,0"].weights == seen["2"].weights).all()
-
-
-def test_what_one_seed_cannot_resume_is_said_before_any_is_trained(tmp_path, capsys):
-    assert main("compare tiny-fixed tiny-dot --seed 1 --threads 1".split()) == 0
-    error = told(capsys, *"compare tiny-fixed tiny-dot --seeds 0-1 --threads 2".split())
-    assert "tiny-fixed-seed1 holds a run with other settings: threads 1 there, 2 now" in error
-    assert not (tmp_path / "runs/tiny-fixed-seed0").exists()
-
-
 def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
     words = "tiny-dot other-budget --epochs 1 --seed 3 --threads 1"
     assert main(["compare", *words.split()]) == 0
@@ -102,14 +85,6 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
     assert not (tmp_path / "runs/tiny-additive-seed0").exists()
 
 
-def test_a_folder_where_another_training_is_at_work_is_refused(tmp_path, capsys):
-    """Before the first of them is trained."""
-    with held(tmp_path / "runs/tiny-fixed-seed0/checkpoint.npz"):
-        error = told(capsys, "compare", "tiny-additive", "tiny-fixed", "--threads", "1")
-    assert "another training is at work on runs/tiny-fixed-seed0/checkpoint.npz" in error
-    assert not (tmp_path / "runs/tiny-additive-seed0").exists()
-
-
 @pytest.mark.parametrize("words, message", [
     ("tiny-dot", "tiny-dot alone: expected at least two"),
     ("tiny-dot tiny-dot", "tiny-dot alone"),
@@ -117,28 +92,12 @@ def test_a_folder_where_another_training_is_at_work_is_refused(tmp_path, capsys)
     ("tiny-dot zaremba-small", "zaremba-small is a language model's recipe"),
     ("tiny-dot other-text", "tiny-dot and other-text learn from different texts"),
     ("tiny-dot other-budget",
-     "tiny-dot trains for 2 epochs, other-budget for 3 epochs: give them one"),
-    ("tiny-* --seed 0 --seeds 0-1", "--seed is given, but --seeds names them all: leave it out"),
+     "tiny-dot trains for 2 epochs, other-budget for 3 epochs: give them one "
+     "budget with --epochs and --minutes"),
+    ("tiny-* --seed 0 --seeds 0-1", "--seed has no effect with --seeds"),
     ("tiny-* --seeds 1-0", "argument --seeds: '1-0': expected seeds such as 0-2 or 0,3,5"),
     ("tiny-* --index 60", "--index 60: test has 60 pairs"),
 ])
 def test_refused(words, message, capsys, tmp_path):
     assert message in told(capsys, "compare", *words.split())
     assert not list(tmp_path.iterdir())
-
-
-def test_lengths_are_shared_out():
-    pairs = [Pair(("a",) * n, ("b",) * 5) for n in (1, 1, 2, 3, 3, 4, 9, 9)]
-    right = [["b"] * 5 for _ in pairs]
-    wrong = right[:6] + [["c"] * 5] * 2
-    found = comparison.by_length({"right": right, "wrong": wrong}, pairs, 3)
-    assert sum(bucket.count for bucket in found["right"]) == 8
-    assert found["right"][0].low == 1 and found["right"][-1].high == 10
-    assert all(bucket.bleu == pytest.approx(100) for bucket in found["right"])
-    assert found["wrong"][-1].bleu < 80
-
-
-def test_a_corpus_without_links_has_no_pointing():
-    line = {"parameters": 1234567, "minutes": 1.25, "perplexity": 3.0, "bleu": 20.0, "chrf": 30.0}
-    last = comparison.table({"a": [line]}).split("\n")[-1]
-    assert last.endswith("|   – |        – |") and "1,234,567" in last

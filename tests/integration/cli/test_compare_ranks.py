@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tiny_recipes import KNOWN
 
-from numpy_attention.cli import compare as comparison
+from numpy_attention.cli import compare
 from numpy_attention.cli.main import main
+from numpy_attention.experiments import compare as comparison
 from numpy_attention.experiments.runs.translator import Translator
 
 RECIPES = Path(__file__).with_name("tiny_recipes.py")
@@ -41,6 +42,7 @@ def test_the_same_on_three_ranks_as_on_one(run, tmp_path, monkeypatch, capsys):
     alone = tmp_path / "alone"
     alone.mkdir()
     monkeypatch.chdir(alone)
+    monkeypatch.setattr(compare, "RECIPES", KNOWN)
     monkeypatch.setattr(comparison, "RECIPES", KNOWN)
     assert main(words) == 0
     assert without_minutes(capsys.readouterr().out.splitlines()) == without_minutes(lines)

@@ -1,233 +1,114 @@
-"""The command line as a whole: its help, what is refused, and how errors are told."""
+"""Errors of the library, of each kind, in one line with flags; what they leave behind."""
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from cli_runs import told
-
-from numpy_attention.cli import main as cli
-from numpy_attention.cli import translators
-from numpy_attention.cli.main import COMMANDS, in_flags, main, parse
-
-ROOT = Path(__file__).resolve().parents[3]
-CHOICES = [name for name, command in COMMANDS.items() if command.actions]
-EVERY = [*COMMANDS, *(f"{name} {action}" for name in CHOICES for action in COMMANDS[name].actions)]
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """Runs and results land in a folder of the test's own."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def command_of(words):
-    first, _, action = words.partition(" ")
-    return COMMANDS.get(words) or COMMANDS[first].actions[action]
-
-
-# ---- help ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", EVERY)
-def test_help_shows_an_example(command, capsys):
-    with pytest.raises(SystemExit) as end:
-        main([*command.split(), "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    assert end.value.code == 0
-    assert f"example: numpy-attention {command}" in text
-    assert "None" not in text and "SUPPRESS" not in text
-
-
-@pytest.mark.parametrize("command", EVERY)
-def test_help_tells_every_option(command, capsys):
-    with pytest.raises(SystemExit):
-        main([*command.split(), "--help"])
-    text = "".join(capsys.readouterr().out.split())
-    for option in command_of(command).options:
-        assert "".join(option.help_text().split()) in text, option.name
-
-
-@pytest.mark.parametrize("command", EVERY)
-def test_examples_parse(command):
-    example = command_of(command).example.replace('"in the beginning"', "beginning")
-    found, _ = parse(example.split()[1:])
-    assert found == command_of(command) or command in CHOICES
-
-
-@pytest.mark.parametrize("command", [name for name in EVERY if name not in CHOICES])
-def test_every_command_is_done(command):
-    work = command_of(command).work
-    for place in [work] if isinstance(work, str) else work.values():
-        file, _, function = place.partition(":")
-        module = __import__(f"numpy_attention.cli.{file}", fromlist=[function])
-        assert callable(getattr(module, function))
-
-
-def test_a_translator_is_what_train_trains():
-    words = ["--corpus", "copy", "--epochs", "3"]
-    assert parse(["train", *words]) == parse(["train", "translator", *words])
-    assert parse(["train", "lm", *words])[1].command == "train lm"
-
-
-@pytest.mark.parametrize("words", ["", "train ", "train lm ", "evaluate "])
-def test_help_waits_for_nothing_heavy(words):
-    code = (f"import sys, runpy\nsys.argv = 'numpy-attention {words}--help'.split()\ntry:\n"
-            "    runpy.run_module('numpy_attention', run_name='__main__')\nfinally:\n"
-            "    assert not {'numba', 'numpy', 'matplotlib'} & sys.modules.keys()")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment,
-                          capture_output=True, text=True)
-    assert done.returncode == 0 and "usage: numpy-attention" in done.stdout, done.stderr
-
-
-# ---- what is refused ----------------------------------------------------------------------------
+from cli_runs import SMALL, told
 
 COPY = "train --corpus copy "
 REFUSED = [
-    ("", "COMMAND"),
-    ("trian", "no such command, did you mean train; see numpy-attention --help"),
-    ("translat RUN", "did you mean translate"),
-    ("train", "--corpus NAME"),
-    ("train transformer", "expected `train lm`"),
-    ("train --source a.txt", "--target FILE"),
+    ("train", "nothing to learn from: give --corpus NAME"),
+    ("train lm", "or --text FILE"),
     ("train --corpus nix", "'nix' is unknown"),
-    ("train --corpus ptb", "is text, not parallel"),
+    ("train --corpus ptb", "it is for numpy-attention train lm"),
+    ("train lm --corpus copy", "it is for numpy-attention train;"),
     ("train --corpus bible-en-es --part psalms", "psalms"),
-    (COPY + "--part verses", "verses"),
-    (COPY + "--source a --target b", "choose one"),
-    (COPY + "--lowercase", "prepared already"),
-    (COPY + "--tokenize", "--tokenize is given"),
-    ("train --text novel.txt",
-     "unrecognized arguments: --text novel.txt; see numpy-attention train --help, or for a "
-     "language model numpy-attention train lm --help"),
-    ("train --attention combined", "numpy-attention train lm --help"),
-    ("train lm --beam 3", "see numpy-attention train lm --help"),
-    ("train --corpus bible-en", "it is for numpy-attention train lm"),
-    ("train copy", "as in train --corpus NAME"),
-    ("translate RUN a --hidden 3",
-     "unrecognized arguments: --hidden 3; see numpy-attention translate --help"),
     ("train --source a --target b", "does not exist"),
-    ("train --source a --target b --part x", "--part"),
-    ("train --corpus dates --max-length 4", "--max-length"),
-    (COPY + "--epochs 0", "at least 1"),
-    (COPY + "--epochs two", "'two'"),
-    (COPY + "--dropout 1.5", "below 1"),
-    (COPY + "--dropout nan", "below 1"),
-    (COPY + "--minutes 0", "positive"),
-    (COPY + "--minutes inf", "positive"),
-    (COPY + "--clip -1", "inf to clip nothing"),
-    (COPY + "--clip nan", "positive"),
-    (COPY + "--learning-rate 0", "positive"),
-    (COPY + "--hidden 1", "at least 2"),
-    (COPY + "--batch-size 0", "at least 1"),
-    (COPY + "--seed -1", "at least 0"),
-    (COPY + "--divisor 3", "belongs to --schedule decay"),
-    (COPY + "--schedule decay --divisor 0.5", "at least 1"),
-    (COPY + "--threads 0", "at least 1"),
-    (COPY + "--model transformed", "transformed"),
+    ("train --source /dev/zero --target b", "is a device"),
+    (COPY + "--max-length 1000000000", "≤ 1,000"),
     (COPY + "--pairs 50 --min-count 99999", "leaves no token"),
+    (COPY + "--schedule linear --epochs 1000000000", "--epochs 1000000000: a linear schedule"),
+    (COPY + "--attention dot", "choose general or scaled-dot, which put a matrix between"),
+    (COPY + "--model transformer --heads 3", "heads"),
+    (COPY + "--model luong --attention location --window local-p", "nothing for a window to"),
+    ("train --corpus dates --pairs 50 --subwords 60", "dates consists of characters"),
+    (COPY + "--run file", "file is a file: name a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
-    ("translate nowhere hello --beam 0", "at least 1"),
-    ("translate nowhere hello --length-penalty -1", "at least 0"),
     ("evaluate nowhere", "no checkpoint"),
-    ("evaluate nowhere --split dev", "dev"),
-    ("heatmap nowhere --output a.png", "no checkpoint"),
-    ("heatmap nowhere", "--output"),
     ("gradcheck Transformatron", "no gradient check is named Transformatron"),
-    ("gradcheck mine:Mine",
-     "Linear without bias, Embedding; or a class of your own, FILE.py:CLASS"),
-    ("corpora", "ACTION"),
-    ("corpora show", "NAME"),
+    ("gradcheck GRU --seconds 3", "--seconds is for a user-defined class"),
     ("corpora show nix", "unknown"),
-    ("corpora fetch nix", "unknown"),
     ("reproduce", "no recipe is named"),
     ("reproduce nix", "unknown recipe 'nix'"),
-    (COPY + "--max-length 99999999999999999999", "at most 10⁹"),
-    (COPY + "--max-length 1000000000", "≤ 1,000"),
-    (COPY + "--layers 1000000", "at most 1,000"),
-    (COPY + "--threads 100000", "at most 1,024"),
-    (COPY + "--schedule linear --epochs 1000000000", "give at most 10,000"),
-    ("translate nowhere hello --beam 1000000", "at most 1,000"),
-    ("train --source /dev/zero --target b", "is a device"),
-    (COPY + "--learning-rate " + "a" * 100_000, "--learning-rate: 'aaaaa"),
 ]
 
 
-@pytest.mark.parametrize("arguments, message", REFUSED)
-def test_refused(arguments, message, capsys, elsewhere):
-    assert message in told(capsys, *arguments.split())
-    assert not list(elsewhere.iterdir())
+@pytest.mark.parametrize("words, message", REFUSED)
+def test_refused(words, message, capsys, here):
+    (here / "file").write_text("")
+    assert message in told(capsys, *words.split())
+    assert [path.name for path in here.iterdir()] == ["file"]
 
 
-def test_an_endless_command_is_told_in_a_short_line(capsys, elsewhere):
-    assert len(told(capsys, "a" * 5000)) < 200
-
-
-# ---- how errors are told ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("error, code, line", [
-    (KeyboardInterrupt(), 130, "numpy-attention: interrupted\n"),
-    (KeyboardInterrupt("stopped, saved to x"), 130, "numpy-attention: stopped, saved to x\n"),
-    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory (9 TiB): choose smaller "
-                              "sizes, or a smaller --batch-size\n"),
-    (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
-    (ConnectionError("down"), 2, "numpy-attention: error: down\n"),
-    (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
-    (TypeError(), 2, "numpy-attention: error: TypeError\n"),
+@pytest.mark.parametrize("source, target, message", [
+    ("x\ny z\n", "x\n", "line 2 has no partner"),
+    ("x\n\n", "x\ny\n", "a.txt, line 2: empty"),
+    (b"\xff\xfe\n", "x\n", "line 1"),
+    ("x\nx\n", "y\nz\n", "at least 2, one of them to be held out; bring more text, or give "
+                         "--valid-source and --valid-target"),
 ])
-def test_errors_become_one_line(error, code, line, capsys, monkeypatch):
-    def fails(options):
-        raise error
-
-    monkeypatch.setattr(translators, "train", fails)
-    assert main(["train"]) == code
-    assert capsys.readouterr().err == line
-
-
-def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
-    monkeypatch.setattr(translators, "train", lambda options: {}["missing"])
-    with pytest.raises(KeyError):
-        main(["train"])
+def test_malformed_files(here, source, target, message, capsys):
+    for name, text in (("a.txt", source), ("b.txt", target)):
+        (here / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    files = ["--source", "a.txt", "--target", "b.txt"]
+    assert message in told(capsys, "train", *files, "--min-count", "1", *SMALL)
+    assert not (here / "runs").exists()
 
 
-def test_a_reader_that_leaves_is_no_error():
-    """As in `numpy-attention corpora list | head -0`: exit code 141, nothing told."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "numpy_attention", "corpora", "list"]
+@pytest.mark.parametrize("words, message", [
+    ("--text nowhere.txt", "does not exist"),
+    ("--text own.txt --characters --tokenize",
+     "--tokenize cuts text into words, and --characters into letters: give one of them"),
+    ("--text empty.txt", "holds no text"),
+    ("--text latin.txt", "not UTF-8"),
+    ("--text one.txt", "or give --valid-text"),
+    ("--text own.txt --batch-size 400", "343 tokens is too short for 400 streams"),
+    ("--text own.txt --batch-size 20",
+     "the text to validate on: a text of 19 tokens is too short for 20 streams"),
+    ("--text own.txt --state article", "does not come as articles"),
+    ("--text own.txt --hidden 8 --embedding 9", "--hidden 8 and --embedding 9: tied weights need"),
+    ("--text own.txt --attention key-value-predict --hidden 8", "3 roles in a state of 8"),
+    ("--text own.txt --parameters 3", "3 parameters are too few"),
+    ("--text own.txt --attention multi-head", "multi-head"),
+])
+def test_a_text_or_a_language_model_that_cannot_be(words, message, here, capsys):
+    (here / "own.txt").write_text("".join(f"red green {n % 4} blue it's\n" for n in range(60)))
+    (here / "empty.txt").write_text(" \n\n")
+    (here / "latin.txt").write_bytes("é\n".encode("latin-1"))
+    (here / "one.txt").write_text("a b c\n")
+    assert message in told(capsys, "train", "lm", *words.split())
+    assert not (here / "runs").exists()
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:len(data) // 2], lambda data: b"no archive"])
+@pytest.mark.parametrize("command", ["translate {} 1", "train --corpus copy --run {}"])
+def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys, tmp_path):
+    data = damage((runs / "copy/checkpoint.npz").read_bytes())
+    (tmp_path / "checkpoint.npz").write_bytes(data)
+    assert "checkpoint.npz" in told(capsys, *command.format(tmp_path).split())
+    assert (tmp_path / "checkpoint.npz").read_bytes() == data
+
+
+@pytest.mark.parametrize("words, message", [
+    ("translate plain red", "writer's: name the folder of a translator's run"),
+    ("generate copy", "translator's: name the folder of a writer's run"),
+    ("cloze copy", "translator's: name the folder of a writer's run"),
+    ("evaluate plain --beam 3", "--beam is only for a translator, and plain holds a language"),
+    ("evaluate copy --text own.txt", "--text is only for a language model, and copy holds a tra"),
+    ("ablate plain --pairs 3", "--pairs is only for a translator"),
+])
+def test_a_run_of_the_other_kind(words, message, runs, capsys, monkeypatch):
+    monkeypatch.chdir(runs)
+    assert message in told(capsys, *words.split())
+
+
+def test_a_reader_that_leaves_is_not_an_error():
+    """As in `numpy-attention corpora list | head -0`: exit status 141, and no message."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, env=environment,
-                          text=True)
+    done = subprocess.run([sys.executable, "-m", "numpy_attention", "corpora", "list"],
+                          stdout=writing, stderr=subprocess.PIPE, text=True)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
-
-
-@pytest.mark.parametrize("message, flags", [
-    ("allow more with max_length, or", "allow more with --max-length, or"),
-    ("max_length=3; expected", "--max-length 3; expected"),
-    ("count = 0; expected at least 1 pair", "--pairs 0; expected at least 1 pair"),
-    ("hidden = 9 cannot be shared", "--hidden 9 cannot be shared"),
-    ("size = 9: expected", "--hidden 9: expected"),
-    ("give source and target", "give source and target"),
-    ("no hidden state, and no window", "no hidden state, and no window"),
-    ("/data/max_length/a.txt, max_length.csv", "/data/max_length/a.txt, max_length.csv"),
-    ("{'input_feeding': True}", "{'input_feeding': True}"),
-    ("the --max-length", "the --max-length"),
-    ("give other files as source and target", "give other files with --source and --target"),
-    ("train again in another folder", "train anew in another folder with --run"),
-])
-def test_arguments_become_flags(message, flags):
-    assert in_flags(message, cli.COMMANDS["train"].options) == flags
-
-
-def test_a_command_knows_its_own_flags_alone():
-    of_translate = COMMANDS["translate"].options
-    code = "trained with Adam(learning_rate=0.001, beta1=0.9)"
-    assert in_flags(code, COMMANDS["train"].options) == code
-    assert in_flags("max_length and top_k", of_translate) == "max_length and --top-k"
-    assert in_flags("run = 3, names = 4", COMMANDS["compare"].options) == "run = 3, names = 4"

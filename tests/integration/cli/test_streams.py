@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.cli import catalogue, streams
+from numpy_attention.cli import catalogue
 from numpy_attention.cli.main import main
 from numpy_attention.training.interrupt import Interrupt, Stopped
 
@@ -37,13 +37,6 @@ def shell(command):
 ])
 def test_streams_that_lead_nowhere(command, status, message):
     assert shell(command) == (status, message)
-
-
-def test_a_closed_stream_gives_its_number_to_nobody(monkeypatch):
-    monkeypatch.setattr(sys, "stdout", None)
-    streams.prepare()
-    with sys.stdout as stream:
-        assert stream.name == os.devnull
 
 
 @pytest.mark.parametrize("name, status, said", [
@@ -98,18 +91,6 @@ def test_a_signal_within_a_finalizer_comes_again(first, monkeypatch, capsys):
     assert sys.unraisablehook is before
 
 
-def test_what_else_a_finalizer_raises_is_told_as_ever(monkeypatch):
-    class Faulty:
-        def __del__(self):
-            raise ValueError("of the finalizer")
-
-    told = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: told.append(ignored.exc_value))
-    monkeypatch.setattr(catalogue, "list_corpora", lambda options: Faulty() and None)
-    assert main(["corpora", "list"]) == 0
-    assert [str(error) for error in told] == ["of the finalizer"]
-
-
 def test_a_signal_that_is_ignored_stays_so(monkeypatch):
     """As under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -128,14 +109,3 @@ def test_a_training_stopped_by_a_signal_has_its_status(monkeypatch, capsys):
     monkeypatch.setattr(catalogue, "list_corpora", work)
     assert main(["corpora", "list"]) == 143
     assert capsys.readouterr().err == "numpy-attention: stopped after 3 steps, saved\n"
-
-
-def test_a_library_that_cannot_be_loaded(monkeypatch, capsys):
-    def work(options):
-        raise ImportError("failed to map segment")
-
-    monkeypatch.setattr(catalogue, "list_corpora", work)
-    assert main(["corpora", "list"]) == 2
-    assert capsys.readouterr().err == (
-        f"{ERROR}a library cannot be loaded (failed to map segment): install it, or leave it more "
-        "memory\n")

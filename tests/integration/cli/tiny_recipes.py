@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from numpy_attention.cli import compare
 from numpy_attention.cli.main import main
+from numpy_attention.experiments import compare as comparison
 from numpy_attention.experiments.recipes import RECIPES
 from numpy_attention.experiments.recipes.recipe import Recipe
 from numpy_attention.experiments.runs.translator import TranslatorTraining
@@ -34,5 +35,5 @@ KNOWN = {one.name: one for one in [
 ]}
 
 if __name__ == "__main__":
-    compare.RECIPES = KNOWN
+    compare.RECIPES = comparison.RECIPES = KNOWN
     sys.exit(main())

@@ -64,7 +64,7 @@ def test_hints_come_one_after_the_other(say):
 def test_the_solution_asks_once(say, tmp_path):
     say("start", "softmax")
     status, text = say("solution", "softmax")
-    assert (status, "say it again" in text) == (1, True)
+    assert (status, "repeat the command" in text) == (1, True)
     status, text = say("solution", "softmax")
     assert status == 0
     assert text == EXERCISES["softmax"].solution + "\n"
@@ -76,7 +76,7 @@ def test_nothing_that_a_reader_wrote_is_lost(say, tmp_path):
     say("start", "softmax")
     write(tmp_path, "return 'mine'")
     status, text = say("start", "softmax")
-    assert (status, "is there already and stays as it is" in text) == (2, True)
+    assert (status, "exists already and is not changed" in text) == (2, True)
     say("reset", "softmax")
     folder = tmp_path / "exercises"
     assert "return 'mine'" in (folder / "softmax.1.py").read_text()
@@ -100,12 +100,12 @@ def test_an_exercise_of_another_version(say, tmp_path):
     write(tmp_path, "return 0 * cache")
     file = tmp_path / "exercises" / "progress.json"
     file.write_text(re.sub(r'"cut": "\w+"', '"cut": "0123"', file.read_text()))
-    assert "the exercise has changed since it was started" in say("check", "softmax")[1]
+    assert "the exercise has changed since you started it" in say("check", "softmax")[1]
 
 
 @pytest.mark.parametrize("words, said", [
     (["start", "softmx"], "no exercise is named 'softmx'; did you mean softmax?"),
-    (["check", "softmax"], "softmax.py is not there: numpy-attention exercise start softmax"),
+    (["check", "softmax"], "softmax.py does not exist: numpy-attention exercise start softmax"),
     (["check", "softmax", "--seconds", "0"], "--seconds"),
     (["list", "--folder", ""], "folder"),
 ])

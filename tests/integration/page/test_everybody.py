@@ -11,7 +11,7 @@ from page_models import writer_of
 from page_tab import cell, expanded, greedily, settle, translation
 
 from numpy_attention.data.pairs import Pair
-from numpy_attention.page.table import heatmap_table
+from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 
 # what may stand in a word, and may not become anything but text

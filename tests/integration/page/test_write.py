@@ -8,7 +8,7 @@ from page_models import SPACES, translator_of, writer_of
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.page.export import exported
-from numpy_attention.page.table import token_html
+from numpy_attention.plotting.html import token_html
 from numpy_attention.page.write import ENGINE, ROOM, json_for_script, page_of, write_page
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from numpy_attention.page.table import heatmap_table, token_html
+from numpy_attention.plotting.html import heatmap_table, token_html
 
 HOSTILE = ["<script>alert(1)</script>", "</table>", "\"'", "a\u2028b", "\u202egnol", "\0", "&amp;",
            "<!--", "\ud800", "\x85", "שלום", "e\u0301"]

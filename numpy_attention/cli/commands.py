@@ -1,0 +1,113 @@
+"""The commands: what each is for, an example, its options, and the function that does it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy_attention.cli import options, training_options
+from numpy_attention.cli.options import Groups
+from numpy_attention.cli.parser import Option
+
+BOTH = ("translator", "writer")
+
+
+@dataclass(frozen=True)
+class Command:
+    """work: "file:function"; example: its arguments; runs: the kinds of run that it takes; ranks:
+    whether several ranks, as mpirun starts them, can share it.
+    """
+
+    work: str
+    summary: str
+    example: str
+    groups: Groups = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
+    ranks: bool = False
+
+    @property
+    def options(self) -> list[Option]:
+        return [option for group in self.groups.values() for option in group]
+
+
+SUBCOMMANDS = {
+    "corpora": "List, show and fetch corpora",
+    "exercise": "Start, check and progress through the exercises of the lessons",
+    "lessons": "List, copy and run the lessons of the course",
+}
+RUN = "runs/bible-en-es-rnnsearch"
+LM_RUNS = "runs/bible-en-lstm runs/bible-en-combined"
+ROWS: list[Any] = [
+    ("train", "train:train",
+     "Train a translator, or resume its training; `train lm` trains a language model",
+     "--corpus bible-en-es --max-length 7 --epochs 5", training_options.TRAIN, (), True),
+    ("train lm", "train:train_lm", "Train a language model, or resume its training",
+     "--corpus bible-en --attention combined --minutes 5", training_options.TRAIN_LM, (), True),
+    ("translate", "decode:translate", "Translate sentences with a trained model",
+     f'{RUN} "in the beginning" --heatmap beginning.png', options.TRANSLATE, ("translator",)),
+    ("generate", "decode:generate", "Continue a text with a trained language model",
+     'runs/bible-en-combined --prompt "in the beginning" --temperature 0.8', options.GENERATE,
+     ("writer",)),
+    ("evaluate", "evaluate:evaluate",
+     "Measure a trained model: perplexity; for a translator also BLEU, chrF and alignment",
+     f"{RUN} --split test", options.EVALUATE, BOTH, True),
+    ("ablate", "evaluate:ablate",
+     "Evaluate a trained model without its attention: removed, uniform, shuffled, hard or sampled "
+     "weights", f"{RUN} --split valid", options.ABLATE, BOTH),
+    ("cloze", "evaluate:cloze",
+     "Ask a language model which of ten words is missing from a sentence, with and without the "
+     "twenty sentences before it", "runs/bible-en-combined --show 3", options.CLOZE, ("writer",)),
+    ("recover", "side_by_side:recover",
+     "Replace words that language models have just read by random ones, and measure what that "
+     "costs, and for how long", f"{LM_RUNS} --output recovery.png", options.RECOVER),
+    ("distances", "side_by_side:distances",
+     "Measure language models on words grouped by how long ago they last occurred",
+     f"{LM_RUNS} --output far.png", options.DISTANCES),
+    ("heatmap", "heatmap:heatmap",
+     "Draw the attention weights of a sentence pair, with gold links outlined, or of a sentence "
+     "over its own past", f"{RUN} --index 3 --output attention.png", options.HEATMAP, BOTH),
+    ("page", "heatmap:page",
+     "Write one HTML file in which a trained model runs: type, and see its output and attention",
+     f"{RUN} -o page.html", options.PAGE),
+    ("trace", "heatmap:trace",
+     "Print every named array of a forward and backward pass over a sentence, with its shape, its "
+     "norm and its line of code", f'{RUN} "in the beginning" --names "d*" --step 0',
+     options.TRACE, BOTH),
+    ("step", "heatmap:step",
+     "Run a lesson's reference implementation one time step at a time, and print every array and "
+     "what has changed", "7", options.STEP),
+    ("gradcheck", "catalogue:gradcheck",
+     "Check hand-written gradients against central differences", "GRU LSTM", options.GRADCHECK),
+    ("corpora list", "catalogue:list_corpora", "List all corpora", ""),
+    ("corpora show", "catalogue:show_corpus",
+     "Print a corpus's description, sizes and some pairs with their word links", "bible-en-es",
+     options.A_CORPUS),
+    ("corpora fetch", "catalogue:fetch_corpus", "Download a corpus's files if they are missing",
+     "tatoeba-en-fr", options.A_CORPUS),
+    ("exercise list", "course:list_exercises", "List all exercises, and which are passed", "",
+     options.EXERCISES),
+    ("exercise start", "course:start", "Write the file of an exercise, for you to complete",
+     "softmax", options.AN_EXERCISE),
+    ("exercise check", "course:check", "Check your file, up to the first stage that fails",
+     "softmax", options.CHECK_EXERCISE),
+    ("exercise watch", "course:watch", "Check your file whenever it is saved", "softmax",
+     options.CHECK_EXERCISE),
+    ("exercise hint", "course:hint", "Print the next hint: a law, a line, the derivative, the code",
+     "softmax", options.AN_EXERCISE),
+    ("exercise solution", "course:solution", "Print the solution; asks once before it is passed",
+     "softmax", options.AN_EXERCISE),
+    ("exercise reset", "course:reset", "Start an exercise again; a copy of your file is kept",
+     "softmax", options.AN_EXERCISE),
+    ("exercise progress", "course:progress", "Print the course with what is passed", "",
+     options.PROGRESS),
+    ("lessons list", "course:list_lessons", "List all lessons, and where they are", ""),
+    ("lessons copy", "course:copy_lessons", "Copy lessons, and what they need, into a folder",
+     "course --notebooks", options.COPY_LESSONS),
+    ("lessons run", "course:run_lesson", "Run a lesson and save its figures", "6",
+     options.RUN_LESSON),
+    ("reproduce", "catalogue:reproduce",
+     "Run a recorded experiment and append its figures to results/", "rnnsearch-bible --seed 1",
+     options.REPRODUCE, (), True),
+    ("compare", "compare:compare",
+     "Train several recipes on one corpus with one budget, also with mpirun, and print one table",
+     "clauses-fixed clauses-additive clauses-dot --epochs 1", options.COMPARE, (), True),
+]
+COMMANDS: dict[str, Command] = {name: Command(*about) for name, *about in ROWS}

@@ -1,0 +1,188 @@
+"""Measuring a trained model: evaluate, ablate, cloze."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numpy_attention import metrics, plotting
+from numpy_attention.bootstrap import Interval
+from numpy_attention.cli.shared import limits_of, load_run, part_of, print_json
+from numpy_attention.data import running_text
+from numpy_attention.data.cloze import Question, make_questions, read_questions, write_questions
+from numpy_attention.data.pairs import limited
+from numpy_attention.data.selection import selected
+from numpy_attention.experiments import reports
+from numpy_attention.experiments.analysis import ablation
+from numpy_attention.experiments.analysis.cloze import cloze_test
+from numpy_attention.experiments.runs import confidence
+from numpy_attention.experiments.runs.provenance import provenance
+from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.training.distributed.ranks import world
+from numpy_attention.training.settings import LanguageModelTraining
+from numpy_attention.training.threads import Threads, available
+from numpy_attention.validation.messages import plural
+
+# ---- what to measure on -------------------------------------------------------------------------
+
+
+def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
+    """→ the pairs or the text that the options name, or the run's own; its name; its split."""
+    if options.text:
+        text = running_text.read(options.text, selected(run.corpus).form())
+        return replace(text, has_articles=True), Path(options.text).name, None     # a file is one article
+    if getattr(options, "source", None):
+        name = Path(options.source).name
+        pairs = selected(run.corpus).form().pairs(options.source, options.target)
+        return limited(pairs, name, **limits_of(options)), name, None
+    writer = run.KIND == "writer"
+    selection = selected(corpus_to_measure(options, run), "text" if writer else "parallel")
+    data, split = part_of(selection, options.split)
+    if writer and data.unit != run.training.unit:
+        raise ValueError(f"{selection.label} is a text of {data.unit}, and this run's model reads "
+                         f"{run.training.unit}: choose another")
+    return data, selection.label, split
+
+
+def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
+    """The run's own corpus, as changed by --corpus, --part, --max-length and --pairs."""
+    saved = run.corpus
+    if run.KIND == "writer":
+        if options.corpus in (None, saved.get("name")):
+            return saved
+        characters = {"characters": True} if run.training.unit == "characters" else {}
+        return {"name": options.corpus} | characters
+    part = {"part": options.part} if options.part else {}
+    if options.corpus and options.corpus != saved.get("name"):
+        saved = {"name": options.corpus}
+    elif options.part and options.part != saved.get("part"):
+        if "source" in saved:
+            raise ValueError("--part belongs to a corpus, and this run learned from files: leave "
+                             "it out, or add --corpus")
+        saved = {"name": saved["name"]}             # another part has its own lengths
+    return saved | part | limits_of(options)
+
+# ---- evaluate -----------------------------------------------------------------------------------
+
+
+def evaluate(options: Namespace) -> None:
+    run = load_run(options)
+    data, name, split = data_to_measure(options, run)
+    figures: dict[str, Any] = {"run": str(options.run), "corpus": name, "split": split}
+    threads = options.threads or available(world())
+    if options.kind == "writer":
+        figures |= how_read(run.training) | {"carried": run.settings.get("carried", 0)}
+        if run.training.state == "carried":
+            threads = options.threads or 1
+    figures |= measure(run, data, threads, options.beam)
+    if options.known:
+        figures["known"] = measure(run, data, threads, options.beam, known=True)
+    figures["depends_on"] = provenance(run, run.sentences(data), threads * world().count)
+    report(options, run, reports.describe_data(data, run, 1), figures)
+
+
+def how_read(how: LanguageModelTraining) -> dict[str, Any]:
+    return {"state": how.state, "steps": None if how.state == "sentence" else how.steps}
+
+
+def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
+            known: bool = False) -> dict[str, Any]:
+    """The figures of a run's `measure`, and what describes them; known: of `evaluate_without_unk`."""
+    rng = confidence.draws(run.training.seed)
+    if run.KIND == "writer":
+        unknown = run.vocabulary.unknown_share(data.sentences)
+        return run.measure(data, threads, world(), rng) | {"unknown": unknown}
+    do = run.evaluate_without_unk if known else run.measure
+    found = do(data, beam, threads, ranks=world(), rng=rng)
+    unit = "pieces" if run.training.subwords else "words"
+    return {"beam": beam, "pairs": len(data), "unit": unit} | found | {
+        "bleu_signature": metrics.signature(metrics.bleu),
+        "chrf_signature": metrics.signature(metrics.chrf)}
+
+
+def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
+    """Print figures as one JSON object, or in lines with the model, the text, and provenance."""
+    if options.json:
+        print_json(figures)
+        return
+    count = 1 + len(options.ensemble or ())
+    ensemble = f"ensemble of {count}, the first: " if count > 1 else ""
+    epochs = plural(len(run.history), "epoch")
+    print(f"{options.run}: {ensemble}{reports.describe(run)}, {epochs}")
+    print(f"{place_of(figures)}: {text}")
+    print(*reports.lines_of_figures(figures), sep="\n", flush=True)
+    print(*reports.lines_of_provenance(figures["depends_on"]), sep="\n")
+
+
+def place_of(figures: Mapping[str, Any]) -> str:
+    """The corpus or file of figures, and the split."""
+    return ", ".join(filter(None, (figures["corpus"], figures["split"])))
+
+
+# ---- ablate -------------------------------------------------------------------------------------
+
+
+def ablate(options: Namespace) -> None:
+    """Measure the perplexity of a run with its attention changed, paired by sentence."""
+    run = load_run(options)
+    data, name, split = data_to_measure(options, run)
+    found = ablation.ablate(run.model, run.batches(data), np.random.default_rng(options.seed))
+    figures = {"run": str(options.run), "corpus": name, "split": split, "loss": found.loss,
+               "tokens": found.tokens, "alive": found.alive, "costs": found.costs}
+    if options.json:
+        print_json(figures)
+    else:
+        print(f"{options.run}: {reports.describe(run)}")
+        print(f"{place_of(figures)}: {reports.describe_data(data, run, run.training.batch_size)}; "
+              f"{found.tokens:,} tokens, {found.loss:.3f} nats each")
+        print(*reports.lines_of_ablation(found), sep="\n")
+    if options.output:
+        bars: dict[str, dict[str, Interval]] = {}
+        for one in found.costs:
+            bars.setdefault(reports.group_of(one.words), {})[one.change] = one.more
+        title = f"{options.run} on {place_of(figures)}"
+        plotting.save(plotting.costs(bars, title=title), options.output)
+
+
+# ---- cloze --------------------------------------------------------------------------------------
+
+def cloze(options: Namespace) -> None:
+    """Make questions or read them, save them if asked to, and answer them."""
+    writer = load_run(options)
+    how = writer.training
+    if how.unit != "words":
+        raise ValueError(f"{options.run} reads {how.unit}: a question leaves out a word, so "
+                         "choose a run of words")
+    rng = np.random.default_rng(options.seed)
+    questions, name, split = questions_of(options, writer, rng)
+    if options.write:
+        write_questions(questions, options.write)
+        print(f"saved {options.write}", file=sys.stderr)
+    with Threads(1):
+        found = cloze_test(writer.model, writer.vocabulary, questions, rng, how.state, how.steps)
+    # all that is read for the questions, for the digest of the text
+    sentences = chain.from_iterable(
+        [*question.context, question.filled(question.word), question.candidates]
+        for question in questions)
+    report(options, writer, reports.describe_reading(writer, 1), {
+        "run": str(options.run), "corpus": name, "split": split, **how_read(how),
+        "questions": len(questions), "seed": options.seed, "accuracy": found.accuracy,
+        "others": found.others, "gain": found.gain, "chance": found.chance,
+        "unknown": found.unknown, "depends_on": provenance(writer, sentences, 1)})
+    for question, log_p in zip(questions[:options.show or 0], found.log_p):
+        print(*reports.lines_of_question(question, log_p), sep="\n")
+
+
+def questions_of(options: Namespace, writer: LanguageModelRun,
+                 rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
+    """→ the questions of --questions, or made from a text; its name; its split."""
+    if options.questions:
+        lowercase = selected(writer.corpus).form(options.lowercase).lowercase
+        return read_questions(options.questions, lowercase), Path(options.questions).name, None
+    text, name, split = data_to_measure(options, writer)
+    return make_questions(text, writer.vocabulary, options.number, rng), name, split

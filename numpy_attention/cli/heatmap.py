@@ -1,0 +1,100 @@
+"""Looking into a model: heatmap, page, trace; and into a lesson: step."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numpy_attention import plotting
+from numpy_attention.cli.shared import (
+    END, example_of, load_run, part_of, warn_of_unknown_words)
+from numpy_attention.course.trace import stepping, traced
+from numpy_attention.course.trace.lessons import lesson_named, reference_cell, reference_of
+from numpy_attention.course.trace.weights import weight_gradients
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.selection import selected
+from numpy_attention.page.export import megabytes
+from numpy_attention.page.runs import page_of_runs
+
+EXPECTED = {            # sentences, (fewest, most): in words
+    (1, 1): "one sentence, which is all that a language model reads",
+    (1, 2): "a source sentence, and optionally its translation",
+    (2, 2): "a source and a target sentence, or none",
+}
+
+
+def heatmap(options: Namespace) -> None:
+    run = load_run(options)
+    if options.kind == "writer":
+        run.check_attention()
+    example = example_to_draw(options, run)
+    pair = isinstance(example, Pair)
+    sentences = [list(example.source), list(example.target)] if pair else [example]
+    figure: Any
+    if options.gradients:
+        found = weight_gradients(run, *sentences)
+        figure = plotting.gradient_heatmap(found.weights, found.gradients, found.sources,
+                                           found.targets, found.visible)
+    elif pair:
+        figure = plotting.attention_heatmap(
+            run.attend([example])[0], [*example.source, END], [*example.target, END],
+            example.sure, example.possible)
+    else:
+        weights = run.attend(example)
+        figure = plotting.history_heatmap(np.nan_to_num(weights), [END, *example], [*example, END],
+                                          ~np.isnan(weights))
+    plotting.save(figure, options.output)
+    form = selected(run.corpus).form()
+    print(*map(form.text, sentences), f"saved {options.output}", sep="\n")
+
+
+def example_to_draw(options: Namespace, run: Any) -> Any:
+    """A Pair, or the tokens of a sentence: those given, or those of --split and --index."""
+    pairs = options.kind == "translator"
+    if options.sentences:
+        first, *others = tokens_of(options, run, 2 if pairs else 1)
+        return Pair(tuple(first), tuple(others[0])) if pairs else first
+    data, split = part_of(selected(run.corpus), options.split)
+    if pairs:
+        return example_of(options.index, data, split, "pairs")
+    if data.unit == "characters":
+        raise ValueError("a text of characters has no sentences to choose from: give one of your "
+                         "own")
+    sentences = [sentence for sentence in data.sentences if sentence]
+    return example_of(options.index, sentences, split, "sentences")
+
+
+def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
+    """The tokens of the sentences given. ValueError: too few, too many, or an empty one."""
+    most = len(run.VOCABULARIES)
+    if not fewest <= len(options.sentences) <= most:
+        raise ValueError(f"{len(options.sentences)} sentence(s) given: expected "
+                         f"{EXPECTED[fewest, most]}")
+    form = selected(run.corpus).form()
+    sentences = [form.tokens(text) for text in options.sentences]
+    if not all(sentences):
+        raise ValueError("an empty sentence: expected at least one token")
+    for vocabulary, sentence in zip(run.VOCABULARIES, sentences):
+        warn_of_unknown_words(getattr(run, vocabulary), [sentence])
+    return sentences
+
+
+def page(options: Namespace) -> None:
+    size = page_of_runs(options.output, options.runs, options.precision, options.corpus,
+                        options.split, options.examples, options.checkpoints or ())
+    print(f"saved {options.output}: {megabytes(size)}, {options.precision}; open it in a browser")
+
+
+def trace(options: Namespace) -> None:
+    run = load_run(options)
+    found = traced(run, *tokens_of(options, run, 1))
+    print(found.text(options.step, options.layer, options.names, options.depth))
+
+
+def step(options: Namespace) -> None:
+    lesson = lesson_named(options.lesson, options.lessons)
+    reference_cell(lesson)                              # raises before anything is printed
+    print(f"{Path(lesson.path).name}: runs its cells up to the reference implementation",
+          flush=True)
+    stepping.go(reference_of(lesson), options.steps)

@@ -1,0 +1,201 @@
+"""An option is described once; its flag, help, default and the rules that it obeys follow.
+
+    Option("warmup", "steps until the whole rate", whole(1), 400, needs={"schedule": ("warmup",)})
+
+    --warmup WARMUP   steps until the whole rate (with --schedule warmup; default: 400)
+    --warmup has no effect with --schedule decay: leave it out, or choose --schedule warmup
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from numpy_attention.registry import is_custom_code
+from numpy_attention.validation.messages import short_repr
+
+CODE = "FILE.py:CLASS"      # a user-defined class
+RUNS = {"translator": "translator", "writer": "language model"}    # kinds of runs, in words
+Rules = Mapping[str, Collection[Any]]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option, or a positional argument, of a command.
+
+    name: in Python; max_length is --max-length. read: makes a value of text, or raises ValueError.
+    default: a value, or {value of the option `by`: default}; note: the default, in words.
+    custom: FILE.py:CLASS is allowed besides the choices. kind: "value", "flag" (on when given),
+    "switch" (--name or --no-name) or "positional". needs: {other option: the values with which
+    this one has an effect}; excludes: {other option: the values with which it has none}; (): any.
+    run: the kind of run that it belongs to.
+    """
+
+    name: str
+    help: str
+    read: Callable[[str], Any] = str
+    default: Any = None
+    note: str = ""
+    by: str = ""
+    choices: Collection[str] = ()
+    custom: bool = False
+    kind: str = "value"
+    needs: Rules = field(default_factory=dict)
+    excludes: Rules = field(default_factory=dict)
+    run: str = ""
+    metavar: str | None = None
+    nargs: str | None = None
+    short: str = ""
+    required: bool = False
+
+    @property
+    def flag(self) -> str:
+        """max_length → --max-length; the name in help of a positional argument."""
+        return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
+
+    def conflict(self, values: Mapping[str, Any]) -> str:
+        """The first option whose value leaves this one without effect, or ""."""
+        for other, wanted in self.needs.items():
+            value = values.get(other)
+            missing = value is None and not wanted
+            if missing or (value is not None and wanted and value not in wanted):
+                return other
+        for other, unwanted in self.excludes.items():
+            value = values.get(other)
+            if value in unwanted or (value and not unwanted):
+                return other
+        return ""
+
+    def help_text(self) -> str:
+        """The help, followed by the rules and the default."""
+        notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()]
+        notes += [f"not with {with_values(flag_of(other), some)}"
+                  for other, some in self.excludes.items() if other != "sentences"]  # positional
+        if self.run:
+            notes.append(f"only for a {RUNS[self.run]}")
+        default = self.note or written(self.default)
+        if default and not (self.kind == "flag" and self.default is False):
+            notes.append(f"default: {default}")
+        return f"{self.help} ({'; '.join(notes)})" if notes else self.help
+
+    def add_to(self, group: argparse._ActionsContainer) -> None:
+        """Add the option to a parser, or to a group of one, with None for "not given"."""
+        about: dict[str, Any] = {"help": self.help_text().replace("%", "%%")}
+        names = [f"-{self.short}"] if self.short else []
+        names.append(flag_of(self.name))
+        if self.kind == "positional":
+            names = [self.name]
+            about |= {"nargs": self.nargs, "metavar": self.metavar}
+        elif self.kind == "flag":
+            about |= {"action": "store_true", "default": None}
+        elif self.kind == "switch":
+            about |= {"action": argparse.BooleanOptionalAction}
+        else:
+            about |= {"type": self.value, "metavar": self.metavar, "required": self.required}
+            if self.custom:
+                about["metavar"] = f"{{{','.join(self.choices)},{CODE}}}"
+            elif self.choices:
+                about["choices"] = list(self.choices)
+        group.add_argument(*names, **about)
+
+    def value(self, text: str) -> Any:
+        """The value of a text, for argparse, which prints an ArgumentTypeError in full."""
+        if self.custom and text not in self.choices and not is_custom_code(text):
+            known = ", ".join(map(repr, self.choices))
+            raise argparse.ArgumentTypeError(f"invalid choice: {short_repr(text)} (choose from {known}, "
+                                             f"or a user-defined {CODE})")
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def positional(name: str, help: str, metavar: str, nargs: str | None = None) -> Option:
+    return Option(name, help, kind="positional", metavar=metavar, nargs=nargs)
+
+
+def flag(name: str, help: str, **rules: Any) -> Option:
+    return Option(name, help, default=False, kind="flag", **rules)
+
+
+def file(name: str, help: str, **more: Any) -> Option:
+    return Option(name, help, metavar="FILE", **more)
+
+
+def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of every option: as given, its default, or None if what it needs is absent.
+
+    ValueError: an option is given that has no effect with the others.
+    """
+    known = {option.name: option for option in options}
+    values = dict(given)
+    for option in known.values():
+        default = option.default.get(values[option.by]) if option.by else option.default
+        values.setdefault(option.name, default)
+    for option in known.values():
+        name = option.conflict(values)
+        if name and option.name in given:
+            other = known[name]
+            if not values[name]:
+                raise ValueError(f"{option.flag} needs {other.flag}: add it, or leave "
+                                 f"{option.flag} out")
+            fitting = [one for one in other.choices if not option.conflict({name: one})]
+            instead = f", or choose {with_values(other.flag, fitting)}" if fitting else ""
+            raise ValueError(f"{option.flag} has no effect with "
+                             f"{with_values(other.flag, [values[name]])}: leave it out{instead}")
+        if name in option.needs:
+            values[option.name] = None
+    return values
+
+
+# ---- words --------------------------------------------------------------------------------------
+
+
+def flag_of(name: str) -> str:
+    """max_length → --max-length."""
+    return f"--{name.replace('_', '-')}"
+
+
+def with_values(flag: str, values: Iterable[Any]) -> str:
+    """--window local-m or local-p; a flag that is on, or has a list, is written without a value."""
+    words = [written(value) for value in values if value is not True]
+    return f"{flag} {joined(words, 'or')}".rstrip()
+
+
+def joined(words: Sequence[str], last: str) -> str:
+    """a, b and c, where `last` is "and"."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def written(value: Any) -> str:
+    """A value as a user would write it; a default of several models with the models' names."""
+    if value is None or isinstance(value, list):
+        return ""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if not isinstance(value, Mapping):
+        return str(value)
+    owners: dict[str, list[str]] = {}
+    for owner, default in value.items():
+        owners.setdefault(written(default), []).append(str(owner))
+    if len(owners) == 1:
+        return next(iter(owners))
+    return ", ".join(f"{default} for {joined(names, 'and')}" for default, names in owners.items())
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises ValueError for a wrong command line, in place of printing usage and exiting."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message}; see {help_of(self.prog)}")
+
+
+def help_of(command: str) -> str:
+    """The command that explains a command."""
+    if command.endswith(" train"):
+        return f"{command} --help, or for a language model numpy-attention train lm --help"
+    return f"{command} --help"

@@ -1,0 +1,192 @@
+"""Training: `train` for translators, `train lm` for language models."""
+
+import shlex
+from argparse import Namespace
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numpy_attention import registry
+from numpy_attention.cli.evaluate import measure
+from numpy_attention.cli.options import BEAM
+from numpy_attention.cli.shared import limits_of, part_of
+from numpy_attention.cli.training_options import LANGUAGE_MODEL, TRANSLATOR, setting_of
+from numpy_attention.custom.kinds import ATTENTION, CELL, SCORE
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.selection import Selection, selected
+from numpy_attention.data.user_text import UserPairs, UserText
+from numpy_attention.experiments import choices
+from numpy_attention.experiments.reports import (
+    describe, describe_reading, lines_of_figures, save_curves)
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.saved import CHECKPOINT
+from numpy_attention.experiments.runs.translator import Translator, vocabularies_of
+from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.training.lock import check_free
+from numpy_attention.training.distributed.ranks import world
+from numpy_attention.training.settings import Training, TranslatorTraining, LanguageModelTraining
+from numpy_attention.validation.messages import plural
+from numpy_attention.validation.paths import short_path, exists, is_folder, make_folder
+
+Settings = TypeVar("Settings", bound=Training)
+
+# ---- translators --------------------------------------------------------------------------------
+
+
+def train(options: Namespace) -> None:
+    selection = pairs_to_train_on(options)
+    if options.subwords and selection.form().tokenizer == "characters":
+        raise ValueError(f"--subwords cuts words, and {selection.label} consists of characters: "
+                         "leave it out")
+    training = training_of(TranslatorTraining, options)
+    parts = selection.load(*selection.splits)
+    vocabularies = vocabularies_of(parts[0], training)
+    settings = choices.with_longest(settings_of(options), vocabularies[0], parts)
+    translator = Translator.create(parts[0], options.model, settings, training, selection.saved(),
+                                   vocabularies)
+    name = choices.translator_name(options.model, settings)
+    source, target = (f"{len(vocabulary):,}" for vocabulary in vocabularies)
+    folder = run_folder(
+        options, translator, f"{selection.label.split()[0]}-{name}",
+        f"{name}, {translator.model.size:,} parameters; {len(parts[0]):,} pairs of "
+        f"{selection.label}, {source} source and {target} target "
+        f"{'pieces' if training.subwords else 'words'}")
+    learn, valid, *_ = parts
+    pairs = parts[-1]
+    fit(translator, learn, valid, folder, options.threads,
+        f"measures {len(pairs):,} pairs ({selection.splits[-1]})")
+    figures = measure(translator, pairs, translator.threads, BEAM.default)
+    print(*lines_of_figures(figures), sep="\n")
+    print_next(translator, "translate", str(folder), selection.form().text(pairs[0].source))
+
+
+def pairs_to_train_on(options: Namespace) -> Selection:
+    """The corpus of --corpus, or the pairs of --source and --target."""
+    if options.corpus:
+        part = {"part": options.part} if options.part else {}
+        return selected({"name": options.corpus} | part | limits_of(options), "parallel")
+    if not options.source:
+        raise nothing_to_learn_from("--source FILE and --target FILE")
+    return UserPairs(options.source, options.target, options.valid_source, options.valid_target,
+                    options.seed, **limits_of(options), lowercase=options.lowercase,
+                    tokenize=options.tokenize)
+
+
+def nothing_to_learn_from(files: str) -> ValueError:
+    return ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), "
+                      f"or {files}")
+
+
+def settings_of(options: Namespace) -> dict[str, Any]:
+    """The settings of the translator that the options describe."""
+    given = {setting_of(options.model, option.name): getattr(options, option.name)
+             for option in TRANSLATOR[1:] if option.name in options.given}
+    settings = choices.with_classes(registry.SMALL_MODEL_DEFAULTS[options.model] | given, attention=ATTENTION,
+                                    cell=CELL)
+    if settings.get("window") == "local-m" and options.reverse_source:
+        settings["backwards"] = True
+    return settings
+
+
+# ---- language models ----------------------------------------------------------------------------
+
+
+def train_lm(options: Namespace) -> None:
+    selection = text_to_train_on(options)
+    learn, valid = selection.load("train", "valid")
+    training = training_for(options, learn)
+    name, settings = model_of(options, learn, training)
+    writer = LanguageModelRun.create(learn, name, settings, training, selection.saved())
+    writer.batches(learn)           # raises for a short text, before a folder is made
+    try:
+        writer.batches(valid)
+    except ValueError as error:
+        raise ValueError(f"the text to validate on: {error}") from None
+    default = choices.brief_name(settings.get("attention", settings["cell"]))
+    folder = run_folder(
+        options, writer, f"{selection.label}-{default}",
+        f"{describe(writer)}; {sum(map(len, learn.sentences)):,} {learn.unit} of "
+        f"{selection.label}, {len(writer.vocabulary):,} in the vocabulary",
+        describe_reading(writer, options.batch_size))
+    fit(writer, learn, valid, folder, options.threads, describe_reading(writer, 1))
+    for split in selection.splits[1:]:
+        text = valid if split == "valid" else part_of(selection, split)[0]
+        figures = measure(writer, text, writer.threads or 1) | {"split": split}
+        print(*lines_of_figures(figures), sep="\n", flush=True)
+    prompt = choices.prompt_from(valid, selection.form())
+    print_next(writer, "generate", str(folder), "--prompt", prompt)
+
+
+def text_to_train_on(options: Namespace) -> Selection:
+    """The corpus of --corpus, or the text of --text."""
+    if options.corpus:
+        characters = {"characters": True} if options.characters else {}
+        return selected({"name": options.corpus} | characters, "text")
+    if not options.text:
+        raise nothing_to_learn_from("--text FILE")
+    return UserText(options.text, options.valid_text, characters=options.characters,
+                   lowercase=options.lowercase, tokenize=options.tokenize)
+
+
+def training_for(options: Namespace, text: Text) -> LanguageModelTraining:
+    return training_of(LanguageModelTraining, options, unit=text.unit,
+                       min_count=options.min_count or choices.usual_min_count(text))
+
+
+def model_of(options: Namespace, text: Text,
+             training: LanguageModelTraining) -> tuple[str, dict[str, Any]]:
+    """→ the name and the settings of the language model that the options describe."""
+    values = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
+              if getattr(options, option.name) is not None}
+    values = choices.with_classes(values, attention=SCORE, cell=CELL)
+    return choices.language_model(text, training, **values)
+
+
+# ---- both ---------------------------------------------------------------------------------------
+
+
+def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
+    """The training that the options describe; more: fields that are not options.
+
+    A field without a value keeps its default.
+    """
+    values = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
+    if values["learning_rate"] is None:
+        optimizer = registry.resolve("optimizer", options.optimizer, registry.OPTIMIZERS)
+        values["learning_rate"] = optimizer().learning_rate
+    return kind(**{name: value for name, value in values.items() if value is not None})
+
+
+def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
+    """The folder of --run, or runs/name, created if needed; prints what trains, and where."""
+    folder = Path(options.run or Path("runs") / name)
+    ranks = world()
+    threads = options.threads and options.threads * ranks.count
+
+    def prepare() -> bool:
+        if exists(folder) and not is_folder(folder):
+            raise ValueError(f"{short_path(folder)} is a file: name a folder with --run")
+        check_free(folder / CHECKPOINT)
+        resumes = check_same(folder, trained, threads)
+        make_folder(folder)
+        return resumes
+
+    where = "resumes the run in" if ranks.first(prepare) else "saves to"
+    print(*about, f"{where} {folder}", sep="\n", flush=True)
+    return folder
+
+
+def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
+    """Train, draw the curves, and print how long it took, and what follows."""
+    trained.fit(learn, valid, folder, threads, ranks=world())
+    world().first(lambda: save_curves(trained.history, folder))
+    minutes = trained.history[-1]["seconds"] / 60
+    epochs = plural(len(trained.history), "epoch")
+    print(f"trained for {epochs}, {minutes:.1f} minutes; {then}", flush=True)
+
+
+def print_next(trained: Any, *words: str) -> None:
+    """Print the next command, quoted for the shell, with --code if the run needs it."""
+    files = dict.fromkeys(str(one.code.path) for one in trained.own.values())
+    code = ["--code", ",".join(files)] if files else []
+    print(f"next: numpy-attention {shlex.join([*words, *code])}")

@@ -1,0 +1,97 @@
+"""What a user does with an exercise: start it, take a hint, see the solution, start again."""
+
+import hashlib
+from pathlib import Path
+
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.course.exercises.records import Folder, Record
+from numpy_attention.validation.paths import (
+    short_path, existing_file, exists, make_folder, atomic_write)
+
+TITLES = ("law", "line", "derivative", "code")
+
+
+def by_lesson() -> dict[str, list[str]]:
+    """{lesson: the names of its exercises}"""
+    found: dict[str, list[str]] = {}
+    for name, exercise in EXERCISES.items():
+        found.setdefault(exercise.lesson.replace("_", " "), []).append(name)
+    return found
+
+
+def mark(record: Record | None) -> str:
+    """The state of an exercise: passed, started, or neither."""
+    if record is None or not record.cut:
+        return "·"
+    return "✓" if record.passed else "…"
+
+
+def digest(exercise: Exercise) -> str:
+    return hashlib.sha256(exercise.start.encode()).hexdigest()[:16]
+
+
+def user_file(folder: Folder, exercise: Exercise) -> Path:
+    """The user's file. FileNotFoundError: it was not started, or is gone."""
+    file = folder.of(exercise)
+    if not exists(file):
+        here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
+        raise FileNotFoundError(f"{short_path(file)} does not exist: numpy-attention exercise start "
+                                f"{exercise.name} writes it{here}")
+    return file
+
+
+def start(exercise: Exercise, folder: Folder) -> Path:
+    """Write an exercise's file for the user; → the file. FileExistsError: there is one."""
+    make_folder(folder.path)
+    file = folder.of(exercise)
+    if exists(file):
+        raise FileExistsError(f"{short_path(file)} exists already and is not changed: continue with it, "
+                              f"or numpy-attention exercise reset {exercise.name}")
+    create(exercise, folder)
+    return file
+
+
+def create(exercise: Exercise, folder: Folder) -> None:
+    """Write an exercise's file as it begins, and record that it was started."""
+    with folder.changed(exercise) as record:
+        with atomic_write(folder.of(exercise)) as file:
+            file.write(exercise.start.encode("utf-8"))
+        record.cut = digest(exercise)
+
+
+def reset(exercise: Exercise, folder: Folder) -> Path | None:
+    """Write the file as it begins; → where the user's is kept, or None if nothing was changed."""
+    file = folder.of(exercise)
+    if not exists(file) or existing_file(file).read_bytes() == exercise.start.encode("utf-8"):
+        create(exercise, folder)
+        return None
+    kept = next(name for number in range(1, 10**6)
+                if not (name := file.with_suffix(f".{number}.py")).exists())
+    file.rename(kept)
+    try:
+        create(exercise, folder)
+    except BaseException:               # the disk is full, for example
+        kept.replace(file)
+        raise
+    return kept
+
+
+def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
+    """→ the hints up to the next one, {title: text}, and the titles of those left."""
+    code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
+        f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)
+    hints = dict(zip(TITLES, [*exercise.hints, code]))
+    with folder.changed(exercise) as record:
+        record.hints = min(record.hints + 1, len(hints))
+        number = record.hints
+    return {title: hints[title] for title in TITLES[:number]}, list(TITLES[number:])
+
+
+def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
+    """Whether it is passed, or was asked for before; it counts as asked for now."""
+    with folder.changed(exercise) as record:
+        confirmed = record.passed or record.asked
+        record.asked = True
+        record.seen = record.seen or (confirmed and not record.passed)
+    return confirmed

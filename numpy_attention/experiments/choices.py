@@ -1,0 +1,94 @@
+"""From what a user chooses to the settings of a model, for a text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy_attention import registry
+from numpy_attention.attention.readout_config import ReadoutConfig
+from numpy_attention.custom.kinds import custom_class
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.protocols import AnyVocabulary
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.text_form import TextForm
+from numpy_attention.data.vocabulary import Vocabulary
+from numpy_attention.models.budget import within_budget
+from numpy_attention.training.settings import LanguageModelTraining
+
+SIZE = 200      # of a language model's word vectors
+
+
+def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
+    """Settings with a user-defined class for each FILE.py:CLASS; kinds: what each must be."""
+    return {name: custom_class(value, kinds[name])
+            if name in kinds and registry.is_custom_code(value) else value
+            for name, value in settings.items()}
+
+
+def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
+                 parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
+    """A translator's settings, with the length of the longest source if its score asks for it."""
+    if "attention" in settings:
+        score = registry.resolve("attention", settings["attention"], registry.SCORES)
+        if registry.accepted_kwargs(score.create, longest=None):
+            longest = max(len(vocabulary.encode(pair.source)) for pairs in parts for pair in pairs)
+            return settings | {"longest": longest + 1}          # and its </s>
+    return settings
+
+
+def translator_name(model: str, settings: Mapping[str, Any]) -> str:
+    """A model with its attention and window; those of RNNsearch, and global, are left out."""
+    parts = [model]
+    if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
+        parts.append(brief_name(settings["attention"]))
+    if settings.get("window", "global") != "global":
+        parts.append(settings["window"])
+    return "-".join(parts)
+
+
+def brief_name(choice: str | type) -> str:
+    """A name, or that of a class, as a part of a folder's name."""
+    return choice.__name__ if isinstance(choice, type) else choice
+
+
+def language_model(text: Text, training: LanguageModelTraining, attention: str | type = "none",
+                   hidden: int | None = None, embedding: int | None = None,
+                   parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
+    """→ the name and the settings of a language model, for `Writer.create`.
+
+    hidden, embedding: one follows from the other, without both the embedding is SIZE; parameters:
+    the largest sizes within so many, in their place. ValueError: sizes that do not fit.
+    """
+    parts = 1
+    name = "language-model"
+    if attention == "none":
+        settings.pop("activation", None)
+    else:
+        name = "attentive-language-model"
+        settings["attention"] = attention
+        parts = ReadoutConfig(**registry.accepted_kwargs(ReadoutConfig, **settings)).roles
+    if attention == "ngram" and settings.get("carried"):
+        settings["carried"] = settings["order"] - 2         # all that it can see
+    if parameters:
+        words = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
+        sizes, _ = within_budget(parameters, len(words), **settings)
+        return name, settings | sizes
+    embedding = embedding or (max(hidden // parts, 1) if hidden else SIZE)
+    hidden = hidden or parts * embedding
+    if attention == "none" and settings.get("tied") and hidden != embedding:
+        raise ValueError(f"hidden = {hidden} and embedding = {embedding}: tied weights need equal "
+                         "sizes, give one of them, or untied weights")
+    return name, settings | {"hidden": hidden, "embedding": embedding}
+
+
+def usual_min_count(text: Text) -> int:
+    """1 for characters and for a text with its own <unk>, which have no rare words; else 2."""
+    prepared = text.unit == "characters" or any("<unk>" in sentence for sentence in text.sentences)
+    return 1 if prepared else 2
+
+
+def prompt_from(text: Text, form: TextForm) -> str:
+    """The beginning of a text: three words, or up to 20 characters of a line."""
+    first = next((sentence for sentence in text.sentences if sentence), [])
+    if form.tokenizer == "characters":
+        return form.text(first[:20]).split("\n")[0]
+    return form.text(first[:3])

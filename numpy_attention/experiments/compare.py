@@ -1,0 +1,220 @@
+"""Recipes compared: trained on one corpus with one budget, measured, and drawn side by side.
+
+On several ranks each trains another recipe, or another seed of one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention import metrics, plotting
+from numpy_attention.data.pairs import Pair
+from numpy_attention.experiments.recipes import RECIPES, find_recipe
+from numpy_attention.experiments.recipes.recipe import Recipe
+from numpy_attention.experiments.runs.provenance import check_rank_consistency
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.saved import CHECKPOINT
+from numpy_attention.metrics import LengthBucket
+from numpy_attention.module import Array
+from numpy_attention.training.distributed.jobs import handed_out
+from numpy_attention.training.lock import check_free
+from numpy_attention.training.distributed.ranks import SingleProcess
+from numpy_attention.training.settings import Training
+from numpy_attention.validation.messages import EXPECTED, plural, format_error
+
+Sentences = Sequence[Sequence[str]]
+
+BUDGET = ("epochs", "minutes")
+COLUMNS = {             # of the table: figure → (title, format)
+    "parameters": ("parameters", ","),
+    "minutes": ("minutes", ".1f"),
+    "perplexity": ("perplexity", ".2f"),
+    "bleu": ("BLEU", ".2f"),
+    "chrf": ("chrF", ".2f"),
+    "aer": ("AER", ".3f"),
+    "pointing": ("pointing", ".3f"),
+}
+COSTS = ("parameters", "minutes")       # columns without a standard deviation
+
+
+class Texts(NamedTuple):
+    """Pairs to train on, to validate on, to measure on, and one of these to draw."""
+
+    train: Sequence[Pair]
+    valid: Sequence[Pair]
+    test: Sequence[Pair]
+    example: Pair
+
+
+class Job(NamedTuple):
+    """One training; name: for the user; drawn: whether the pictures show it."""
+
+    recipe: Recipe
+    seed: int
+    name: str
+    folder: Path
+    drawn: bool
+
+
+class Outcome(NamedTuple):
+    """The figures of a training; if it is drawn, attention weights of the example, translations."""
+
+    figures: dict[str, float]
+    weights: Array | None = None
+    words: Sentences = ()
+
+
+# ---- what is compared ---------------------------------------------------------------------------
+
+
+def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
+    """The recipes with these epochs and minutes.
+
+    ValueError: fewer than two, a language model's, several corpora, or several budgets.
+    """
+    first = recipes[0]
+    if len(recipes) < 2:
+        raise ValueError(f"{first.name} alone: expected at least two recipes to compare")
+    for recipe in recipes:
+        if recipe.is_language_model:
+            raise ValueError(f"{recipe.name} is a language model's recipe, and only translators "
+                             "can be compared: leave it out")
+        if recipe.corpus != first.corpus:
+            raise ValueError(f"{first.name} and {recipe.name} learn from different texts: compare "
+                             "recipes of one corpus")
+    found = [replace(recipe, training=replace(recipe.training, **budget)) for recipe in recipes]
+    for recipe in found:
+        if budget_of(recipe.training) != budget_of(found[0].training):
+            raise ValueError(f"{first.name} trains for {budget_of(found[0].training)}, "
+                             f"{recipe.name} for {budget_of(recipe.training)}: give them one "
+                             "budget with epochs and minutes")
+    return found
+
+
+def budget_of(training: Training) -> str:
+    """A training's budget in words."""
+    minutes = f", at most {training.minutes:g} minutes" if training.minutes else ""
+    return f"{plural(training.epochs, 'epoch')}{minutes}"
+
+
+def run_name(recipe: Recipe, seed: int) -> str:
+    """The folder that `reproduce` trains in, or another one if the budget is not the recipe's."""
+    usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe("clauses-dot").training
+    budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
+              if getattr(recipe.training, name) != getattr(usual, name)]
+    return "-".join([recipe.name, *budget, f"seed{seed}"])
+
+
+def jobs_of(recipes: Sequence[Recipe], seeds: Sequence[int], ranks: SingleProcess) -> list[Job]:
+    """A training for each recipe and seed; those of the first seed are drawn."""
+    several = len(seeds) > 1 or ranks.count > 1
+    return [Job(recipe, seed, f"{recipe.name}, seed {seed}" if several else recipe.name,
+                Path("runs") / run_name(recipe, seed), drawn=seed == seeds[0])
+            for recipe in recipes for seed in seeds]
+
+
+# ---- trainings ----------------------------------------------------------------------------------
+
+
+def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess) -> None:
+    """Errors say what cannot be trained or resumed, before anything is trained."""
+    def check_all() -> None:
+        recipe = None
+        for job in jobs:                    # those of one recipe follow each other
+            if job.recipe is not recipe:
+                recipe = job.recipe
+                trained = recipe.create(texts.train, job.seed)
+            trained.training = replace(trained.training, seed=job.seed)
+            check_free(job.folder / CHECKPOINT)
+            check_same(job.folder, trained, threads)
+
+    ranks.first(check_all)
+    if ranks.count > 1:
+        trained = jobs[0].recipe.create(texts.train, jobs[0].seed)
+        check_rank_consistency(ranks, trained, texts.train, texts.valid, threads)
+
+
+def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess,
+          done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
+    """{recipe: an Outcome for each seed}; on several ranks done(count, job, outcome) is called."""
+    outcomes = handed_out(ranks, jobs, lambda job: outcome_of(job, texts, threads, ranks), done)
+    found: dict[str, list[Outcome]] = {}
+    for job, outcome in zip(jobs, outcomes):
+        found.setdefault(job.recipe.name, []).append(outcome)
+    return found
+
+
+def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess) -> Outcome:
+    """Train, or resume, and measure; on one rank of several, an error names the job."""
+    alone = ranks.count == 1
+    if alone:
+        print(f"{job.name}: {job.recipe.description}", flush=True)
+    try:
+        beam = job.recipe.beam
+        made = job.recipe.create(texts.train, job.seed)
+        made.fit(texts.train, texts.valid, job.folder, threads, progress=alone)
+        sources = [pair.source for pair in texts.test]
+        found = made.translate(sources, beam, threads=made.threads or 1)
+        figures = made.measure(texts.test, beam, made.threads, found)
+    except EXPECTED as error:
+        if alone:
+            raise
+        raise ValueError(f"{job.name}: {format_error(error)}") from error
+    figures |= {"parameters": made.model.size, "minutes": made.history[-1]["seconds"] / 60}
+    if not job.drawn:
+        return Outcome(figures)
+    return Outcome(figures, made.attend([texts.example])[0], [one.target for one in found])
+
+
+# ---- results ------------------------------------------------------------------------------------
+
+
+def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
+    """A Markdown table of {name: figures of each seed}; – for a figure that does not exist."""
+    rows = [["recipe", *(title for title, _ in COLUMNS.values())]]
+    for name, seeds in lines.items():
+        rows.append([name, *(cell(key, [figures[key] for figures in seeds if key in figures])
+                             for key in COLUMNS)])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    rows = [[one.rjust(width) if n else one.ljust(width)
+             for n, (one, width) in enumerate(zip(row, widths))] for row in rows]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rule, *rows[1:]))
+
+
+def cell(key: str, values: Sequence[float]) -> str:
+    """A figure in the table: the mean over seeds, ± the standard deviation unless it is a cost."""
+    if not values:
+        return "–"
+    form = COLUMNS[key][1]
+    text = format(mean(values), form)
+    if len(values) > 1 and key not in COSTS:
+        text += f" ± {stdev(values):{form}}"
+    return text
+
+
+def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Path]:
+    """Save heatmaps of one pair side by side, and BLEU by length; → the files."""
+    example = texts.example
+    grid = plotting.heatmap_grid(
+        {name: np.asarray(one.weights) for name, one in outcomes.items()},
+        [*example.source, "</s>"], [*example.target, "</s>"], example.sure, example.possible)
+    words = {name: one.words for name, one in outcomes.items()}
+    curves = plotting.bleu_by_length_plot(by_length(words, texts.test))
+    return [plotting.save(grid, folder / "heatmaps.png"),
+            plotting.save(curves, folder / "bleu_by_length.png")]
+
+
+def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
+              buckets: int = 6) -> dict[str, list[LengthBucket]]:
+    """{name: LengthBuckets} of translations, by source length, with about as many in each."""
+    lengths = [len(pair.source) for pair in pairs]
+    references = [pair.target for pair in pairs]
+    quantiles = np.quantile(lengths, np.linspace(0, 1, buckets + 1)[:-1])
+    edges = sorted({int(edge) for edge in quantiles}) + [max(lengths) + 1]
+    return {name: metrics.bleu_by_length(words, references, lengths, edges)
+            for name, words in found.items()}

@@ -1,0 +1,268 @@
+"""Runs, their figures, and corpora in lines of text; learning curves."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numpy_attention import metrics, plotting
+from numpy_attention.bootstrap import Interval
+from numpy_attention.data.cloze import Question
+from numpy_attention.data.datasets import corpora
+from numpy_attention.experiments.analysis.ablation import CHANGES, Ablation
+from numpy_attention.experiments.analysis.distance import Distances
+from numpy_attention.experiments.analysis.recovery import Recovery
+from numpy_attention.experiments.recipes.recipe import Recipe
+from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.models.registry import settings_of
+from numpy_attention.module import Array
+from numpy_attention.registry import SPLITS
+from numpy_attention.validation.messages import plural
+
+COLUMNS = (1, 2, 5, 10, 20)     # distances in the table of recoveries
+EXAMPLES = 3                    # of a corpus
+
+# ---- runs ---------------------------------------------------------------------------------------
+
+
+def describe(run: Any) -> str:
+    """A model in a line: name, or cells, sizes and attention, and its parameters."""
+    line = run.name
+    if run.KIND == "writer":
+        settings = settings_of(run.name) | run.settings
+        line = f"{settings['cell']} of {settings['layers']} × {settings['hidden']}"
+        if "attention" in settings:
+            line += f" with {settings['attention']}"
+        if settings.get("window"):
+            line += f", window {settings['window']}"
+        if settings.get("attention") == "ngram":
+            line += f", order {settings['order']}"
+    return f"{line}, {run.model.size:,} parameters"
+
+
+def describe_reading(writer: LanguageModelRun, streams: int) -> str:
+    """How a language model reads a text, and whether state and memory are carried on."""
+    how = writer.training
+    if how.state == "sentence":
+        return "state reset at every sentence"
+    memory = ""
+    if writer.name == "attentive-language-model":
+        carried = writer.settings.get("carried")
+        memory = f"; memory empty every {how.steps} {how.unit}"
+        if carried:
+            memory = f"; memory of {carried} states carried on"
+    steps = f"{how.steps} {how.unit} at a time{memory}"
+    if how.state == "carried":
+        return f"state carried through the text, {streams} stream{'s' * (streams > 1)}, {steps}"
+    return f"state reset at every {how.state}, {steps}"
+
+
+def describe_data(data: Any, run: Any, streams: int) -> str:
+    """How many pairs, or how a text is read."""
+    if run.KIND == "translator":
+        return f"{len(data):,} pairs"
+    return describe_reading(run, streams)
+
+
+def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Draw the learning curves. ArithmeticError: training has diverged, nothing is finite."""
+    kinds = ("train_perplexity", "valid_perplexity")
+    known = [line[kind] for line in history for kind in kinds if kind in line]
+    if not any(map(math.isfinite, known)):
+        raise ArithmeticError("training has diverged, no perplexity is finite: try a smaller "
+                              f"learning_rate, in another folder than {folder}")
+    plotting.save(plotting.learning_curves(history), folder / "learning_curves.png")
+
+
+# ---- figures ------------------------------------------------------------------------------------
+
+
+def lines_of_figures(figures: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of what a run's `measure`, or the cloze test, found, with intervals."""
+    if "gain" in figures:
+        yield from lines_of_cloze(figures)
+    elif "bleu" in figures:
+        yield from lines_of_translator(figures)
+    else:
+        yield from lines_of_writer(figures)
+
+
+def lines_of_translator(figures: Mapping[str, Any]) -> Iterator[str]:
+    what = "tokens"
+    per_word = ""
+    if figures["unit"] == "pieces":
+        what = "pieces of words"
+        per_word = f"; {figures['perplexity_word']:.2f} per word"
+    rows = [
+        ("perplexity", "perplexity", 2,
+         f"over {figures['tokens']:,} {what}, ends of sentences included{per_word}"),
+        ("BLEU", "bleu", 2, f"beam {figures['beam']}, {figures['bleu_greedy']:.2f} greedy; "
+                            f"{figures['bleu_signature']}"),
+        ("BLEU 13a", "bleu_13a", 2, "with sacreBLEU's own tokenizer"),
+        ("chrF", "chrf", 2, figures["chrf_signature"]),
+        ("exact", "exact", 3, "of the greedy translations equal the reference"),
+    ]
+    if "pointing" in figures:
+        rows += [
+            ("pointing", "pointing", 3, f"of the sure links, {figures['near']:.3f} within one "
+                                        f"word; diagonal {figures['diagonal']:.3f}"),
+            ("AER", "aer", 3, "alignment error rate")]
+    for title, name, digits, note in rows:
+        yield f"  {title:<10}  {value_of(figures, name, digits)}   {note}"
+    if "known" in figures:
+        known = figures["known"]
+        yield (f"without unknown words: {known['pairs']:,} pairs contain none, and <unk> is not "
+               "written")
+        yield from lines_of_translator(known)
+
+
+def lines_of_writer(figures: Mapping[str, Any]) -> Iterator[str]:
+    split = f"  {figures['split']:<5}" if figures["split"] else " "
+    unknown = f"; {100 * figures['unknown']:.1f} % are <unk>" if figures["unknown"] else ""
+    if "bits_per_character" in figures:
+        yield (f"{split} {figures['bits_per_character']:8.3f} bits per character   perplexity "
+               f"{value_of(figures, 'perplexity', 3).strip()} over {figures['tokens']:,} "
+               f"characters{unknown}")
+    else:
+        yield (f"{split} perplexity {value_of(figures, 'perplexity')}   over "
+               f"{figures['tokens']:,} tokens, ends of sentences included{unknown}")
+    if "perplexity_skip_first" in figures:
+        yield (f"{'':{len(split)}}            {value_of(figures, 'perplexity_skip_first')}   with "
+               "first words of sentences counted but not predicted")
+
+
+def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
+    """A figure with its interval, " [low, high]", if it has one."""
+    text = f"{figures[name]:8.{digits}f}"
+    if f"{name}_low" in figures:
+        low, high = (figures[f"{name}_{end}"] for end in ("low", "high"))
+        text += f" [{low:.{digits}f}, {high:.{digits}f}]"
+    return text
+
+
+def signed(more: Interval) -> str:
+    """A difference with its interval."""
+    return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
+
+
+def lines_of_cloze(figures: Mapping[str, Any]) -> Iterator[str]:
+    yield (f"  {figures['questions']:,} questions; {100 * figures['unknown']:.1f} % of the answers "
+           "are <unk>")
+    for name, found in [("accuracy", figures["accuracy"]), *figures["others"].items()]:
+        yield f"  {name:<25} {found}"
+    yield f"  {'chance':<25} {figures['chance']:.3f}"
+    yield f"  {'gain from the context':<24} {signed(figures['gain'])}"
+
+
+def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
+    """A question, its answer, and the candidates with their log p, the likeliest first."""
+    ranked = [f"{question.candidates[k]} {log_p[k]:.2f}" for k in np.argsort(-log_p, kind="stable")]
+    yield f"\n  {' '.join(question.filled('_____'))}\n    answer: {question.word}"
+    yield f"    log p: {', '.join(ranked)}"
+
+
+def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
+    """What figures depend on, as `circumstances` has it."""
+    yield (f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
+           f"{known['seed']}, {plural(known['threads'], 'thread')};")
+    yield (f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
+           f"{known['numba']}, {known['blas']}, {known['processor']}")
+
+
+def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A recipe's figures, with their baselines."""
+    first = lines[0]
+    yield (f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
+           f"{first['threads']} thread(s)")
+    for line in lines:
+        figure = line["split"], line["metric"]
+        baseline = ""
+        if figure in recipe.baselines:
+            value, source = recipe.baselines[figure]
+            baseline = f"   baseline {value:g} ({source})"
+        yield f"{line['split']:<5}  {line['metric']:<11}  {line['value']:8.3f}{baseline}"
+    for metric, tokenize in (("bleu", "none"), ("bleu_13a", "13a")):
+        if any(line["metric"] == metric for line in lines):
+            yield f"signature  {metrics.signature(metrics.bleu, tokenize=tokenize)}"
+
+
+def lines_of_ablation(found: Ablation) -> Iterator[str]:
+    """A row for each change and each group of words, and the verdict."""
+    for change, what in CHANGES.items():
+        yield f"  {change}: {what}"
+        for one in found.costs:
+            if one.change == change:
+                yield (f"    {one.words:<13} {one.tokens:9,} tokens   {one.loss:7.3f} nats   "
+                       f"{signed(one.more)}")
+    yield found.verdict()
+
+
+def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
+    """A table with a row for each run; more: what it loses beyond the first one."""
+    excess = next(iter(found.values())).excess
+    distances = [distance for distance in COLUMNS if distance in excess]
+    head = ["", "undisturbed", f"mean of the next {max(excess)}",
+            *(f"at {distance}" for distance in distances),
+            "mean more than the first's" if more else ""]
+    return lines_of_table([head, *(
+        [folder, f"{one.loss:.3f}", signed(one.mean),
+         *(f"{one.excess[distance].mean:+.3f}" for distance in distances),
+         signed(more[folder][1]) if folder in more else ""]
+        for folder, one in found.items())])
+
+
+def lines_of_distances(found: Mapping[str, Distances],
+                       more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
+    """The groups of words, with a row in each for each run; more: than the first one."""
+    yield ("  words, by how long ago they last occurred: nats per token"
+           + ", and more than the first's" * bool(more))
+    for words, count in next(iter(found.values())).tokens.items():
+        yield f"  {words}: {count:,} tokens"
+        yield from lines_of_table([[f"  {folder}", str(one.loss[words]),
+                                    signed(more[folder][words]) if folder in more else ""]
+                                   for folder, one in found.items()])
+
+
+def group_of(words: str) -> str:
+    """A group of words, as a picture has it."""
+    return "all words" if words == "all" else words
+
+
+def lines_of_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table, the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for first, *others in rows:
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
+        yield "   ".join([f"  {first:<{widths[0]}}", *cells]).rstrip()
+
+# ---- corpora ------------------------------------------------------------------------------------
+
+
+def lines_of_corpus(corpus: Any) -> Iterator[str]:
+    """The sizes of a corpus's splits, and examples of the last, with the word links of pairs."""
+    pairs: Any
+    for split in SPLITS:
+        if corpus.kind == "parallel":
+            pairs = corpora.load_parallel(corpus.name, split)
+            source = sum(len(pair.source) for pair in pairs)
+            target = sum(len(pair.target) for pair in pairs)
+            yield f"{split}: {len(pairs):,} pairs, {source:,} source and {target:,} target tokens"
+            continue
+        text = corpora.load_text(corpus.name, split)
+        if isinstance(text, str):
+            yield f"{split}: {len(text):,} characters"
+        else:
+            yield f"{split}: {len(text):,} lines, {sum(map(len, text)):,} tokens"
+    yield f"for example ({split}):"
+    if corpus.kind == "text":
+        lines = text.splitlines() if isinstance(text, str) else map(" ".join, text)
+        yield from [f"  {line}" for line in lines if line][:EXAMPLES]
+        return
+    for pair in pairs[:EXAMPLES]:
+        yield f"  {corpus.form.text(pair.source)}\n  {corpus.form.text(pair.target)}"
+        for kind, links in (("sure", pair.sure), ("possible", pair.possible - pair.sure)):
+            if links:
+                words = [f"{pair.source[i]}–{pair.target[j]}" for i, j in sorted(links)]
+                yield f"    {kind}: {' '.join(words)}"

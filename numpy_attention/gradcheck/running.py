@@ -1,0 +1,119 @@
+"""Gradient checks run by name, with a line for each; of user-defined code in a process of its own.
+
+An endless loop, a call of sys.exit and a crash of compiled code are reported in a line: the process
+has its own exit statuses, so any other one means that the code has ended it.
+"""
+
+import faulthandler
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numpy_attention.custom.code import parted, read, text_of
+from numpy_attention.custom.kinds import cases, class_in
+from numpy_attention.custom.processes import ended, where
+from numpy_attention.gradcheck.differences import TOLERANCE
+from numpy_attention.gradcheck import GradientError
+
+PASSED, FAILED, STOPPED, LEFT = 40, 41, 42, 43     # exit statuses of the process
+PATIENCE = 60       # seconds after the time limit until the process is killed
+# with this process's own paths: a random.py in the user's folder is not Python's
+START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
+         f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")
+
+
+def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool = False,
+                full: bool = False) -> int:
+    """Run gradient checks and print a line for each, then reports of those that fail.
+
+    → 0, or 1 if one fails.
+    """
+    width = max(map(len, checks))
+    head = f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})\n"
+    failures = []
+    passed = 0
+    for name, check in checks.items():
+        try:
+            report = check(np.random.default_rng(seed))
+        except GradientError as error:
+            failures.append(error)
+            line = f"{'':9}  FAILED"
+        else:
+            passed += 1
+            worst = max(report.errors, key=report.errors.__getitem__)
+            line = f"{len(report.errors):9}  {report.worst:.1e}  {worst}"
+        print(f"{head}{name:<{width}}  {line}", flush=True)
+        head = ""
+        if failures and until_one_fails:
+            break
+    for failure in failures:
+        print(f"\n{failure.full if full else failure}")
+    left = len(checks) - passed - len(failures)
+    print(f"{passed} of {len(checks)} passed" + (f", {left} not checked" if left else ""))
+    return 1 if failures else 0
+
+
+def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
+    """Check FILE.py:CLASS in a process of its own; → 0, or 1 if a check fails.
+
+    ValueError: its code raises; TimeoutError: it takes longer than so many seconds;
+    ChildProcessError: it has ended the process; BrokenPipeError: the output has no reader.
+    """
+    file, _ = parted(name)
+    read(file)                                      # raises before a process is started
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "place"
+        words = [name, str(seed), str(seconds), str(place), *(["full"] if full else []),
+                 os.pathsep.join(sys.path)]
+        status = ended([sys.executable, "-c", START, *words], seconds + PATIENCE)
+        text = place.read_text(errors="replace") if place.exists() else ""
+    if status == STOPPED:
+        raise ValueError(text)
+    if text:
+        raise TimeoutError(f"{name} took longer than {seconds:g} seconds and was ended"
+                           f"{where(text, Path(file))}; allow more seconds, if it is not an "
+                           "endless loop")
+    if status == LEFT:
+        raise BrokenPipeError
+    if status not in (PASSED, FAILED):
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        raise ChildProcessError(f"{name} has ended its process, with {how}: nothing was checked")
+    return status - PASSED
+
+
+# ---- within the process -------------------------------------------------------------------------
+
+
+def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
+    """Run the code and check it; → the exit status. An error is written to the file `place`."""
+    from numpy_attention.gradcheck.cases.custom import checks_of
+    with open(place, "w") as file:
+        faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
+        try:
+            status = PASSED + show_checks(checks_of(target_of(name)), int(seed),
+                                          until_one_fails=True, full=bool(full))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            status = LEFT
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except BaseException as error:              # sys.exit() among others
+            status = STOPPED
+            file.write(text_of(error, name))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+    return status
+
+
+def target_of(name: str) -> Any:
+    """The class, or the function case(rng), of FILE.py:NAME; of FILE.py the only one."""
+    file, inside = parted(name)
+    code = read(file)
+    functions = cases(code)
+    if not inside and len(functions) == 1:
+        inside = functions[0]
+    return code.found(inside) if inside in functions else class_in(code, inside)

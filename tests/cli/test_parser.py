@@ -1,0 +1,266 @@
+"""The parser: options and their rules, help, what is rejected before any work."""
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from numpy_attention.cli import main as cli
+from numpy_attention.cli.commands import COMMANDS
+from numpy_attention.cli.main import main, parse
+from numpy_attention.cli.messages import in_flags
+from numpy_attention.cli.parser import Option, flag, joined, positional, settle
+from numpy_attention.cli.values import (
+    not_negative, picture, positive, seeds, share, share_kept, whole)
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = [
+    Option("model", "which", default="a", choices=["a", "b", "c"]),
+    Option("size", "how large", whole(1), {"a": 1, "b": 2, "c": 2}, by="model"),
+    Option("window", "which words", default="all", choices=["all", "near", "far"],
+           needs={"model": ["b", "c"]}),
+    Option("width", "how wide", whole(1), 10, excludes={"window": ["all"]}),
+    Option("rate", "how fast", float, 0.5, needs={"model": ["c"]}),
+    flag("sample", "draw"),
+    Option("beam", "search", whole(1), 5, excludes={"sample": [True]}),
+    Option("seed", "of the samples", whole(0), 0, needs={"sample": [True]}),
+    Option("file", "a text", excludes={"corpus": ()}),
+    Option("corpus", "a corpus"),
+    Option("pair", "the other side", needs={"file": ()}),
+]
+
+# ---- options ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given, expected", [
+    ({}, dict(model="a", size=1, window=None, rate=None, beam=5, seed=None, sample=False)),
+    ({"model": "b"}, dict(size=2, window="all", width=10, rate=None)),
+    ({"model": "c", "window": "near"}, dict(window="near", width=10, rate=0.5)),
+    ({"sample": True}, dict(seed=0, sample=True)),
+    ({"size": 9}, dict(size=9)),
+])
+def test_what_is_not_given_has_its_default(given, expected):
+    values = settle(OPTIONS, given)
+    assert {name: values[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"window": "near"},
+     "--window has no effect with --model a: leave it out, or choose --model b or c"),
+    ({"model": "b", "width": 3},
+     "--width has no effect with --window all: leave it out, or choose --window near or far"),
+    ({"seed": 0}, "--seed needs --sample: add it, or leave --seed out"),
+    ({"sample": True, "beam": 2}, "--beam has no effect with --sample: leave it out"),
+    ({"file": "x", "corpus": "y"}, "--file has no effect with --corpus y: leave it out"),
+    ({"pair": "x"}, "--pair needs --file: add it, or leave --pair out"),
+])
+def test_an_option_without_effect_is_an_error(given, message):
+    with pytest.raises(ValueError) as error:
+        settle(OPTIONS, given)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("name, text", [
+    ("model", "which (default: a)"),
+    ("size", "how large (default: 1 for a, 2 for b and c)"),
+    ("window", "which words (with --model b or c; default: all)"),
+    ("width", "how wide (not with --window all; default: 10)"),
+    ("sample", "draw"),
+    ("seed", "of the samples (with --sample; default: 0)"),
+    ("file", "a text (not with --corpus)"),
+])
+def test_help_prints_rules_and_defaults(name, text):
+    assert {option.name: option.help_text() for option in OPTIONS}[name] == text
+
+
+def test_argparse_knows_what_is_given():
+    parser = argparse.ArgumentParser()
+    options = [
+        positional("run", "folder", "RUN"), positional("more", "words", "WORD", "*"),
+        Option("max_length", "5 % of it", whole(1), 7), flag("all", "print"),
+        Option("tied", "share", default=True, kind="switch"),
+        Option("cell", "which", choices=["gru"], custom=True),
+    ]
+    for option in options:
+        option.add_to(parser)
+    nothing = dict(run="a", more=[], max_length=None, all=None, tied=None, cell=None)
+    assert vars(parser.parse_args(["a"])) == nothing
+    words = "a b c --max-length 3 --all --no-tied --cell mine.py:Mine".split()
+    assert vars(parser.parse_args(words)) == dict(
+        run="a", more=["b", "c"], max_length=3, all=True, tied=False, cell="mine.py:Mine")
+    assert "5 % of it (default: 7)" in parser.format_help()
+    with pytest.raises(argparse.ArgumentTypeError, match="'0': expected a whole number"):
+        options[2].value("0")
+    with pytest.raises(argparse.ArgumentTypeError, match="'lstm' .*'gru', or a user-defined FILE"):
+        options[5].value("lstm")
+
+
+def test_words_are_joined():
+    assert [joined(list(words), "or") for words in ("", "a", "ab", "abc")] == [
+        "", "a", "a or b", "a, b or c"]
+
+
+@pytest.mark.parametrize("read, text, value", [
+    (whole(2), "2", 2), (positive, "1e-3", 0.001), (share, "0", 0.0), (not_negative, "0", 0.0),
+    (share_kept, "1", 1.0), (seeds, "5,0-1,3", (5, 0, 1, 3)), (seeds, "7-7", (7,)),
+    (seeds, "0-999", tuple(range(1000))), (picture, "B.SVG", "B.SVG"),
+])
+def test_values_are_read(read, text, value):
+    assert read(text) == value
+
+
+@pytest.mark.parametrize("read, text, expected", [
+    (whole(2), "1", "whole number of at least 2"), (whole(0), "1.5", "whole number"),
+    (positive, "nan", "a positive number"), (share, "1", "below 1"),
+    (not_negative, "inf", "at least 0"), (share_kept, "0", "above 0"),
+    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "each once"),
+    (seeds, "0-18446744073709551615", "at most 1,000"),
+    (picture, "a.gif", ".png"), (picture, "no/folder.png", "there is no folder no"),
+])
+def test_wrong_values_are_errors(read, text, expected):
+    with pytest.raises(ValueError) as error:
+        read(text)
+    assert repr(text) in str(error.value) and expected in str(error.value)
+
+
+# ---- commands -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_every_option_and_an_example_that_parses(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([*command.split(), "--help"])
+    text = "".join(capsys.readouterr().out.split())
+    assert end.value.code == 0 and "None" not in text
+    example = f"{command} {COMMANDS[command].example}".strip()
+    assert f"example:numpy-attention{''.join(example.split())}" in text
+    for option in COMMANDS[command].options:
+        assert "".join(option.help_text().split()) in text, option.name
+    found, options = parse(example.replace('"in the beginning"', "beginning").split())
+    assert found is COMMANDS[command] and options.command == command
+
+
+def test_the_examples_of_the_documentation_parse():
+    text = (ROOT / "docs/commands.md").read_text("utf-8")
+    examples = re.findall(r"^(?:mpirun -n 9 )?numpy-attention (.*)$", text, re.M)
+    assert len(examples) > 30
+    for example in examples:
+        parse(shlex.split(example, comments=True))
+
+
+def test_a_translator_is_what_train_trains():
+    words = ["--corpus", "copy", "--epochs", "3"]
+    assert parse(["train", *words]) == parse(["train", "translator", *words])
+    assert parse(["train", "lm", *words])[1].command == "train lm"
+
+
+@pytest.mark.parametrize("words", [
+    ["--together-with", "a,b"], ["--together-with=a,b"], ["--together", "a,b"]])
+def test_a_renamed_option_is_accepted_with_a_note(words, capsys):
+    assert parse(["translate", "run", *words])[1].ensemble == ("a", "b")
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1 and " is now --ensemble; the old name will be removed" in line
+    assert parse(["translate", "run", "--ensemble", "a,b"])[1].ensemble == ("a", "b")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("words", ["", "train ", "train lm ", "evaluate "])
+def test_help_imports_nothing_heavy(words):
+    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "numpy_attention",
+                           *words.split(), "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "usage: numpy-attention" in done.stdout
+    imported = {line.rpartition("|")[2].strip().partition(".")[0]
+                for line in done.stderr.splitlines()}
+    assert "argparse" in imported and not imported & {"numpy", "numba", "matplotlib"}
+
+
+@pytest.mark.parametrize("words, message", [
+    ("", "COMMAND"),
+    ("trian", "no such command, did you mean train; see numpy-attention --help"),
+    ("train copy", "expected `train lm` for a language model, or options"),
+    ("train --text novel.txt", "--text novel.txt; see numpy-attention train --help, or for a "
+                               "language model numpy-attention train lm --help"),
+    ("translate RUN a --hidden 3",
+     "unrecognized arguments: --hidden 3; see numpy-attention translate --help"),
+    ("corpora", "ACTION"),
+    ("exercise check", "the following arguments are required: NAME"),
+    ("heatmap nowhere", "--output"),
+    ("train --model transformed", "invalid choice: 'transformed'"),
+    ("train --layers 1000000", "argument --layers: '1000000': expected a whole number"),
+    ("train --attention combined", "invalid choice: 'combined'"),
+    ("train --warmup 3", "--warmup has no effect with --schedule constant: leave it out, or "
+                         "choose --schedule warmup"),
+    ("train --model luong --smoothing 0", "choose --model transformer"),
+    ("train --heads 2", "--heads has no effect with --attention concat"),
+    ("train --subwords 40 --min-count 2", "--min-count has no effect with --subwords 40"),
+    ("train --corpus copy --lowercase", "--lowercase has no effect with --corpus copy"),
+    ("train --source a --target b --part x", "--part has no effect with --source a"),
+    ("train --source a", "--source needs --target"),
+    ("train lm --window 3", "choose --attention single, combined, attention, key-value or key-"),
+    ("train lm --state sentence --steps 5", "choose --state carried or article"),
+    ("train lm --cell gru --forget-bias 1", "choose --cell lstm"),
+    ("train lm --parameters 3000 --hidden 9", "--hidden has no effect with --parameters 3000"),
+    ("translate RUN --beam 1 --length-penalty 2", "with --beam 1"),
+    ("evaluate RUN --text a --split test", "--split has no effect with --text a"),
+    ("heatmap RUN a b --index 3 --output a.png", "--index has no effect with SENTENCE"),
+    ("cloze RUN --lowercase", "--lowercase needs --questions"),
+    ("cloze RUN --json --show 2", "--show has no effect with --json"),
+    ("compare a b --seed 0 --seeds 0-1", "--seed has no effect with --seeds"),
+])
+def test_a_wrong_command_line_is_an_error(words, message):
+    with pytest.raises(ValueError) as error:
+        parse(words.split())
+    assert message in str(error.value)
+
+
+# ---- messages -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("message, flags", [
+    ("allow more with max_length, or", "allow more with --max-length, or"),
+    ("max_length=3; expected", "--max-length 3; expected"),
+    ("count = 0; expected at least 1 pair", "--pairs 0; expected at least 1 pair"),
+    ("size (30) must be divisible by heads (4)", "--hidden (30) must be divisible by --heads (4)"),
+    ("no hidden state (see x), and no window", "no hidden state (see x), and no window"),
+    ("/data/max_length/a.txt, max_length.csv", "/data/max_length/a.txt, max_length.csv"),
+    ("{'input_feeding': True}", "{'input_feeding': True}"),
+    ("the --max-length", "the --max-length"),
+    ("Adam(learning_rate=0.001, beta1=0.9)", "Adam(learning_rate=0.001, beta1=0.9)"),
+    ("give other files as source and target", "give other files with --source and --target"),
+])
+def test_arguments_become_flags(message, flags):
+    assert in_flags(message, COMMANDS["train"].options) == flags
+
+
+def test_a_command_knows_only_its_own_flags():
+    assert in_flags("max_length, top_k", COMMANDS["translate"].options) == "max_length, --top-k"
+
+
+@pytest.mark.parametrize("error, status, line", [
+    (KeyboardInterrupt(), 130, "numpy-attention: interrupted\n"),
+    (KeyboardInterrupt("stopped, saved to x"), 130, "numpy-attention: stopped, saved to x\n"),
+    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory (9 TiB): choose smaller "
+                              "sizes, or a smaller --batch-size\n"),
+    (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x): install "
+                             "it, or leave it more memory\n"),
+    (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
+    (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
+    (ValueError("a" * 5000), 2, f"numpy-attention: error: {'a' * 40}…{'a' * 20}\n"),
+])
+def test_errors_become_one_line(error, status, line, capsys, monkeypatch):
+    def fails(options):
+        raise error
+
+    monkeypatch.setattr(cli, "import_module", lambda name: argparse.Namespace(train=fails))
+    assert main(["train"]) == status
+    assert capsys.readouterr().err == line
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr(cli, "import_module", lambda name: {}["missing"])
+    with pytest.raises(KeyError):
+        main(["train"])

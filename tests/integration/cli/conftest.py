@@ -1,0 +1,1 @@
+from cli_runs import here, runs  # noqa: F401

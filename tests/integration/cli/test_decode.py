@@ -1,0 +1,229 @@
+"""numpy-attention translate, generate."""
+
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+from cli_runs import COPY, SMALL, quietly, told
+
+from numpy_attention import plotting
+from numpy_attention.cli.main import main
+from numpy_attention.experiments.runs.translator import Translation, Translator
+from numpy_attention.experiments.runs.writer import Word, LanguageModelRun
+
+
+@pytest.fixture(autouse=True)
+def among_the_runs(runs, monkeypatch):
+    monkeypatch.chdir(runs)
+
+
+def typed(monkeypatch, text):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+# ---- translate ----------------------------------------------------------------------------------
+
+
+def test_translate(capsys, tmp_path):
+    picture = tmp_path / "weights.png"
+    assert main(["translate", "copy", "3 1 4", "5 5", "--beam", "1"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert main(["translate", "copy", "3 1 77", "--heatmap", str(picture)]) == 0
+    out, error = capsys.readouterr()
+    assert len(out.splitlines()) == 1 and "read as <unk>: 77\n" in error
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert "--heatmap draws one sentence, 2 are given" in told(
+        capsys, "translate", "copy", "3", "4", "--heatmap", picture)
+
+
+def test_translate_all(capsys):
+    words = ["--beam", "3", "--length-penalty", "0"]
+    assert main(["translate", "copy", "3 1 4", "--all", *words]) == 0
+    form = re.compile(r" *(\S+)  log p +(\S+) +(\d+) words(?:, cut off)?  (.*)")
+    lines = [form.fullmatch(line) for line in capsys.readouterr().out.splitlines()]
+    scores = [float(line[1]) for line in lines]
+    assert len(lines) == 3 and scores == sorted(scores, reverse=True)
+    assert all(line[1] == line[2] for line in lines)                        # penalty 0: log p
+    assert all(len(line[4].split()) == int(line[3]) for line in lines)
+    assert main(["translate", "copy", "3 1 4", *words]) == 0
+    assert capsys.readouterr().out.strip() == lines[0][4]
+
+
+def test_options_reach_the_search(monkeypatch):
+    seen = []
+
+    def translate(self, *rest):
+        seen.append(rest)
+        return [Translation(["3", "1"], ["1"], -1.0, np.ones((2, 3)) / 3, -0.5)]
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    words = ["--beam", "4", "--length-penalty", "0.5"]
+    assert main(["translate", "copy", "3 1", *words]) == 0
+    assert seen == [([["3", "1"]], 4, 0.5)]
+
+
+def test_the_lines_of_the_standard_input(capsys, monkeypatch):
+    typed(monkeypatch, "3 1 4\n2\u20281\n")
+    assert main(["translate", "copy", "--beam", "1"]) == 0
+    assert len(capsys.readouterr().out.split("\n")) == 3
+    typed(monkeypatch, "\n \n")
+    assert "no sentence to translate" in told(capsys, "translate", "copy")
+    broken = io.TextIOWrapper(io.BytesIO(b"3 1\n\xff"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", broken)
+    assert "the standard input is not UTF-8 text (byte 5)" in told(capsys, "translate", "copy")
+
+
+def test_many_unknown_words_are_counted(capsys, monkeypatch):
+    typed(monkeypatch, "".join(f"word{n} 3\n" for n in range(1000)))
+    assert main(["translate", "copy", "--beam", "1"]) == 0
+    out, error = capsys.readouterr()
+    assert len(out.splitlines()) == 1000
+    assert error == ("numpy-attention: not in the run's vocabulary, read as <unk>: "
+                     + ", ".join(f"word{n}" for n in range(10)) + " and 990 more\n")
+
+
+def test_lines_stay_together(capsys, monkeypatch):
+    """An empty line for an empty line; with --all an empty line between the sentences."""
+    def made(sentence, finished=True):
+        return Translation(sentence, sentence[::-1], -1.0, np.ones((2, 3)) / 3, -0.5, finished)
+
+    monkeypatch.setattr(Translator, "translate",
+                        lambda self, sentences, *rest: [made(one) for one in sentences])
+    monkeypatch.setattr(Translator, "hypotheses",
+                        lambda self, sentence, *rest: [made(sentence), made(sentence, False)])
+    found = []
+    for words in ((), ("--all",)):
+        typed(monkeypatch, "3 1 4\n\n2\n")
+        assert main(["translate", "copy", *words]) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == "4 1 3\n\n2\n"
+    lines = [line.partition("words")[2] for line in found[1].split("\n")]
+    assert lines == ["  4 1 3", ", cut off  4 1 3", "", "", "", "  2", ", cut off  2", ""]
+
+
+def test_a_sample_follows_its_seed(capsys):
+    drawn = []
+    for seed in ("1", "1", "2"):
+        assert main(["translate", "copy", "4 5 6", "--sample", "--seed", seed]) == 0
+        drawn.append(capsys.readouterr().out)
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_replace_unknown(capsys, tmp_path, monkeypatch):
+    quietly(*COPY, "--model", "encoder-decoder", "--epochs", "1", "--run", tmp_path / "fixed")
+    assert "this run's model has no attention" in told(
+        capsys, "translate", tmp_path / "fixed", "3", "--replace-unknown")
+    weights = np.array([[0.2, 0.7, 0.1], [0.1, 0.4, 0.5], [0, 0, 1.0]])
+    found = Translation(["3", "zebra"], ["<unk>", "c"], -1.0, weights, -0.5)
+    monkeypatch.setattr(Translator, "translate", lambda self, *rest: [found])
+    for words, line in ((["--replace-unknown"], "zebra c\n"), ([], "<unk> c\n")):
+        assert main(["translate", "copy", "3 zebra", *words]) == 0
+        assert capsys.readouterr().out == line
+
+
+def test_a_text_of_characters(tmp_path, capsys):
+    """The dates' words are characters: they are cut and joined so, spaces among them."""
+    folder = str(tmp_path / "dates")
+    quietly("train", "--corpus", "dates", "--pairs", "40", *SMALL, "--run", folder)
+    assert main(["translate", folder, "20 10 2011"]) == 0
+    out, error = capsys.readouterr()
+    assert error == "" and " " not in out.strip()
+
+
+# ---- generate -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["plain", "ngram", "sentences", "attentive", "letters"])
+def test_the_same_seed_writes_the_same_text(name, capsys):
+    texts = []
+    command = ["generate", name, "--prompt", "red green", "--length", "30"]
+    likeliest = "--temperature 0"
+    for choice in ("--seed 1", "--seed 1", "--seed 2", likeliest, likeliest + " --seed 9"):
+        assert main([*command, *choice.split()]) == 0
+        out, error = capsys.readouterr()
+        assert out.startswith("red green") and out.endswith("\n") and error == ""
+        texts.append(out)
+    assert texts[0] == texts[1] != texts[2] and texts[3] == texts[4]
+    if name != "letters":
+        assert set(texts[0].split()) <= {"red", "green", "blue", "it's", "."}
+
+
+def test_it_writes_what_the_library_writes(capsys):
+    settings = dict(length=40, temperature=0.7, top_k=4, top_p=0.9, unknown=True, sentences=3)
+    words = LanguageModelRun.load("plain").generate(np.random.default_rng(7), ["red", "."], **settings)
+    tokens = ["" if word.token == "</s>" else word.token for word in words]
+    options = ("--length 40 --temperature 0.7 --top-k 4 --top-p 0.9 --unknown --sentences 3 "
+               "--seed 7").split()
+    assert main(["generate", "plain", "--prompt", "red .", *options]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n") <= 3 + (not out.endswith("\n"))
+    assert out.split() == ["red", ".", *filter(None, tokens)]
+    assert not any(line.startswith(" ") or line.endswith(" ") for line in out.splitlines())
+
+
+def test_each_word_is_shown_before_the_next_is_chosen(monkeypatch):
+    class Terminal(io.StringIO):
+        """Shows what was written when it is flushed, not before."""
+        screen = ""
+
+        def flush(self):
+            self.screen = self.getvalue()
+
+    shown = []
+    terminal = Terminal()
+
+    def generate(self, *arguments):
+        for token in ("red", "</s>", "blue"):
+            shown.append(terminal.screen)
+            yield Word(token, -1.0, None)
+
+    monkeypatch.setattr(LanguageModelRun, "generate", generate)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["generate", "plain", "--prompt", "it's"]) == 0
+    assert shown == ["it's", "it's red", "it's red\n"] and terminal.screen == "it's red\nblue\n"
+
+
+def test_unknown_words_and_case_of_a_prompt(capsys):
+    assert main(["generate", "plain", "--prompt", "red Magenta", "--length", "2"]) == 0
+    assert "read as <unk>: Magenta\n" in capsys.readouterr().err
+    assert main(["generate", "plain", "--prompt", "RED", "--length", "2", "--lowercase"]) == 0
+    out, error = capsys.readouterr()
+    assert error == "" and out.startswith("red ")
+
+
+@pytest.mark.parametrize("name, prompt", [
+    ("attentive", "red green"), ("attentive", ""), ("letters", "re"), ("sentences", "")])
+def test_a_heatmap_of_what_was_written(name, prompt, tmp_path, capsys, monkeypatch):
+    drawn = []
+    draw = plotting.history_heatmap
+
+    def seen_drawing(*rest):
+        drawn.append(rest)
+        return draw(*rest)
+
+    monkeypatch.setattr(plotting, "history_heatmap", seen_drawing)
+    picture = tmp_path / "looked.png"
+    command = ["generate", name, "--length", "12", "--prompt", prompt, "--heatmap", str(picture)]
+    assert main(command) == 0
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert capsys.readouterr().err == f"saved {picture}\n"
+    (weights, read, written, visible), = drawn
+    prompt = list(prompt) if name == "letters" else prompt.split()
+    assert read == ["</s>", *prompt, *written[:-1]]
+    assert weights.shape == visible.shape == (len(written), len(read))
+    # nothing that was not yet there
+    assert not visible[np.triu_indices(len(written), len(prompt), len(read))].any()
+    np.testing.assert_allclose(weights.sum(1)[visible.any(1)], 1, atol=1e-5)
+    if name == "attentive":
+        assert visible.sum(1).tolist() == [min(3, len(prompt) + t) for t in range(len(written))]
+
+
+def test_what_cannot_be_generated(capsys, tmp_path):
+    for name in ("plain", "ngram"):
+        assert "no attention weights" in told(
+            capsys, "generate", name, "--heatmap", tmp_path / "a.png")
+    assert "--sentences 1: a model of characters writes no ends of sentences" in told(
+        capsys, "generate", "letters", "--sentences", "1")
+    assert not list(tmp_path.iterdir())

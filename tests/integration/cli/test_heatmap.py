@@ -1,0 +1,199 @@
+"""numpy-attention heatmap, trace, step, page: looking into a model."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from cli_runs import told
+from small_lessons import HEAD, PLAIN, USE, written
+
+from numpy_attention import plotting
+from numpy_attention.cli.main import main
+from numpy_attention.page import runs as page
+
+
+@pytest.fixture
+def among(runs, monkeypatch):
+    monkeypatch.chdir(runs)
+    return runs
+
+
+# ---- heatmap ------------------------------------------------------------------------------------
+
+
+def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
+    first, second, third = (tmp_path / name for name in ("first.svg", "second.svg", "third.png"))
+    assert main(["heatmap", "copy", "--index", "2", "--output", str(first)]) == 0
+    source, target, _ = capsys.readouterr().out.splitlines()
+    assert source == target and "sure link" in first.read_text()
+    assert main(["heatmap", "copy", source, target, "--output", str(second)]) == 0
+    assert "sure link" not in second.read_text()
+    for words, message in ((["--index", "120"], "--index 120: test has 120 pairs, numbered from 0"),
+                           (["3"], "1 sentence(s) given: expected a source and a target"),
+                           (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "empty sentence")):
+        assert message in told(capsys, "heatmap", "copy", *words, "--output", third)
+    assert not third.exists()
+
+
+def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
+    picture, other = tmp_path / "sentence.svg", tmp_path / "other.png"
+    assert main(["heatmap", "attentive", "red Magenta", "--output", str(picture)]) == 0
+    out, error = capsys.readouterr()
+    assert out.startswith("red Magenta\n") and "read as <unk>: Magenta" in error
+    assert "token remembered" in picture.read_text()
+    third = ["--index", "2", "--split", "train", "--output", str(picture)]
+    assert main(["heatmap", "sentences", *third]) == 0
+    assert len(capsys.readouterr().out.splitlines()[0].split()) == 6
+    for words, message in ((["plain", "red"], "no attention weights"),
+                           (["attentive", "red", "blue"], "2 sentence(s) given: expected one"),
+                           (["attentive", "--index", "5"], "valid has 5 sentences, numbered"),
+                           (["letters", "--index", "0"], "give one of your own")):
+        assert message in told(capsys, "heatmap", *words, "--output", other)
+    assert not other.exists()
+
+
+@pytest.mark.parametrize("words", [["copy", "3 1", "1 3"], ["copy"], ["single", "red green"]])
+def test_a_heatmap_with_gradients(words, among, capsys, monkeypatch, tmp_path):
+    drawn = []
+    draw = plotting.gradient_heatmap
+
+    def seen(*given):
+        drawn.append(given)
+        return draw(*given)
+
+    monkeypatch.setattr(plotting, "gradient_heatmap", seen)
+    picture = tmp_path / "a.png"
+    assert main(["heatmap", *words, "--gradients", "--output", str(picture)]) == 0
+    assert f"saved {picture}" in capsys.readouterr().out and picture.stat().st_size > 5000
+    (weights, gradients, sources, targets, visible), = drawn
+    assert weights.shape == gradients.shape == visible.shape == (len(targets), len(sources))
+    assert "</s>" in targets and abs(gradients[visible]).max() > 0
+
+
+# ---- trace --------------------------------------------------------------------------------------
+
+
+def test_trace_of_a_translator(among, capsys):
+    assert main(["trace", "copy", "3 1", "1 3"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("RNNSearch, 3 1 → 1 3: L = ")
+    assert "dalpha = dot_scores(dcontext, memory)" in out and "steps 0 … 2" in out
+    assert main(["trace", "copy", "3 1", "1 3", "--names", "dalpha,w*", "--step", "2", "--layer",
+                 "attention"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    names = {line.split()[1] for line in lines if line[:5].strip().isdigit()}
+    assert names == {"dalpha", "weights"}
+    assert main(["trace", "copy", "3 1", "1", "--depth", "0"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_trace_of_a_language_model_warns_of_unknown_words(among, capsys):
+    assert main(["trace", "single", "red Magenta", "--names", "dx"]) == 0
+    out, error = capsys.readouterr()
+    assert out.startswith("AttentiveLanguageModel, red Magenta: L = ")
+    assert "read as <unk>: Magenta" in error
+
+
+@pytest.mark.parametrize("words, message", [
+    ("copy", "required: SENTENCE"), ("copy 1 2 3", "3 sentence(s) given"),
+    ("single red blue", "2 sentence(s) given: expected one sentence"),
+    ("copy 1 2 --step 7", "step 7: nothing has it; there are 0, 1"),
+    ("copy 1 2 --layer decodr", "there are decoder"),
+    ("copy 1 2 --names a,,b", "expected names such as weights,dx"),
+    ("nowhere a", "no checkpoint"),
+])
+def test_a_trace_that_cannot_be(words, message, among, capsys):
+    assert message in told(capsys, "trace", *words.split())
+
+
+# ---- step ---------------------------------------------------------------------------------------
+
+
+def test_step_goes_through_a_lesson(capsys, here):
+    written(here / "lessons", "01_small", HEAD, PLAIN, USE)
+    written(here / "lessons", "02_bare", HEAD)
+    assert main(["step", "1", "--steps", "2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("01_small.py: runs its cells up to the reference implementation\n── Plai")
+    assert out.count("── Plain") == 2 and "loud" not in out
+    assert main(["step", "small", "--lessons", "lessons", "--steps", "99"]) == 0
+    assert capsys.readouterr().out.count("── Plain") == 6
+    for words, message in (("3", "none has this name or number: choose one of 01_small"),
+                           ("2", "02_bare.py has no plain form to step through"),
+                           ("1 --lessons nowhere", "there are no lessons in nowhere")):
+        assert message in told(capsys, "step", *words.split())
+
+
+def test_step_without_a_terminal_prints_all(here):
+    written(here / "lessons", "01_small", HEAD, PLAIN, USE)
+    done = subprocess.run([sys.executable, "-m", "numpy_attention", "step", "1"], check=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert done.stdout.count("── Plain") == 6 and done.stderr == ""
+
+
+# ---- page ---------------------------------------------------------------------------------------
+
+
+def models_of(path):
+    text = path.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="models">(.*?)</script>', text)
+    return json.loads(found[1])["models"], text
+
+
+def test_runs_become_a_page(among, capsys, tmp_path):
+    file = tmp_path / "it.html"
+    assert main(["page", "copy", "luong", "-o", str(file), "--examples", "3"]) == 0
+    assert re.fullmatch(rf"saved {file}: 0.\d MB, float32; open it in a browser\n",
+                        capsys.readouterr().out)
+    models, text = models_of(file)
+    assert [(model["family"], model["title"]) for model in models] == [
+        ("rnnsearch", "copy"), ("luong", "luong")]
+    assert len(models[0]["examples"]) == 3 and models[0]["examples"][0]["sure"]
+    assert "<title>copy | luong</title>" in text and "<caption>copy: attention of the dec" in text
+    assert main(["page", "single", "--output", str(file)]) == 0
+    (model,), text = models_of(file)
+    assert model["kind"] == "writer" and model["examples"][0].keys() == {"words"}
+    assert "attention of each state to the states before it" in text
+
+
+@pytest.mark.parametrize("precision", ["float16", "byte"])
+def test_a_smaller_precision_makes_a_smaller_page(precision, among, tmp_path):
+    for name, words in (("large", []), ("small", ["--precision", precision])):
+        assert main(["page", "copy", "-o", str(tmp_path / f"{name}.html"), *words]) == 0
+    (model,), small = models_of(tmp_path / "small.html")
+    assert precision in model["arrays"]["W_s"]
+    assert len(small) < len((tmp_path / "large.html").read_text("utf-8"))
+
+
+def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
+    shutil.copy("copy/checkpoint.npz", tmp_path / "first.npz")
+    file = tmp_path / "it.html"
+    words = ["--checkpoints", str(tmp_path / "first.npz")]
+    assert main(["page", "copy", "-o", str(file), *words]) == 0
+    (model,), _ = models_of(file)
+    assert [one["label"] for one in model["checkpoints"]] == ["epoch 2, step 8"]
+
+
+@pytest.mark.parametrize("words, message", [
+    ("nowhere", "no checkpoint at nowhere"),
+    ("copy single", "copy is a translator's run and single a writer's: one page"),
+    ("copy luong --checkpoints a.npz", "2 runs are given: name one"),
+    ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
+    ("copy --checkpoints luong/checkpoint.npz", "is not understood"),
+    ("copy --checkpoints copy,copy/checkpoint.npz", "as one before it: give each once"),
+    ("copy --corpus bible-en", "is text, not parallel"),
+    ("single --corpus copy", "is parallel, not text"),
+])
+def test_a_page_that_cannot_be_leaves_nothing(words, message, among, capsys, tmp_path):
+    assert message in told(capsys, "page", *words.split(), "-o", tmp_path / "it.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_user_defined_code_does_not_run_in_a_page(among, capsys, monkeypatch, tmp_path):
+    about = {"about": {"kind": "translator", "own": {"mine.py:Mine": "0"}}}
+    monkeypatch.setattr(page.checkpoint, "load_about", lambda path: about)
+    error = told(capsys, "page", "copy", "-o", tmp_path / "it.html")
+    assert "copy was trained with mine.py:Mine, user-defined code in Python" in error
