@@ -3,17 +3,17 @@
     L     = Σ upstream · output,  upstream random
     ∂L/∂x ≈ (8 (L(x + ε) − L(x − ε)) − (L(x + 2ε) − L(x − 2ε))) / 12ε
 
-The four-point difference errs by O(ε⁴) where (L(x + ε) − L(x − ε)) / 2ε errs by O(ε²), so ε may be
-ten times larger and rounding, which is divided by ε, ten times smaller: a whole model's small
-gradients need that.
+The error of this four-point difference is O(ε⁴), that of (L(x + ε) − L(x − ε)) / 2ε is O(ε²). So ε
+can be ten times larger and the rounding error, which is divided by ε, ten times smaller. The small
+gradients of a whole model need that.
 
 A layer passes when every element of every gradient has relative error
 
     |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
 
-What rounding alone can do to the difference, about 1e-15 |L| / ε, is not held against it. All
-gradients are compared before anything is said; where some are wrong, `search` looks for the line.
-Right gradients must keep the laws of `laws` too, which cost a dozen passes, not one an element.
+The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared;
+if some are wrong, `locate.search` looks for the line. Correct gradients must also keep the laws in
+`laws`, which cost a dozen passes altogether and not one for each element.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from numpy_attention.gradcheck.laws.masking import check_causal
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.passes import describe_place, source_line
 from numpy_attention.gradcheck.errors import GradientError
-from numpy_attention.gradcheck.report.report import Report, of_stop, told, told_of_forward
+from numpy_attention.gradcheck.report.report import Report, explain, explain_forward, stop_error
 from numpy_attention.gradcheck.locate.rewriting import failing_place
 from numpy_attention.gradcheck.locate.watching import Watch, arrays_within
 from numpy_attention.module import Module
@@ -45,23 +45,22 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     """Check the gradients of all parameters of a Module and of all float inputs; → Report.
 
     target: a Module (float64), or None for a function without parameters.
-    inputs: what `forward` takes; float64 arrays, also in tuples, are checked, anything else is
-    passed on.
+    inputs: the arguments of `forward`; float64 arrays, also in tuples, are checked.
     forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default
     target.forward.
-    backward(doutput, …, cache, grads) → the inputs' gradients, one, or a tuple in the order of the
-    inputs, None for an input that is no float array; default target.backward.
+    backward(doutput, …, cache, grads) → the gradient of the input, or a tuple of them in the order
+    of the inputs, None for an input that is not a float array; default target.backward.
     Both must draw the same random numbers at every call. An attention without the two is driven
     through its `read` and `step` by queries (T, B, Q) and values (B, S, D), without padding.
-    causal: the axis of time in the first input and in outputs of as many steps, none of which may
-    read a later step of that input; None: nothing is known of time.
+    causal: the time axis of the first input and of the outputs with as many steps. No step of an
+    output may read a later step of that input. None: no axis is time.
 
-    Raises GradientError where gradients are wrong: which are right and which wrong, the first line
-    that goes wrong where the source can be traced, and what kind of mistake it looks like; and
-    where a law is broken that no difference shows (`laws`): its report.laws say which, and the
-    line. TypeError for anything that is not float64, and for a target without the two passes;
-    ValueError for arrays without elements, NaN, and outputs that are not finite.
-    Warns (NotAParameter) of a float in a reader's own Module that the forward computes with.
+    Raises GradientError if gradients are wrong: it reports which are correct and which are wrong,
+    the first wrong line if the source can be traced, and the likely kind of mistake. It is also
+    raised if a law is broken that differences cannot see (`laws`); report.laws has the law and the
+    line. TypeError: arrays that are not float64, a target without the two passes. ValueError:
+    arrays without elements, NaN, outputs that are not finite.
+    Warns (NotAParameter) of a float in a user-defined Module that the forward computes with.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
@@ -83,13 +82,13 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     return check.compare()
 
 
-# kinds of laws that are broken for themselves, whatever else is wrong
+# kinds of laws that are reported whatever else is wrong
 ALONE = "argument changed", "mask forward", "future", "unwritten"
 
 
 @dataclass
 class Check:
-    """One check: what is differentiated, and what the loss weighs its outputs with."""
+    """One check: the passes, what is differentiated, and the upstream gradient of the outputs."""
 
     target: object
     inputs: list
@@ -112,7 +111,7 @@ class Check:
 
     @property
     def variables(self):
-        """{name: array} of all that is differentiated. TypeError: some is not float64."""
+        """{name: array} of everything that is differentiated. TypeError: one is not float64."""
         found = self.parameters | dict(float_arrays(self.inputs, "input"))
         for name, array in found.items():
             if array.dtype != np.float64:
@@ -122,14 +121,14 @@ class Check:
 
     @property
     def flags(self):
-        """The arrays of True and False that the forward has: among its inputs, or around it."""
+        """The boolean arrays of the forward: among its inputs, or closed over."""
         cells = getattr(self.forward, "__closure__", None) or ()
         around = [cell.cell_contents for cell in cells]
         return [one for one in [*self.inputs, *around]
                 if isinstance(one, np.ndarray) and one.dtype == bool]
 
     def draw(self, rng):
-        """Draw what the outputs are weighed with."""
+        """Draw the upstream gradient of the outputs."""
         check_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
         try:
@@ -137,7 +136,7 @@ class Check:
                 *outputs, _ = outputs_of(self.forward, self.inputs)
         except GradientError as error:
             held.restore()
-            raise of_stop(str(error), self) from error
+            raise stop_error(str(error), self) from error
         held.restore()
         self.upstream = [random_like(output, rng) for output in outputs]
 
@@ -146,7 +145,8 @@ class Check:
         return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
-        """→ {name: the gradient that backward gives}, the twin; upstream: that of the check."""
+        """→ {name: gradient from backward}, the gradients of the model; upstream: default its own.
+        """
         *_, cache = outputs_of(self.forward, self.inputs)
         grads = None if self.model is None else self.model.zeros_like()
         self.twins = {} if grads is None else {id(one): name for name, one in grads.modules()}
@@ -154,11 +154,11 @@ class Check:
             given = self.upstream if upstream is None else upstream
             dinputs = self.backward(*map(copy_arrays, given), cache, grads)
         found = {} if self.model is None else dict(grads.named_parameters())
-        return found | self.of_inputs(dinputs), grads
+        return found | gradients_of_inputs(dinputs, self.inputs), grads
 
     @contextlib.contextmanager
     def named(self, what):
-        """An exception of a reader's own code is told with the line of it, not with NumPy's."""
+        """Report an exception in a user's code with its own line, not with NumPy's."""
         try:
             yield
         except Exception as error:
@@ -170,11 +170,8 @@ class Check:
                 f"{type(error).__name__}: {error}\n"
                 f"    {source_line(place)}") from error
 
-    def of_inputs(self, dinputs):
-        return gradients_of_inputs(dinputs, self.inputs)
-
     def compare(self):
-        """→ the Report of a backward pass that is right. GradientError: it is not."""
+        """→ the Report of a correct backward pass. GradientError: it is not correct."""
         broken = broken_conditions(self)
         if broken:
             raise GradientError(Report(self.title, laws=broken))
@@ -184,7 +181,7 @@ class Check:
             where = f"; NaN comes first from {describe_place(place)}" if place else ""
             text = (f"{self.title}: the outputs are not finite, so no difference can be taken: "
                     f"give inputs on which they are{where}")
-            error = of_stop(text, self)
+            error = stop_error(text, self)
             raise error if error.report.findings else ValueError(text)
         analytic, stops = {}, ""
         try:
@@ -197,10 +194,10 @@ class Check:
         for name in numeric:
             report.add(name, analytic.get(name), numeric[name])
         if report.wrong:
-            told(report, self)
+            explain(report, self)
         report.laws = [one for one in [*broken_laws(self), *report.laws]
                        if one.kind in ALONE or not report.is_explained]
-        told_of_forward(report, self)
+        explain_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)
         return report

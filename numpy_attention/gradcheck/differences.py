@@ -11,15 +11,15 @@ TOLERANCE = 1e-6
 
 
 def check_epsilon(epsilon):
-    """Refuse a step that is no positive number. ValueError."""
+    """ValueError: the step is not a positive number."""
     check_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
 
 
 def numeric_gradient(loss, array, epsilon=EPSILON):
-    """∂loss/∂array by central differences.
+    """Return ∂loss/∂array by central differences.
 
-    loss() reads the array, which is changed in place and restored. TypeError: no array of floats,
-    or a loss that is no number; ValueError: an array that is not contiguous.
+    loss() reads the array, which is changed in place and restored. TypeError: not an array of
+    floats, or a loss that is not a number. ValueError: an array that is not contiguous.
     """
     check_function("loss", loss, "a function without arguments")
     check_epsilon(epsilon)
@@ -44,7 +44,7 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 
 
 def relative_errors(analytic, numeric, smallest=1e-9):
-    """|a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN counts as infinite."""
+    """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN is infinite."""
     largest = np.maximum(np.abs(analytic), np.abs(numeric))
     floor = 1e-3 * np.abs(numeric).max(initial=0)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -53,7 +53,7 @@ def relative_errors(analytic, numeric, smallest=1e-9):
 
 
 def number(loss):
-    """A loss. TypeError: it is no number."""
+    """Return the loss. TypeError: it is not a number."""
     if type(loss) is float:             # the common case is cheap
         return loss
     if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":

@@ -2,10 +2,10 @@
 
 
 class GradientError(AssertionError):
-    """A backward pass disagrees with central differences.
+    """A backward pass disagrees with central differences, or breaks a law.
 
-    The message says which gradients are wrong and which right, the first line that goes wrong, and
-    what kind of mistake it looks like; `report` has all of it, `full` says it with the arrays.
+    The message has the wrong and the correct gradients, the first wrong line and the likely kind of
+    mistake. `report` is the whole Report, `full` its text with the arrays.
     """
 
     def __init__(self, report):
@@ -14,9 +14,9 @@ class GradientError(AssertionError):
 
     @property
     def full(self):
-        """The message of the full report; the same one where nothing could be compared."""
+        """The text of the full report; the message if nothing could be compared."""
         return getattr(self.report, "full", str(self))
 
 
 class NotAParameter(UserWarning):
-    """What looks like something to learn, and is neither checked nor trained."""
+    """A number that looks like something to learn, but is neither checked nor trained."""

@@ -1,6 +1,6 @@
-"""What cannot be checked, told in one line: missing methods, empty arrays, gradients not returned.
+"""Errors for what cannot be checked: missing methods, empty arrays, gradients not returned.
 
-And a warning of what would be passed over in silence: a number in a Module is no parameter.
+And a warning: a number in a Module is not a parameter.
 """
 
 import inspect
@@ -24,7 +24,7 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 
 
 def check_passes(target, forward, backward):
-    """Refuse a target that lacks one of the two passes. TypeError: says which, and what to do."""
+    """TypeError: the target lacks one of the two passes."""
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}: expected an object of it, or None")
     if isinstance(target, Module) and not is_dataclass(target):
@@ -49,7 +49,7 @@ def way_out(target, name):
 
 
 def check_attention(attention):
-    """Refuse what lacks one of an attention's methods. TypeError: says which."""
+    """TypeError: one of the methods of an attention is missing."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
@@ -61,7 +61,7 @@ def check_attention(attention):
 
 
 def check_elements(arrays):
-    """Refuse (name, array) without elements, and those that hold NaN. ValueError."""
+    """ValueError: an array of (name, array) has no elements, or holds NaN."""
     for name, array in arrays:
         if not array.size:
             raise ValueError(f"{name} has shape {array.shape}: a gradient check needs elements, "
@@ -75,7 +75,7 @@ def check_elements(arrays):
 
 
 def gradients_of_inputs(dinputs, inputs):
-    """{name: gradient} of what backward returns. GradientError: it is not one for each input."""
+    """Return {name: gradient} of the inputs. GradientError: not one for each float input."""
     if len(inputs) == 1 or not isinstance(dinputs, tuple):
         dinputs = (dinputs,)
     found = dict(float_arrays(list(dinputs), "input"))
@@ -89,7 +89,7 @@ def gradients_of_inputs(dinputs, inputs):
 
 
 def returned(dinputs, inputs):
-    """What backward returns, in words."""
+    """Describe what backward returns."""
     if all(one is None for one in dinputs):
         return "nothing"
     if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
@@ -119,10 +119,10 @@ def returned(dinputs, inputs):
 
 
 def warn_of_numbers(check, stacklevel):
-    """Warn of a float, or a list of them, in a reader's own Module, that the loss depends on.
+    """Warn of a float, or a list of them, in a user-defined Module that the loss depends on.
 
-    Not of what is of this package, of the usual settings (`SETTINGS`), of ClassVars and integers,
-    nor of a field(metadata={"fixed": True}), which says that the number is meant to stay.
+    Fields of this package's modules, the usual settings (`SETTINGS`), ClassVars, integers and a
+    field(metadata={"fixed": True}) are left out.
     """
     if check.model is None:
         return
@@ -137,7 +137,7 @@ def warn_of_numbers(check, stacklevel):
 
 
 def numbers_of(model):
-    """(dotted name, module, field's name) of the numbers that a reader may have meant to train."""
+    """(dotted name, module, field's name) of the numbers that a user may have meant to train."""
     for name, module in model.modules():
         if type(module).__module__.startswith("numpy_attention."):
             continue
@@ -148,7 +148,7 @@ def numbers_of(model):
 
 
 def where(module, name):
-    """" (line N)" of its class that declares a field; "" where there is no source."""
+    """Return " (line N)" of the declaration of a field, "" if there is no source."""
     try:
         lines, first = inspect.getsourcelines(type(module))
     except (OSError, TypeError):
@@ -166,7 +166,7 @@ def is_number(value):
 
 
 def moves(check, module, name):
-    """Whether the loss follows the number: twice the step, twice the change."""
+    """Whether the loss depends on the number: twice the step, twice the change."""
     kept = getattr(module, name)
     losses = []
     try:

@@ -1,4 +1,4 @@
-"""What gradient checks are given: an attention driven by its protocol, parameters at random."""
+"""Inputs of gradient checks: an attention driven step by step, random parameters."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from numpy_attention.module import Module
 def randomize(module, rng, scale=0.5):
     """Fill every parameter with N(0, scale²), biases too, so that no gradient is 0 by accident.
 
-    → the module. TypeError: no Module, or no Generator.
+    → the module. TypeError: not a Module, or not a Generator.
     """
     check_kind("module", module, Module, "a Module")
     check_generator(rng)
@@ -21,9 +21,9 @@ def randomize(module, rng, scale=0.5):
 
 
 def protocol(attention, mask):
-    """(forward, backward) that drive an attention's read and steps, for gradcheck; mask (B, S).
+    """Return (forward, backward), which call an attention's read and steps; mask (B, S).
 
-    TypeError: what lacks a method of an attention's.
+    TypeError: the attention lacks a method.
     """
     check_attention(attention)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays, outputs_of
+from numpy_attention.gradcheck.faults import gradients_of_inputs
 from numpy_attention.gradcheck.report.notebooks import file_label
 from numpy_attention.gradcheck.locate.rewriting import Place
 
@@ -62,7 +63,7 @@ def forward_of(check, inputs):
 def backward_of(check, upstream, cache, grads):
     """→ {name: gradient} of the inputs; those of the parameters are in grads."""
     try:
-        return check.of_inputs(check.backward(*upstream, cache, grads))
+        return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
         raise Unjudged from error
 
@@ -79,8 +80,8 @@ def in_twin(grads):
 class First:
     """One forward, and one backward of its cache, with which the laws of a backward begin.
 
-    upstream, grads: what that backward is given. `of_parameters`, `of_inputs`: {name: gradient},
-    what it gives, copied; it runs when they are first asked for.
+    upstream, grads: the arguments of that backward. parameter_gradients, input_gradients: {name:
+    gradient}, copies of its results; it runs when they are first needed.
     """
 
     def __init__(self, check):
@@ -90,24 +91,24 @@ class First:
         self.grad = twin(check)
 
     @functools.cached_property
-    def of_inputs(self):
+    def input_gradients(self):
         return copy_values(backward_of(self.check, self.upstream, self.cache, self.grad))
 
     @functools.cached_property
-    def of_parameters(self):
-        _ = self.of_inputs
+    def parameter_gradients(self):
+        _ = self.input_gradients
         return in_twin(self.grad)
 
     @property
     def gradients(self):
-        return self.of_parameters | self.of_inputs
+        return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
         """→ {name: gradient} of all, of another upstream or cache; in the same twin, emptied."""
         if self.grad is not None:
             self.grad.vector[...] = 0
-        of_inputs = backward_of(self.check, copy_arrays(upstream), cache, self.grad)
-        return in_twin(self.grad) | copy_values(of_inputs)
+        input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)
+        return in_twin(self.grad) | copy_values(input_gradients)
 
 
 def copy_values(arrays):

@@ -1,4 +1,4 @@
-"""The arithmetic of one element: right for the forms that are told, and nothing for the others."""
+"""The arithmetic of one element, for the forms of statements that are explained."""
 
 import ast
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from planted import failure
 
-from numpy_attention.gradcheck.report.arithmetic import expression_of, made_of, told
+from numpy_attention.gradcheck.report.arithmetic import assigned_expression, terms_of, format_terms
 from numpy_attention.gradcheck.locate.rewriting import Place
 
 
@@ -29,7 +29,7 @@ def test_the_terms_make_every_element(rng, text, between, count):
     found = np.asarray(eval(text, arrays))
     node = ast.parse(text, mode="eval").body
     for at in np.ndindex(found.shape):
-        pairs, sign = made_of(node, at, found.shape, lambda one: np.asarray(
+        pairs, sign = terms_of(node, at, found.shape, lambda one: np.asarray(
             eval(compile(ast.Expression(one), "text", "eval"), arrays)))
         assert len(pairs) == count and sign == between
         total = sum(one if other is None else eval(f"one {sign} other") for one, other in pairs)
@@ -37,10 +37,10 @@ def test_the_terms_make_every_element(rng, text, between, count):
 
 
 def test_no_more_than_two_terms_are_written():
-    assert told([(0.5, -2.0)], "/") == "0.5 / -2"
-    assert told([(0.5, 2.0), (1.0, 3.0)], "*") == "0.5 * 2 + 1 * 3"
-    assert told([(0.5, 2.0)] * 3, "*") == "0.5 * 2 + 0.5 * 2 + … (3 products)"
-    assert told([(0.5, None)] * 3, "+") == "0.5 + 0.5 + … (3 terms)"
+    assert format_terms([(0.5, -2.0)], "/") == "0.5 / -2"
+    assert format_terms([(0.5, 2.0), (1.0, 3.0)], "*") == "0.5 * 2 + 1 * 3"
+    assert format_terms([(0.5, 2.0)] * 3, "*") == "0.5 * 2 + 0.5 * 2 + … (3 products)"
+    assert format_terms([(0.5, None)] * 3, "+") == "0.5 + 0.5 + … (3 terms)"
 
 
 @pytest.mark.parametrize("line, is_told", [("da = dx * 2", True), ("da = np.exp(dx) * 2", True),
@@ -50,7 +50,7 @@ def test_statements_that_may_be_computed_twice(tmp_path, line, is_told):
     file = tmp_path / "one.py"
     file.write_text(line + "    # ∂L/∂a\n")
     place = Place("f", str(file), 1, "assign", "da", line)
-    assert (expression_of(place) is not None) == is_told
+    assert (assigned_expression(place) is not None) == is_told
 
 
 @pytest.mark.parametrize("name, words", [

@@ -316,7 +316,7 @@ def test_unwritten_gradients_are_told_with_the_line(rng, monkeypatch):
     check = Check(layer, [x], forward, backward, "Squash")
     check.draw(rng)
     # of such a forward nothing else is asked, whose answer that memory may change
-    monkeypatch.setattr(laws, "OF_FORWARD", (lambda check: [Broken("mask forward", "")],))
+    monkeypatch.setattr(laws, "FORWARD_LAWS", (lambda check: [Broken("mask forward", "")],))
     law, = broken_laws(check)
     assert law.kind == "unwritten" and law.place.text == "dx = np.empty(x.shape)"
     assert law.text.startswith("input[0]: made of memory that nobody wrote\n")

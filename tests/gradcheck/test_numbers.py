@@ -5,7 +5,7 @@ import pytest
 from planting import run
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.report.kinds import of_arrays
+from numpy_attention.gradcheck.report.kinds import array_kinds
 from numpy_attention.gradcheck.locate.localize import nested
 from numpy_attention.gradcheck.locate.contributions import Uses
 
@@ -140,9 +140,9 @@ def test_a_number_that_no_edit_mends_is_told_beside_the_right_one(source, old, n
 
 def test_of_a_number_alone_a_factor_says_nothing():
     one = np.array(0.7)
-    assert of_arrays(np.array(0.2), one) == []
-    assert [kind.name for kind in of_arrays(-one, one)] == ["sign"]
-    assert [kind.name for kind in of_arrays(np.array(0.0), one)] == ["missing term"]
+    assert array_kinds(np.array(0.2), one) == []
+    assert [kind.name for kind in array_kinds(-one, one)] == ["sign"]
+    assert [kind.name for kind in array_kinds(np.array(0.0), one)] == ["missing term"]
 
 
 def test_the_ways_of_loops_within_loops():

@@ -66,8 +66,8 @@ def luong_of_sizes(rng, dtype, model, **settings):
 
 
 def transformer(rng, dtype, model=Transformer, layers=2, **settings):
-    model = model.create(rng, 8, V, size=4, layers=layers, heads=2, inner=8, dropout=0.2, smoothing=0.0,
-                         dtype=dtype, **settings)
+    model = model.create(rng, 8, V, size=4, layers=layers, heads=2, inner=8, dropout=0.2,
+                         smoothing=0.0, dtype=dtype, **settings)
     randomize(model, rng)
     for layer in model.encoder + model.decoder:     # away from max(0, x)'s corner
         layer.feed_forward.inner.b[...] = 2 * (-1) ** np.arange(8)

@@ -67,9 +67,9 @@ class Alternatives(Rewriter):
 
     def alike(self, statement):
         """The names of arrays of the shape of what a statement makes, none where it is unknown."""
-        return self.of_shapes(self.shapes_of(statement), path_of(target_of(statement)))
+        return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
-    def of_shapes(self, shapes, but=""):
+    def with_shapes(self, shapes, but=""):
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):

@@ -4,9 +4,9 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from numpy_attention.gradcheck.edits.expressions import OfExpressions
-from numpy_attention.gradcheck.edits.statements import OfStatements
-from numpy_attention.gradcheck.edits.values import OfValues
+from numpy_attention.gradcheck.edits.expressions import ExpressionEdits
+from numpy_attention.gradcheck.edits.statements import StatementEdits
+from numpy_attention.gradcheck.edits.values import ValueEdits
 from numpy_attention.gradcheck.locate.rewriting import (LISTENER, Place, is_gradient, path_of,
                                                         targets_of)
 from numpy_attention.gradcheck.edits.variants import altered, copied, with_argument, written
@@ -51,7 +51,7 @@ class Edit:
         return self.old in self.new and self.new != f"~{self.old}"
 
 
-class Editing(OfStatements, OfValues, OfExpressions):
+class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     """All edits of a function in one code; the listener's `edit` says which of them is made."""
 
     def __init__(self, function, places, edits, names, masks, numbers, written):
@@ -102,7 +102,7 @@ class Editing(OfStatements, OfValues, OfExpressions):
     def with_edits(self, statement):
         original = copied(statement)
         made = self.changed(statement)
-        for kind, variant in self.of_statement(original):
+        for kind, variant in self.statement_variants(original):
             number = self.number(original, kind, original, variant)
             made = self.either(number, variant or [ast.Pass()], [made])
         return made
@@ -138,7 +138,7 @@ class Editing(OfStatements, OfValues, OfExpressions):
         """np.add.at(grads.E, ids, value), with the edits of a whole value."""
         call = self.statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
-            for kind, variant in self.of_value(call.args[2], (), ()):
+            for kind, variant in self.value_variants(call.args[2], (), ()):
                 other = with_argument(call, 2, variant)
                 number = self.number(self.statement, kind, call, other)
                 statement.value = ast.IfExp(self.is_made(number), other, statement.value)

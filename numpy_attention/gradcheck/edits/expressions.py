@@ -5,22 +5,22 @@ import ast
 from numpy_attention.gradcheck.edits.alternatives import Alternatives
 from numpy_attention.gradcheck.edits.candidates import part_of
 from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of, reads_of
-from numpy_attention.gradcheck.edits.variants import (altered, moved, of_call, of_operator,
-                                                      of_sequence, parsed, shifted, subscript,
-                                                      swapped, with_argument)
+from numpy_attention.gradcheck.edits.variants import (altered, moved, call_variants,
+                                                      operator_variants, sequence_variants, parsed,
+                                                      shifted, subscript, swapped, with_argument)
 
 FUNCTIONS = "np.exp", "np.log", "np.tanh"
 
 
-class OfExpressions(Alternatives):
+class ExpressionEdits(Alternatives):
     """The alternatives of expressions."""
 
     def variants(self, node):
         """(kind, expression) that may have been meant instead of one."""
         if isinstance(node, ast.BinOp):
-            yield from self.of_operation(node)
+            yield from self.operation_variants(node)
         if path_of(node) and isinstance(getattr(node, "ctx", None), ast.Load):
-            yield from self.of_name(node, path_of(node))
+            yield from self.name_variants(node, path_of(node))
         if isinstance(node, ast.Attribute) and node.attr == "T":
             yield "transpose", node.value
         if isinstance(node, ast.Attribute) and path_of(node).startswith("self.") and (
@@ -29,20 +29,20 @@ class OfExpressions(Alternatives):
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             yield from (("factor", parsed(f"{name}.shape")) for name in self.names)
         if isinstance(node, ast.Subscript):
-            yield from self.of_subscript(node)
+            yield from self.subscript_variants(node)
         if isinstance(node, ast.Call):
-            yield from of_call(node)
-            yield from of_sequence(node)
-            yield from self.of_arguments(node)
+            yield from call_variants(node)
+            yield from sequence_variants(node)
+            yield from self.argument_variants(node)
             yield from self.weighted(node)
-        yield from self.of_mask(node)
+        yield from self.mask_variants(node)
         if isinstance(node, ast.Tuple):
             yield from (("exchanged", other) for other in swapped(node))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
             yield "sign" if isinstance(node.op, ast.USub) else "mask backward", node.operand
 
-    def of_operation(self, node):
-        for kind, other in of_operator(node):
+    def operation_variants(self, node):
+        for kind, other in operator_variants(node):
             if kind == "extra term":
                 is_left = ast.unparse(other) == ast.unparse(node.left)
                 dropped = node.right if is_left else node.left
@@ -57,7 +57,7 @@ class OfExpressions(Alternatives):
         every = [ast.unparse(one) for one in ast.walk(self.tree) if type(one) is type(node)]
         return isinstance(node, ast.BinOp) and every.count(text) > 1
 
-    def of_name(self, node, path):
+    def name_variants(self, node, path):
         shapes = self.names.get(path)
         if shapes is None:
             return
@@ -72,9 +72,9 @@ class OfExpressions(Alternatives):
             for entry in self.written.entries:
                 yield "wrong variable", parsed(entry)
 
-    def of_arguments(self, node):
+    def argument_variants(self, node):
         """What is handed over: another gradient for 0, one more added; not its zeros, its copy."""
-        yield from self.of_twins(node)
+        yield from self.parameter_variants(node)
         name = path_of(node.func)
         last = name.rpartition(".")[2] or getattr(node.func, "attr", "")
         if last == "zeros_like" and node.args and is_gradient(path_of(node.args[0])):
@@ -97,7 +97,7 @@ class OfExpressions(Alternatives):
                     both = parsed(f"{ast.unparse(one)} + {other}")
                     yield "missing term", with_argument(node, i, both)
 
-    def of_twins(self, node):
+    def parameter_variants(self, node):
         """Another parameter's gradient handed over, to be added to; or those of all parameters."""
         handed = [path_of(one) for one in node.args if path_of(one).startswith("grads.")]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
@@ -116,7 +116,7 @@ class OfExpressions(Alternatives):
             for other in sorted(others - {path_of(one).partition(".")[2]}):
                 yield "exchanged", with_argument(node, i, parsed(f"grads.{other}"))
 
-    def of_mask(self, node):
+    def mask_variants(self, node):
         """The mask of np.where, of x[mask] or of mask * x the other way round."""
         if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
             name, at = "args", node.args[0]
@@ -144,7 +144,7 @@ class OfExpressions(Alternatives):
             if not is_gradient(name) and shapes & self.names.get(base, set()):
                 yield "jacobian", altered(node, func=parsed(f"({name} * {base}).sum"))
 
-    def of_subscript(self, node):
+    def subscript_variants(self, node):
         text = ast.unparse(node.value)
         for name in sorted(stepped(node.slice)):
             for step in (name, f"{name} - 1", f"{name} + 1"):
@@ -160,7 +160,7 @@ class OfExpressions(Alternatives):
         if not any(map(is_gradient, reads_of(self.statement))):
             return
         parts = {part_of(shape, node.slice) for shape in self.names.get(path_of(node.value), ())}
-        for name in self.of_shapes(parts - {None}) if is_gradient(path_of(node.value)) else ():
+        for name in self.with_shapes(parts - {None}) if is_gradient(path_of(node.value)) else ():
             if is_gradient(name):
                 yield "wrong variable", parsed(name)
         for axis in (0, 1):

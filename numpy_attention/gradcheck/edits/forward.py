@@ -39,8 +39,8 @@ class EditingForward(Editing):
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
              "wrong variable")
 
-    def of_statement(self, node):
-        for kind, variant in super().of_statement(node):
+    def statement_variants(self, node):
+        for kind, variant in super().statement_variants(node):
             if kind in ("assigned", "exchanged"):
                 yield kind, variant
             elif kind in ("axis", "mask backward"):
@@ -89,9 +89,9 @@ class EditingForward(Editing):
             kind = "mask forward" if node.id in self.masks else "wrong step"
             yield kind, parsed(f"{node.id}[::-1]")
         if isinstance(node, ast.Call):
-            yield from self.of_hidden(node)
-            yield from self.of_ones(node)
-            yield from self.of_out(node)
+            yield from self.fill_variants(node)
+            yield from self.causal_variants(node)
+            yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
         """x for x.sum(0) or np.where(mask, x, 0); or another order of a list, which the backward
@@ -101,7 +101,7 @@ class EditingForward(Editing):
         return node.func.attr == "append" or any(variant is one for one in (node.func.value,
                                                                             *node.args))
 
-    def of_hidden(self, node):
+    def fill_variants(self, node):
         """np.where(mask, a, b) with another b, but for b = −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
@@ -110,12 +110,12 @@ class EditingForward(Editing):
             if other != ast.unparse(node.args[1]):
                 yield "mask forward", with_argument(node, 2, parsed(other))
 
-    def of_ones(self, node):
+    def causal_variants(self, node):
         """np.tril(np.ones(…, bool)) for what is all True."""
         if path_of(node.func) == "np.ones" and "bool" in ast.unparse(node):
             yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
-    def of_out(self, node):
+    def buffer_variants(self, node):
         """A call that writes into an array of its own instead of a buffer."""
         kept = [one for one in node.keywords if one.arg != "out"]
         if len(kept) < len(node.keywords):

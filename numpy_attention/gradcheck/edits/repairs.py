@@ -20,8 +20,8 @@ KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape",
          "derivative", "factor", "double", "extra term", "jacobian", "missing term",
          "wrong variable")
 
-# kinds of mistakes that can be made with a gradient that is right
-OF_RIGHT = "no return", "assigned", "exchanged"
+# kinds of mistakes of a line whose own gradient is correct
+IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Repairs:
             line = line_of(edit)
             if edit.is_apart:
                 then.append(k)
-            elif line in innocent and edit.kind not in OF_RIGHT:
+            elif line in innocent and edit.kind not in IN_CORRECT_LINES:
                 continue
             elif line not in reach or reach[line] == set(wrong):
                 first.append(k)

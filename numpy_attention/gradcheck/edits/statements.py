@@ -8,13 +8,13 @@ from numpy_attention.gradcheck.edits.variants import (altered, copied, moved, pa
                                                       shifted, subscript, swapped, target_of)
 
 
-class OfStatements(Alternatives):
+class StatementEdits(Alternatives):
     """The alternatives of statements."""
 
-    def of_statement(self, node):
+    def statement_variants(self, node):
         """(kind, statements) that may have been meant instead of one."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            yield from self.of_assignment(node, node.targets[0])
+            yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
             other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
             yield "sign", [altered(node, op=other)]
@@ -24,9 +24,9 @@ class OfStatements(Alternatives):
                         f"{ast.unparse(node.target.slice)}, {ast.unparse(node.value)})")
                 yield "repeated ids", ast.parse(text).body
         if isinstance(node, (ast.Assign, ast.AugAssign)):
-            yield from self.of_place(node)
-            yield from self.of_gap(node)
-            for kind, place in self.of_mask(target_of(node)):
+            yield from self.place_variants(node)
+            yield from self.following_terms(node)
+            for kind, place in self.mask_variants(target_of(node)):
                 yield kind, [retargeted(node, place)]
         if isinstance(node, ast.If) and not node.orelse:
             yield "wrong step", copied(node.body)
@@ -35,7 +35,7 @@ class OfStatements(Alternatives):
                 if "." not in name:
                     yield "missing term", [adding(ast.Name(name, ast.Load()), node.value)]
 
-    def of_gap(self, node):
+    def following_terms(self, node):
         """dX += dY @ W.T and dX += dY.T @ A behind the statement that makes dY."""
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
@@ -61,7 +61,7 @@ class OfStatements(Alternatives):
                 if not is_gradient(one) and (wanted[-1], shape[-1]) in shapes:
                     yield f"{name} @ {one}.T"
 
-    def of_assignment(self, node, target):
+    def assignment_variants(self, node, target):
         if isinstance(target, (ast.Subscript, ast.Attribute, ast.Name)):
             yield "assigned", [adding(target, node.value)]
             if isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
@@ -74,7 +74,7 @@ class OfStatements(Alternatives):
             for other in swapped(target, ast.Store):
                 yield "exchanged", [ast.Assign([other], copied(node.value))]
 
-    def of_place(self, node):
+    def place_variants(self, node):
         """x[i] = y, or x[i] += y, at another i; x[i] += y for x += y[:, None]."""
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]

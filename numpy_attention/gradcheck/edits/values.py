@@ -9,7 +9,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of, rea
 from numpy_attention.gradcheck.edits.variants import altered, copied, parsed, swapped
 
 
-class OfValues(Alternatives):
+class ValueEdits(Alternatives):
     """The alternatives of whole values."""
 
     def whole(self, statement):
@@ -21,13 +21,13 @@ class OfValues(Alternatives):
                 yield "exchanged", other
             for i, part in enumerate(value.elts):
                 shapes = self.shapes_of_value(part)
-                for kind, other in self.of_value(part, self.of_shapes(shapes), shapes):
+                for kind, other in self.value_variants(part, self.with_shapes(shapes), shapes):
                     elements = [*value.elts[:i], other, *value.elts[i + 1:]]
                     yield kind, altered(value, elts=elements)
             return
-        yield from self.of_value(value, self.alike(statement), self.shapes_of(statement))
+        yield from self.value_variants(value, self.alike(statement), self.shapes_of(statement))
 
-    def of_value(self, value, alike, shapes=()):
+    def value_variants(self, value, alike, shapes=()):
         """(kind, expression) instead of a gradient; alike: names of arrays of its shape."""
         reads = reads_of(value)
         if not any(map(is_gradient, reads)):

@@ -21,7 +21,7 @@ OPERATIONS = {
 }
 
 
-def of_operator(node):
+def operator_variants(node):
     """(kind, expression) instead of a + b, a − b, a * b, a / b, a ** b, a @ b."""
     left, right = ast.unparse(node.left), ast.unparse(node.right)
     for kind, pattern in OPERATIONS.get(type(node.op), ()):
@@ -36,18 +36,18 @@ def of_operator(node):
         yield "derivative", parsed(f"({one}) - ({other})**{right}")
 
 
-def of_call(node):
+def call_variants(node):
     """(kind, expression) instead of a call: other axes, arguments, kinds of arrays."""
     name = path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
     if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
-        yield from of_reduction(node, name)
+        yield from reduction_variants(node, name)
     elif name == "where" and len(node.args) == 3:
         test, one, other = node.args
         yield "mask backward", altered(node, args=[test, other, one])
         yield "mask backward", one
         yield "mask backward", other
     elif name == "einsum":
-        yield from of_einsum(node)
+        yield from einsum_variants(node)
     elif name in ("empty", "empty_like"):
         filled = ast.unparse(node.func).replace("empty", "zeros")
         yield "unwritten", altered(node, func=parsed(filled))
@@ -70,7 +70,7 @@ def of_call(node):
             yield "exchanged", altered(node, args=args.elts)
 
 
-def of_sequence(node):
+def sequence_variants(node):
     """(kind, expression): what is zipped or stacked, the other way round, or exchanged."""
     name = path_of(node.func).rpartition(".")[2]
     if name not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
@@ -91,7 +91,7 @@ def reversed_in(node, numbers):
     return node
 
 
-def of_reduction(node, name):
+def reduction_variants(node, name):
     """Another axis of a sum, a mean for a sum."""
     is_function = path_of(node.func.value) == "np"
     at = 1 if is_function else 0
@@ -111,7 +111,7 @@ def of_reduction(node, name):
         yield "axis", node.func.value
 
 
-def of_einsum(node):
+def einsum_variants(node):
     """One letter of what goes in, or the letters of what comes out, otherwise."""
     if not node.args or not isinstance(node.args[0], ast.Constant):
         return

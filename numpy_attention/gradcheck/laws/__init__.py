@@ -1,16 +1,16 @@
 """Laws of forward and backward passes that central differences cannot see.
 
-    what is given stays     inputs, weights, upstream and cache, bit for bit      `given`
+    what is given stays     inputs, weights, upstream and cache, bit for bit      `no_mutation`
     backward twice doubles  each parameter's gradient is added to the twin, and the inputs' come out
                             the same
     each cache is its own   a forward on other inputs changes nothing for the backward of the first
     linear                  backward(a u + b v) = a backward(u) + b backward(v)   `linear`
-    nothing unwritten       what np.empty gave is filled before it is read        `unwritten`
-    masked words            have weight 0, change nothing, and are not counted    `hidden`
-    the future              changes nothing, where time runs along an axis        `hidden`
+    nothing unwritten       what np.empty gave is filled before it is read        `uninitialized`
+    masked words            have weight 0, change nothing, and are not counted    `masking`
+    the future              changes nothing, where time runs along an axis        `masking`
 
-A difference calls backward once, with a twin of zeros and arguments that are its own, and so is
-blind to all of these.
+A difference calls backward once, with gradients of zero and its own arguments, so it cannot see any
+of these.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ from numpy_attention.gradcheck.locate.watching import lines_of, with_text
 def twice_doubles(first):
     """Called again with the same cache and twin, backward adds the same once more."""
     check = first.check
-    once = first.of_parameters
+    once = first.parameter_gradients
     try:
         second = backward_of(check, copy_arrays(check.upstream), first.cache, first.grad)
     except Unjudged as why:
@@ -47,8 +47,8 @@ def twice_doubles(first):
                              twice[name] - array) for name, array in once.items()}
     assigned = [name for name in wrong if name not in differing(nearer, once, check.tolerance)]
     others = [name for name in wrong if name not in assigned]
-    others += differing(second, first.of_inputs, check.tolerance)
-    found = of_assigned(check, assigned)
+    others += differing(second, first.input_gradients, check.tolerance)
+    found = assigned_laws(check, assigned)
     if others:
         found.append(Broken("cache", "backward gives something else when it is called again with "
                             f"the same cache: {listed(others)}"
@@ -56,7 +56,7 @@ def twice_doubles(first):
     return found
 
 
-def of_assigned(check, names):
+def assigned_laws(check, names):
     """A Broken for each parameter whose gradient is assigned, not added."""
     if not names:
         return []
@@ -100,9 +100,9 @@ def caches_are_their_own(first):
 # without these no difference can be taken
 CONDITIONS = (differentiated_stays, repeatable)
 # of the backward pass: where one is broken, the next ones only say the same again
-OF_BACKWARD = (lambda first: all_written(first.check), arguments_stay, twice_doubles,
-               caches_are_their_own, linear_in_upstream)
-OF_FORWARD = (masked_unread, padding_uncounted, future_unread)
+BACKWARD_LAWS = (lambda first: all_written(first.check), arguments_stay, twice_doubles,
+                 caches_are_their_own, linear_in_upstream)
+FORWARD_LAWS = (masked_unread, padding_uncounted, future_unread)
 
 
 def broken_conditions(check):
@@ -118,10 +118,10 @@ def broken_laws(check):
 
     Where memory is read that nobody wrote, two forwards may differ in it: no more is asked then.
     """
-    of_backward = judged(lambda check: first_of(OF_BACKWARD, First(check)), check)
+    of_backward = judged(lambda check: first_of(BACKWARD_LAWS, First(check)), check)
     if any(one.kind == "unwritten" for one in of_backward):
         return of_backward
-    return of_backward + [one for law in OF_FORWARD for one in judged(law, check)]
+    return of_backward + [one for law in FORWARD_LAWS for one in judged(law, check)]
 
 
 def first_of(laws, given):

@@ -188,13 +188,13 @@ def through_uses(uses, value, later=()):
     for use, counted in by_use.items():
         place = places[use]
         text = statement(uses.derivatives, place)
-        kind = of_one_use(np.array([k for _, k in counted]), text, f"line {place.line}, {text}")
+        kind = use_kind(np.array([k for _, k in counted]), text, f"line {place.line}, {text}")
         if kind is not None:
             found.append(Kind(*kind, line=place.line))
     return found
 
 
-def of_one_use(ks, text, line):
+def use_kind(ks, text, line):
     """(name, text) of what one use lacks, or has too often; ks: how often it counts, each time."""
     if np.allclose(ks, 1, atol=1e-3):
         return None

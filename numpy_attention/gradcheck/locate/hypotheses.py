@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from numpy_attention.gradcheck.report.finding import Finding
-from numpy_attention.gradcheck.report.kinds import of_arrays
+from numpy_attention.gradcheck.report.kinds import array_kinds
 from numpy_attention.gradcheck.locate.localize import nested, rows
 from numpy_attention.gradcheck.locate.contributions import Uses
 
@@ -153,7 +153,7 @@ class Trials:
         value = finding.group.values[finding.first_wrong]
         scaled = [place for place in value.places if place.is_scaling]
         if scaled:
-            kinds = [kind.name for kind in of_arrays(finding.found, finding.right)]
+            kinds = [kind.name for kind in array_kinds(finding.found, finding.right)]
             if kinds in (["factor"], ["sign"], ["scale in time"]):
                 return at(finding, scaled[-1])
             return at(finding, value.places[0])

@@ -68,7 +68,7 @@ class Comparison:
         self.tried: dict[int, Any] = {}     # {id of a group: what was found of it}
         self.unjudged: set[Place] = set()
         # {parameter: the values that its gradient had}
-        self.of_parameters: dict[str, list[Value]] = {}
+        self.parameter_gradients: dict[str, list[Value]] = {}
         self.carrying = carrying(values, {place.name for place in derivatives.places})
         by_place: dict[Place, Group] = {}
         # the values of statements that make something without gradients once more
@@ -99,7 +99,7 @@ class Comparison:
     def adds(self, value, module):
         name = value.name.rpartition(".")[2]
         full = f"{module}.{name}" if module else name
-        self.of_parameters.setdefault(full, []).append(value)
+        self.parameter_gradients.setdefault(full, []).append(value)
 
     def judge(self, group):
         group.fits = [False] * len(group.values)

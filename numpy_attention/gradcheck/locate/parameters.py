@@ -5,7 +5,7 @@ import numpy as np
 from numpy_attention.gradcheck.report.finding import Finding
 
 
-def of_parameter(name, events, wrong, wrong_elements):
+def parameter_finding(name, events, wrong, wrong_elements):
     """The Finding of a parameter whose gradient is added to where all else is right.
 
     events: (statement, what the gradient was after it). Where it has been right once, the

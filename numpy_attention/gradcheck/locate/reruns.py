@@ -26,10 +26,10 @@ def reruns(check, wrong):
     wrong: the names of its wrong gradients; one of them must not be 0 then, or it says nothing.
     """
     with quiet():
-        return [*of_outputs(check, wrong), *of_masks(check, wrong), *of_axes(check, wrong)]
+        return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
 
 
-def of_outputs(check, wrong):
+def rerun_outputs(check, wrong):
     """Which of several outputs, alone, have right gradients."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
@@ -46,7 +46,7 @@ def of_outputs(check, wrong):
                f"{' or '.join(others)}")
 
 
-def of_masks(check, wrong):
+def rerun_masks(check, wrong):
     """Whether a mask that hides nothing makes it right."""
     for flags in check.flags:
         if flags.all():
@@ -60,7 +60,7 @@ def of_masks(check, wrong):
             flags[...] = kept
 
 
-def of_axes(check, wrong):
+def rerun_axes(check, wrong):
     """Whether one place along an axis, all that belongs to it cut too, makes it right."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
@@ -76,11 +76,11 @@ def of_axes(check, wrong):
 
 def sizes(check, arrays):
     """The sizes above 1 that inputs have and parameters have not, none twice in one array."""
-    of_parameters = {n for array in check.parameters.values() for n in array.shape}
+    taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
     return [n for n in found
-            if n not in of_parameters and all(shape.count(n) < 2 for shape in shapes)]
+            if n not in taken and all(shape.count(n) < 2 for shape in shapes)]
 
 
 def cut(value, size):

@@ -8,9 +8,9 @@ from numpy_attention.gradcheck.locate.backwards import BackwardRewriter, Kept
 from numpy_attention.gradcheck.locate.derivatives import Derivatives
 from numpy_attention.gradcheck.report.finding import Finding
 from numpy_attention.gradcheck.edits.forward import ForwardRepairs
-from numpy_attention.gradcheck.laws import OF_FORWARD, judged
+from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
 from numpy_attention.gradcheck.locate.localize import Comparison
-from numpy_attention.gradcheck.locate.parameters import of_parameter
+from numpy_attention.gradcheck.locate.parameters import parameter_finding
 from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.edits.repairs import Copying, Repairs, editable, quiet
 from numpy_attention.gradcheck.locate.rewriting import Instrumented, called_functions
@@ -35,7 +35,7 @@ class Search:
         self.wrong_elements = wrong_elements
         forward, _ = called_functions(check.loss)
         self.forward = editable(forward)
-        self.laws = [law for law in OF_FORWARD if judged(law, check)]
+        self.laws = [law for law in FORWARD_LAWS if judged(law, check)]
         functions, _ = called_functions(lambda: self.gradients())
         self.derivatives = Derivatives(check.loss, forward)
         self.rewritten = Instrumented(functions, BackwardRewriter)
@@ -95,7 +95,7 @@ class Search:
 
         What is changed in place comes first, and the forward where it breaks a law.
         """
-        meant = OfForward(self.check, self.forward, wrong, self.laws)
+        meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
         if found is None and self.laws:
             found = meant.first()
@@ -113,11 +113,11 @@ class Search:
                       if reach.get((place.file, place.line), set()) <= set(wrong)]
             edit = self.repairs.first(self.repairs.within(places), wrong)
             if edit is not None:
-                return self.of_edit(edit, wrong, compared, group)
+                return self.edit_finding(edit, wrong, compared, group)
         edit = self.repairs.first(self.repairs.elsewhere(innocent, wrong, reach), wrong)
-        return edit and self.of_edit(edit, wrong)
+        return edit and self.edit_finding(edit, wrong)
 
-    def of_edit(self, edit, wrong, compared=None, group=None):
+    def edit_finding(self, edit, wrong, compared=None, group=None):
         """The Finding of an edit; of a group, with what its value should have been."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
@@ -174,19 +174,19 @@ class Search:
             self.trials.instead = best.instead
             return self.trials.narrowed(best)
         for name in wrong:
-            one = None if name in acquitted else self.of_parameter(name, compared)
+            one = None if name in acquitted else self.parameter_finding(name, compared)
             if one is not None:
                 acquitted.add(name)
                 return one
         return None
 
-    def of_parameter(self, name, compared):
+    def parameter_finding(self, name, compared):
         """The Finding of a gradient that nothing else explains; None: nothing is known of it."""
-        events = [event for value in compared.of_parameters.get(name, ())
+        events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
         if events:
-            return of_parameter(name, events, self.wrong,
-                                lambda array: self.wrong_elements(name, array))
+            return parameter_finding(name, events, self.wrong,
+                                     lambda array: self.wrong_elements(name, array))
         array = self.check.variables[name]
         uses, _, _ = Uses(self.derivatives, array=array).parts()
         if not uses or np.any(self.gradients().get(name, 1)):
@@ -195,7 +195,7 @@ class Search:
         return Finding(place, f"the gradient of {name}", follows=[name], found=np.zeros_like(array))
 
 
-class OfForward:
+class ForwardEditSearch:
     """The edits of a forward, each tried once: is the backward the right one then?"""
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
@@ -210,7 +210,7 @@ class OfForward:
                                 is_forward=True)
 
 
-def of_unlawful(check, laws, place):
+def find_broken_law(check, laws, place):
     """The Finding of an edit with which a forward keeps its laws, and all stays right; or None.
 
     place: what is accused already, which is tried first; then it must be a mask or a step.
@@ -218,10 +218,10 @@ def of_unlawful(check, laws, place):
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
         functions = editable(called_functions(check.loss)[0])
-        return OfForward(check, functions, laws=laws, accused=place).first(*kinds)
+        return ForwardEditSearch(check, functions, laws=laws, accused=place).first(*kinds)
 
 
-def of_stopped(check):
+def find_stop(check):
     """The Finding of an edit with which a forward that stops does not, and all is right; or None.
     """
     def run():
@@ -231,4 +231,4 @@ def of_stopped(check):
             pass
 
     with quiet():
-        return OfForward(check, editable(called_functions(run)[0])).first()
+        return ForwardEditSearch(check, editable(called_functions(run)[0])).first()

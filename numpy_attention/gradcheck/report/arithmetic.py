@@ -18,32 +18,31 @@ from numpy_attention.gradcheck.locate.rewriting import path_of
 from numpy_attention.gradcheck.locate.watching import traced
 
 SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-OF_SIGNS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 METHODS = {"astype", "copy", "mean", "reshape", "sum", "swapaxes", "transpose"}
 MOST_TERMS = 2          # that are written out
 
 
 def arithmetic(check, finding):
-    """How the element of a Finding that is furthest off was made, in words; "": that is not told.
-    """
+    """How the element of a Finding that is furthest off was made, in words; "": unknown."""
     group = finding.group
     if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
         return ""
     value = group.values[finding.first_wrong]
     place, at = value.place, furthest(finding.found, finding.right)
-    node = expression_of(place)
+    node = assigned_expression(place)
     if node is None or not at or {(one.file, one.line) for one in value.places} != {
             (place.file, place.line)}:
         return ""
     before = sum(one.places.count(place) for one in group.values[:finding.first_wrong])
-    taken = Taken(place, before, lambda evaluate: made_of(node, at, finding.found.shape, evaluate))
+    taken = Taken(place, before, lambda evaluate: terms_of(node, at, finding.found.shape, evaluate))
     try:
         traced(check.gradients, taken)
         pairs, between = taken.found
     except Exception:                   # a backward that stops, or operands that are none
         return ""
-    total = sum(one if other is None else OF_SIGNS[between](one, other) for one, other in pairs)
-    return told(pairs, between) if np.isclose(total, finding.found[at], rtol=1e-9) else ""
+    total = sum(one if other is None else OPERATORS[between](one, other) for one, other in pairs)
+    return format_terms(pairs, between) if np.isclose(total, finding.found[at], rtol=1e-9) else ""
 
 
 def furthest(found, right):
@@ -52,7 +51,7 @@ def furthest(found, right):
     return tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
 
 
-def told(pairs, between):
+def format_terms(pairs, between):
     written = [f"{one:.4g}" if other is None else f"{one:.4g} {between} {other:.4g}"
                for one, other in pairs[:MOST_TERMS]]
     if len(pairs) > MOST_TERMS:
@@ -61,7 +60,7 @@ def told(pairs, between):
     return " + ".join(written)
 
 
-def expression_of(place):
+def assigned_expression(place):
     """What is assigned in a statement that stands in one line; None: it does not, or has calls."""
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
@@ -102,7 +101,7 @@ class Taken:
         return self.stepped
 
 
-def made_of(node, at, shape, evaluate):
+def terms_of(node, at, shape, evaluate):
     """→ [(number, number or None)] that an element at a place is the sum of, the sign between."""
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         both = (np.broadcast_to(evaluate(part), shape)[at] for part in (node.left, node.right))
@@ -113,15 +112,15 @@ def made_of(node, at, shape, evaluate):
         columns = np.broadcast_to(right, (*shape[:-2], *right.shape[-2:]))
         return list(zip(rows, columns[(*at[:-2], slice(None), at[-1])])), "*"
     if path_of(getattr(node, "func", None)) == "np.einsum" and len(node.args) == 3:
-        return of_einsum(node.args[0].value, at, *map(evaluate, node.args[1:])), "*"
+        return einsum_terms(node.args[0].value, at, *map(evaluate, node.args[1:])), "*"
     base = node.func.value              # of x.sum(axis); of nothing else, which is an exception
     axis = [*node.args, *(one.value for one in node.keywords if one.arg == "axis")][0]
     if node.func.attr != "sum":
         raise ValueError("no sum")
-    return of_sum(evaluate(base), ast.literal_eval(axis), at, len(shape)), "+"
+    return sum_terms(evaluate(base), ast.literal_eval(axis), at, len(shape)), "+"
 
 
-def of_einsum(subscripts, at, one, other):
+def einsum_terms(subscripts, at, one, other):
     read, made = subscripts.replace(" ", "").split("->")
     left, right = read.split(",")
     known = dict(zip(made, at))
@@ -135,7 +134,7 @@ def of_einsum(subscripts, at, one, other):
     return pairs
 
 
-def of_sum(array, axis, at, ndim):
+def sum_terms(array, axis, at, ndim):
     axes = {one % array.ndim for one in (axis if isinstance(axis, tuple) else (axis,))}
     places = iter(at)
     kept = []

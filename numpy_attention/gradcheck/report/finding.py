@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numpy_attention.gradcheck.edits.editing import Edit
-from numpy_attention.gradcheck.report.kinds import Kind, local_derivative, of_arrays
+from numpy_attention.gradcheck.report.kinds import Kind, local_derivative, array_kinds
 from numpy_attention.gradcheck.locate.localize import Group
 from numpy_attention.gradcheck.locate.rewriting import Place
 from numpy_attention.gradcheck.locate.contributions import Uses, through_uses
@@ -85,23 +85,23 @@ def kinds_of(finding, derivatives, flags, variables, numeric):
     kinds = []
     if finding.edit is not None:
         edit = finding.edit
-        kinds.append(of_edit(edit))
+        kinds.append(edit_kind(edit))
     if finding.found is None:
         return kinds
     if finding.number is None:
         name = finding.follows[0]
         uses = Uses(derivatives, array=variables[name])
-        return kinds + of_wrong(finding.found, numeric[name], (), uses, {}, flags)
+        return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags)
     if finding.is_recurrent:
         kinds.append(Kind("recurrent path", "right at the step that the backward begins with and "
                           "wrong at every other: what flows from one step to the one before it is "
                           "missing, or not whole"))
     uses = Uses(derivatives, finding.number, finding.time)
-    return kinds + of_wrong(finding.found, finding.right, finding.earlier, uses,
-                            at_the_same_time(derivatives, finding), flags)
+    return kinds + gradient_kinds(finding.found, finding.right, finding.earlier, uses,
+                                  at_the_same_time(derivatives, finding), flags)
 
 
-def of_edit(edit):
+def edit_kind(edit):
     """The Kind of mistake that an Edit takes back."""
     if edit.behind is None:
         return Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`")
@@ -109,9 +109,9 @@ def of_edit(edit):
                 f"right with `{written(edit.behind)}` after it")
 
 
-def of_wrong(found, right, earlier, uses, values, flags):
+def gradient_kinds(found, right, earlier, uses, values, flags):
     """Kinds of a wrong gradient; earlier: what it was before, the last first."""
-    kinds = of_arrays(found, right, flags)
+    kinds = array_kinds(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):
         return kinds
     used, later = [], []

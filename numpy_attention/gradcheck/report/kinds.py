@@ -61,7 +61,7 @@ class Kind:
     line: int = 0
 
 
-def of_arrays(found, right, flags=()):
+def array_kinds(found, right, flags=()):
     """What a wrong array looks like beside the right one, as Kinds; flags: masks it may follow."""
     if np.shape(found) != right.shape:
         turned = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""

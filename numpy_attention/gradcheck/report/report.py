@@ -1,4 +1,4 @@
-"""What a gradient check says: which gradients are right, which are wrong, where and how."""
+"""The report of a gradient check: which gradients are correct, which are wrong, where and how."""
 
 from dataclasses import dataclass, field, replace
 
@@ -8,31 +8,31 @@ from numpy_attention.gradcheck.report.arithmetic import arithmetic, furthest
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.errors import GradientError
 from numpy_attention.gradcheck.report.finding import Finding, kinds_of
-from numpy_attention.gradcheck.report.kinds import SAID, Kind, of_arrays
-from numpy_attention.gradcheck.laws import OF_FORWARD, judged
+from numpy_attention.gradcheck.report.kinds import SAID, Kind, array_kinds
+from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
 from numpy_attention.gradcheck.report.axis_letters import (lettered, letters_of_input,
                                                            letters_of_line)
 from numpy_attention.gradcheck.passes import Broken, describe_place, source_line
 from numpy_attention.gradcheck.edits.repairs import quiet
 from numpy_attention.gradcheck.locate.reruns import reruns
-from numpy_attention.gradcheck.locate.search import Search, of_stopped, of_unlawful
+from numpy_attention.gradcheck.locate.search import Search, find_stop, find_broken_law
 from numpy_attention.gradcheck.locate.smallest import Smallest, smallest
 
 MOST_LINES = 14         # of a report that is not the full one
 MOST_SAID = 2           # kinds of mistake, of each finding
 WHOLE = 2               # findings, where there are more than the lines hold
 MOST_NAMES = 12         # of gradients, in one line
-OF_SIZE = "factor", "sign"      # that what a line reads may have as well
+SIZE_KINDS = "factor", "sign"      # that what a line reads may have as well
 
 
 @dataclass
 class Report:
-    """The gradients of a check, by name: their largest relative errors, and what is found.
+    """The gradients of a check by name, their largest relative errors, and the findings.
 
-    stops: why the backward pass gives none. laws: those that are broken, of which differences say
-    nothing. declined: {function: why it could not be followed}. reruns: with what less all is
-    right. letters: {input: those of its axes}. smallest: a wrong gradient of the smallest input
-    that still fails.
+    stops: the exception that ended the backward pass. laws: broken laws that differences cannot
+    see. declined: {function: why it could not be traced}. reruns: smaller checks that pass.
+    letters: {input: letters of its axes}. smallest: a wrong gradient of the smallest input that
+    still fails.
     """
 
     title: str
@@ -75,7 +75,7 @@ class Report:
 
     @property
     def is_explained(self):
-        """Whether an edit of one line was found that makes everything right."""
+        """Whether an edit of one line was found that makes all gradients correct."""
         return bool(self.findings) and self.findings[0].edit is not None and (
             self.findings[0].follows == self.wrong)
 
@@ -91,7 +91,7 @@ class Report:
 
     @property
     def full(self):
-        """The same, with what would be right, and the wrong gradients element by element."""
+        """The same, with the corrections and the wrong gradients element by element."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
@@ -107,8 +107,8 @@ class Report:
         return "\n".join(lines)
 
 
-def told(report, check):
-    """The Report of a check that failed, the first wrong line looked for."""
+def explain(report, check):
+    """Complete the Report of a failed check: look for the first wrong line."""
     def wrong(gradients):
         trial = Report(report.title, {}, report.tolerance, report.noise)
         for name, right in report.numeric.items():
@@ -133,14 +133,13 @@ def told(report, check):
     return report
 
 
-def told_of_forward(report, check):
-    """The line of a law of the forward that is broken: of an edit that mends it, if there is one.
-    """
+def explain_forward(report, check):
+    """Add the line of a broken law of the forward, if an edit of a line fixes it."""
     unwritten = any(one.kind == "unwritten" for one in report.laws)
     if report.laws and not report.wrong and not unwritten:
-        laws = [law for law in OF_FORWARD if judged(law, check)]
+        laws = [law for law in FORWARD_LAWS if judged(law, check)]
         place = next((one.place for one in report.laws if one.place), None)
-        finding = of_unlawful(check, laws, place) if laws else None
+        finding = find_broken_law(check, laws, place) if laws else None
         if finding is not None:
             report.findings.append(finding)
             report.kinds.append(kinds_of(finding, None, (), {}, {}))
@@ -149,11 +148,11 @@ def told_of_forward(report, check):
                        for one in report.laws]
 
 
-def of_stop(text, check):
-    """The GradientError of a forward that stops, or gives what is not finite: why, and a line that
-    may have been meant otherwise, where there is one."""
+def stop_error(text, check):
+    """The GradientError of a forward that raises, or whose outputs are not finite; with a line that
+    an edit fixes, if there is one."""
     report = Report(check.title, stops=text)
-    finding = of_stopped(check)
+    finding = find_stop(check)
     if finding is not None:
         report.findings.append(finding)
         report.kinds.append(kinds_of(finding, None, (), {}, {}))
@@ -164,7 +163,7 @@ def of_stop(text, check):
 
 
 def short(report):
-    """The lines of a failure: with as much left out as it takes that they are under 15."""
+    """The lines of a failure, at most 14: details are left out as needed."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:
@@ -192,7 +191,7 @@ def lines_of(report, brevity=0):
     yield from map(str, report.laws)
     whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
     for finding, kinds in zip(report.findings[:whole], report.kinds):
-        yield from of_finding(finding, kinds, report, 1 if brevity else MOST_SAID)
+        yield from finding_lines(finding, kinds, report, 1 if brevity else MOST_SAID)
     for finding in report.findings[whole:]:
         yield (f"then wrong: {describe_place(finding.place)}; "
                f"follows from it: {names(finding.follows)}")
@@ -203,7 +202,7 @@ def lines_of(report, brevity=0):
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
         if name not in explained:
-            yield from of_array(report, name)
+            yield from array_lines(report, name)
             yield from map("  not followed: {}".format, list(report.declined.values())[:1])
             break
 
@@ -213,7 +212,7 @@ def names(found):
     return ", ".join([*found[:MOST_NAMES], *more])
 
 
-def of_finding(finding, kinds, report, most=MOST_SAID):
+def finding_lines(finding, kinds, report, most=MOST_SAID):
     place = finding.place
     yield f"first wrong: {describe_place(place)}"
     yield f"    {source_line(place)}"
@@ -268,7 +267,7 @@ def shapes_of(finding):
 
 def is_beside(finding, kinds):
     """Whether a Finding says where a value is wrong first, and does not know by which line."""
-    told = any(kind.line and kind.name not in OF_SIZE for kind in kinds[:MOST_SAID])
+    told = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_SAID])
     return not finding.is_proven and not told
 
 
@@ -279,14 +278,15 @@ def element_of(found, right):
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
 
 
-def of_array(report, name):
+def array_lines(report, name):
     """What can be said of a wrong gradient without its line."""
     found, right = report.analytic[name], report.numeric[name]
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:
         return
-    kinds = of_arrays(found, right) or [Kind("missing term", "a missing or extra term: walk the "
-                                             "forward's lines in reverse, one dX for every X")]
+    kinds = array_kinds(found, right) or [
+        Kind("missing term", "a missing or extra term: walk the forward's lines in reverse, one dX "
+             "for every X")]
     for kind in kinds[:MOST_SAID]:
         yield f"  suspect: {kind.text}"
 
