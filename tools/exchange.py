@@ -12,6 +12,7 @@ from numba.core.dispatcher import Dispatcher
 import numpy_attention
 from numpy_attention import registry
 from numpy_attention.gradcheck import rewriting, watching
+from numpy_attention.kernels.guard import Guarded
 
 PACKAGE = Path(numpy_attention.__file__).parent
 
@@ -94,8 +95,10 @@ def plain_python():
             return array
         return empty
 
-    kernels = [((module, name), held.py_func)
-               for module in loaded() for name, held in vars(module).items()
+    guarded = [held for module in loaded() for held in vars(module).values()
+               if isinstance(held, Guarded)]
+    kernels = [((owner, name), held.py_func)
+               for owner in [*loaded(), *guarded] for name, held in vars(owner).items()
                if isinstance(held, Dispatcher)]
     makers = [((np, name), poisoned(getattr(np, name))) for name in ("empty", "empty_like")]
     readers = [((module, "is_somebodys"), is_somebodys) for module in (rewriting, watching)]

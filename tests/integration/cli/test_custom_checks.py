@@ -168,7 +168,7 @@ def test_code_that_cannot_be_checked(line, message, tmp_path, capsys):
 @pytest.mark.parametrize("old, new, message", [
     ('later("W", query, dp)', 'later("W", dp, query)', "xᵀ dy for W has shape (9, 10), expected "
      "(10, 9): give later('W', x, dy) the factors of y = x W"),
-    ('later("W", query, dp)', 'later("V", query, dp)', "something waits by the name 'V', and Mi"),
+    ('later("W", query, dp)', 'later("V", query, dp)', "mine.py: AttributeError: 'Mine' object has no attribute 'V'\n"),
     ("return dp @", "dmemory.values = None; dmemory.pending = None\n        return dp @",
      "mine.py: AttributeError: 'NoneType' object has no attribute 'get'\n"),
 ])
@@ -176,17 +176,6 @@ def test_an_error_that_comes_later_than_its_line(old, new, message, tmp_path, ca
     text = changed(old, new)
     assert here(written(tmp_path, text, "mine.py"), tmp_path) == 42
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("returned, what", [
-    ("dot_scores(p, memory)", "a ndarray"),
-    ("dot_scores(p, memory), query, p", "a tuple"),
-    ("[dot_scores(p, memory), (query, p)]", "a list"),
-])
-def test_a_score_that_gives_no_pair(returned, what, tmp_path, capsys):
-    text = changed("return dot_scores(p, memory), (query, p)", f"return {returned}")
-    assert here(written(tmp_path, text), tmp_path) == 42
-    assert f"error: Mine.score gives {what}, expected a pair: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text, line", [
@@ -216,19 +205,19 @@ def test_a_factor_of_another_shape_is_told_with_its_line(tmp_path, capsys):
     assert here(written(tmp_path, text), tmp_path) == 41
     out = capsys.readouterr().out
     assert "backward stops in line 29 of mine.py, Mine.score_backward, with ValueError: " in out
-    assert "factor 2 of W (B, size) has shape (3, 3, 9), expected (3, any): later takes the" in out
+    assert "factor 2 of W (B, size) has shape (3, 3, 9), expected (3, 9): later takes the" in out
 
 
 @pytest.mark.parametrize("returned, message", [
-    ("None", "dstate h (B, H) is None, expected a NumPy array"),
-    ("dh[:2]", "dstate h (B, H) has shape (2, 5), expected (3, 5)"),
+    ("None", "keep_backward: dh is a NoneType, expected an array"),
+    ("dh[:2]", "keep_backward: dh has shape (2, 5), expected (3, 5)"),
 ])
 def test_a_cell_that_gives_no_state_s_gradient(returned, message, tmp_path, capsys):
     assert CELL.count("return dh + da_f @ U_f.T") == 1
     text = CELL.replace("return dh + da_f @ U_f.T", f"return {returned}")
     assert here(written(tmp_path, text), tmp_path) == 42
     out, error = capsys.readouterr()
-    assert f"error: MinimalGatedUnit._step_backward's {message}" in error
+    assert f"error: {message}" in error
     assert out == "" and error.count("\n") == 1
 
 
