@@ -10,7 +10,7 @@ import numpy as np
 from numpy_attention.validation.arguments import check_function, check_generator, check_number
 from numpy_attention.validation.messages import short_repr
 from numpy_attention.registry import INITIAL_VALUES
-from numpy_attention.validation.arrays import at_least, check_floating
+from numpy_attention.validation.arrays import check_floating
 
 FINITE = "a finite number of at least 0"
 HIGHEST = float(np.finfo(np.float32).max)
@@ -24,7 +24,6 @@ def uniform(bound):
     check_number("initial values from U(−b, b) with b", bound, 0, HIGHEST, FINITE)
 
     def init(rng, shape, dtype=np.float32):
-        _check_drawn(rng, shape, dtype)
         return rng.uniform(-bound, bound, shape).astype(dtype)
     return init
 
@@ -37,7 +36,6 @@ def normal(deviation):
     check_number("initial values from N(0, σ²) with σ", deviation, 0, HIGHEST, FINITE)
 
     def init(rng, shape, dtype=np.float32):
-        _check_drawn(rng, shape, dtype)
         return (deviation * rng.standard_normal(shape)).astype(dtype)
     return init
 
@@ -47,14 +45,12 @@ def glorot(rng, shape, dtype=np.float32):
 
     It keeps variances alike in both directions.
     """
-    _check_drawn(rng, shape, dtype)
     bound = np.sqrt(6 / (shape[0] + shape[-1]))
     return uniform(bound)(rng, shape, dtype)
 
 
 def orthogonal(rng, shape, dtype=np.float32):
     """→ a cell's recurrent weights (H, G): orthogonal blocks side by side (Saxe et al. 2014)."""
-    _check_drawn(rng, shape, dtype, axes=2)
     H = shape[0]
     blocks = []
     for _ in range(max(1, shape[1] // H)):
@@ -93,12 +89,3 @@ def check_initial(rng, dtype, *inits):
     check_floating(dtype)
     for init in inits:
         check_function("init", init, "a function init(rng, shape, dtype), such as glorot")
-
-
-def _check_drawn(rng, shape, dtype, axes=None):
-    check_generator(rng)
-    check_floating(dtype)
-    if not isinstance(shape, tuple) or not shape or axes not in (None, len(shape)):
-        raise TypeError(f"shape = {short_repr(shape)}: expected a tuple (inputs, outputs)")
-    for size in shape:
-        at_least(1, size=0 if size is None else size)

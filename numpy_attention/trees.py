@@ -2,54 +2,22 @@
 
 import numpy as np
 
-from numpy_attention.validation.arrays import check_shape, check_array, check_whole, type_name
-
 
 def tree_map(f, *trees):
-    """Apply f to the arrays that stand at the same place of every tree; None stays None.
-
-    TypeError, ValueError: trees that are not made alike, or hold what is no array.
-    """
-    for tree in trees:
-        if type(tree) is not type(trees[0]):
-            raise TypeError(f"a tree has {type_name(tree)} where another has {type_name(trees[0])}: "
-                            "expected trees that are made alike")
+    """Apply f to the arrays at the same place of every tree; None stays None."""
     if isinstance(trees[0], tuple):
-        if len(set(map(len, trees))) > 1:
-            raise ValueError(f"trees with {', '.join(str(len(tree)) for tree in trees)} parts: "
-                             "expected trees that are made alike")
-        return tuple(tree_map(f, *items) for items in zip(*trees))
-    if trees[0] is None:
-        return None
-    check_array("a leaf of the tree", trees[0])
-    return f(*trees)
+        return tuple(tree_map(f, *items) for items in zip(*trees, strict=True))
+    return None if trees[0] is None else f(*trees)
 
 
 def rows_of(tree, k, n):
     """The k-th of n nearly equal parts of the rows, cut where batches are cut."""
-    check_whole("n", n, 1)
-    check_whole("k", k, 0, n - 1)
-
-    def part(array):
-        check_rows(array)
-        return array[len(array) * k // n:len(array) * (k + 1) // n]
-    return tree_map(part, tree)
+    return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
 
 
 def join_rows(trees):
     """The parts of a tree put together again."""
-    def joined(*arrays):
-        for array in arrays:
-            check_rows(array)
-            check_shape("the rows", array, (None,) + arrays[0].shape[1:], "(B, …)")
-        return np.concatenate(arrays)
-    return tree_map(joined, *trees)
-
-
-def check_rows(array):
-    """Refuse an array that has no rows. ValueError."""
-    if not array.ndim:
-        raise ValueError("a leaf of the tree is an array without axes: expected (B, …)")
+    return tree_map(lambda *arrays: np.concatenate(arrays), *trees)
 
 
 def leaves(tree):
@@ -91,7 +59,6 @@ def cut_columns(array, like):
     """An array (B, …) as a tree: side by side in it stand the arrays of a tree like this one."""
     if not isinstance(like, tuple):
         return array
-    check_shape("array", array, (None, sum(leaf.shape[1] for leaf in leaves(like))), "(B, …)")
     widths = [sum(leaf.shape[1] for leaf in leaves(part)) for part in like]
     parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
     return tuple(cut_columns(part, one) for part, one in zip(parts, like))

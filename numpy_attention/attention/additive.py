@@ -8,7 +8,7 @@ from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import check_shape, check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
 
 
 @dataclass(eq=False)
@@ -42,8 +42,9 @@ class AdditiveAttention(SoftmaxAttention):
         U_a = init(rng, (value_size, size), dtype)
         return cls(W_a, U_a, v_a)
 
-    def sizes(self):
-        return len(self.W_a), len(self.U_a)
+    @property
+    def value_size(self):
+        return len(self.U_a)
 
     def read(self, values, mask):
         """Project the keys k_j = U_a h_j of all positions in one product.
@@ -56,9 +57,7 @@ class AdditiveAttention(SoftmaxAttention):
         return memory
 
     def score(self, query, memory):
-        """e_j = v_a · tanh(W_a q + k_j). ValueError, TypeError: the memory of another attention."""
-        check_shape("memory.keys", memory.keys, memory.mask.shape + self.v_a.shape, "(B, S, A)",
-               "give what `read` of this attention gave")
+        """e_j = v_a · tanh(W_a q + k_j)."""
         projected = query @ self.W_a                                            # (B, A)
         scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
         one_row = np.empty_like(self.v_a)

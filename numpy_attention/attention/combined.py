@@ -9,7 +9,7 @@ from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import check_shape, check_dtype, check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
 
 
 class Cache(NamedTuple):
@@ -46,10 +46,6 @@ class Combined(HistoryAttention):
 
     def score(self, queries, keys, visible):
         """e_ti = v · tanh(W_s k_i + W_q q_t)."""
-        check_shape("queries", queries, (None, None, len(self.W_q)), "(T, B, Q)")
-        check_dtype("queries", queries, self.W_q)
-        check_shape("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
-        check_dtype("keys", keys, self.W_s)
         projected = as_rows(queries) @ self.W_q
         projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)
         projected_keys = as_rows(keys) @ self.W_s

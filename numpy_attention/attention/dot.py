@@ -8,7 +8,7 @@ from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import check_shape, check_parameters, check_sizes
+from numpy_attention.validation.arrays import check_parameters, check_sizes
 
 ADVICE = ("dot needs queries of the values' size (RNNsearch's two directions double it): "
           "choose general or scaled-dot, which put a matrix between, or one direction")
@@ -35,8 +35,8 @@ class DotAttention(SoftmaxAttention):
         return cls()
 
     def score(self, query, memory):
-        """e_j = q · h_j. ValueError: a query of another size than the values."""
-        return _scores(query, memory), query
+        """e_j = q · h_j."""
+        return dot_scores(query, memory), query
 
     def score_backward(self, dscores, query, memory, dmemory, grads):
         # e_j = q · h_j
@@ -72,14 +72,15 @@ class ScaledDotAttention(SoftmaxAttention):
         check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, value_size), dtype))
 
-    def sizes(self):
-        return (None, None) if self.W_a is None else self.W_a.shape
+    @property
+    def value_size(self):
+        return None if self.W_a is None else self.W_a.shape[1]
 
     def score(self, query, memory):
-        """e_j = (q W_a / √D) · h_j. ValueError: a query of another size than the values, no W_a."""
+        """e_j = (q W_a / √D) · h_j."""
         projected = query if self.W_a is None else query @ self.W_a             # (B, D)
         scaled = _scaled(projected)                                             # (B, D)
-        return _scores(scaled, memory), (query, scaled)
+        return dot_scores(scaled, memory), (query, scaled)
 
     def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, scaled = cache
@@ -92,13 +93,6 @@ class ScaledDotAttention(SoftmaxAttention):
         # projected = q W_a
         dmemory.defer("W_a", query, dprojected)
         return dprojected @ self.W_a.T
-
-
-def _scores(query, memory):
-    """q · h_j (B, S)."""
-    B, _, D = memory.values.shape
-    check_shape("query", query, (B, D), "(B, D)", ADVICE)
-    return dot_scores(query, memory)
 
 
 def _scaled(x):

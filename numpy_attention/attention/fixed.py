@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numpy_attention.attention.memory import (Memory, check_gradient, check_memory,
-                                              check_upstream, sum_of_values, sum_over_steps)
+from numpy_attention.attention.memory import Memory, sum_of_values, sum_over_steps
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import check_made
 
 
 class Cache(NamedTuple):
@@ -30,7 +28,6 @@ class FixedVector(Module):
 
     def step(self, query, memory, t):
         """→ context (B, D), weights (B, S), cache; the query is not looked at."""
-        check_memory(memory)
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
@@ -38,13 +35,9 @@ class FixedVector(Module):
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """→ None: the weights depend on the mask alone, so the query has no gradient."""
-        check_made("cache", cache, Cache, "step")
-        memory, weights = cache
-        check_upstream(dcontext, dweights, memory, dmemory)
         # c = Σ_j α_j h_j
-        dmemory.defer("values", weights, dcontext)
+        dmemory.defer("values", cache.weights, dcontext)
 
     def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D): everything flows into the last annotation."""
-        check_gradient(dmemory, memory)
         return sum_over_steps(*dmemory.stacked("values"))

@@ -35,8 +35,9 @@ class GeneralAttention(SoftmaxAttention):
         check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, value_size), dtype))
 
-    def sizes(self):
-        return self.W_a.shape
+    @property
+    def value_size(self):
+        return self.W_a.shape[1]
 
     def score(self, query, memory):
         """e_j = (q W_a) · h_j."""

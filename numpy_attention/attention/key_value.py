@@ -8,14 +8,11 @@ import numpy as np
 from numpy_attention.validation.arguments import check_name
 from numpy_attention.attention import history
 from numpy_attention.attention.history import HistoryAttention, causal
-from numpy_attention.attention.memory import check_own
-from numpy_attention.attention.readout import (HistoryReadout, activate, activate_backward,
-                                              check_upstream, last)
+from numpy_attention.attention.readout import HistoryReadout, activate, activate_backward, last
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
 from numpy_attention.registry import ACTIVATIONS, HISTORY_SCORES, resolve, build
-from numpy_attention.validation.arrays import (at_least, check_made, check_parameters, check_sizes,
-                                    check_twin, as_rows)
+from numpy_attention.validation.arrays import at_least, check_parameters, check_sizes, as_rows
 
 # states that a reader without a window remembers while a text is written word by word
 WITHOUT_WINDOW = 64
@@ -152,11 +149,7 @@ class KeyValueReadout(HistoryReadout):
     def roles_backward(self, dy, dweights, cache, grads):
         """dy (T, B, O), dweights (T, B, M + T) or None → the RoleGradients that `backward` adds up.
         """
-        check_made("cache", cache, Cache, "forward")
-        check_twin(grads, self)
         h, r, y, attended = cache
-        check_own(attended, history.Cache, self.attention)
-        check_upstream(dy, y, h, self)
         T = len(h)
         p = self._part(h, "predict")
         # y_t = tanh(W_x p_t + W_r r_t + b)

@@ -10,14 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.validation.arguments import check_methods
-from numpy_attention.attention.memory import (Memory, dot_scores, check_gradient, check_memory,
-                                              check_own, check_upstream, sum_of_values,
-                                              sum_over_steps)
+from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values, sum_over_steps
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_parameters,
-                                    check_sizes, check_twin, as_rows)
+from numpy_attention.validation.arrays import at_least, check_parameters, check_sizes, as_rows
 
 SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head attention mixes "
                 "several: choose window 'global' or 'local-m', or another score")
@@ -63,8 +60,6 @@ class LocalMonotonic(Window):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
-        check_memory(memory)
-        check_sizes(0, t=t)
         last = memory.mask.sum(1) - 1                                           # (B,)
         centre = np.minimum(t, last)                                            # (B,)
         if self.backwards:
@@ -73,12 +68,10 @@ class LocalMonotonic(Window):
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q), or None as the inner one."""
-        check_twin(grads, self)
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D)."""
-        check_twin(grads, self)
         return self.attention.read_backward(memory, dmemory, grads.attention)
 
 
@@ -92,7 +85,6 @@ class PredictiveCache(NamedTuple):
     gauss: Array        # (B, S)
     weights: Array      # (B, S)
     looked: tuple       # the inner attention's
-    layer: Module       # whose step it was
 
 
 @dataclass(eq=False)
@@ -134,9 +126,6 @@ class LocalPredictive(Window):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, D), weights (B, S), cache."""
-        check_memory(memory)
-        check_shape("query", query, (len(memory.values), len(self.W_p)), "(B, Q)")
-        check_dtype("query", query, self.W_p)
         # p = S σ(v_p · tanh(W_p q)),  σ as a tanh that cannot overflow
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
@@ -149,7 +138,7 @@ class LocalPredictive(Window):
         gauss = np.exp(-2 * (distance / self.width) ** 2)                       # (B, S)
         weights = inner * gauss                                                 # (B, S)
         cache = PredictiveCache(memory, query, hidden, lengths, share, distance, gauss, weights,
-                                looked, self)
+                                looked)
         return sum_of_values(weights, memory), weights, cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
@@ -157,10 +146,7 @@ class LocalPredictive(Window):
 
         Adds to grads.v_p; what the values and W_p get waits in dmemory.
         """
-        check_own(cache, PredictiveCache, self)
-        memory, query, hidden, lengths, share, distance, gauss, weights, looked, _ = cache
-        check_upstream(dcontext, dweights, memory, dmemory)
-        check_twin(grads, self)
+        memory, query, hidden, lengths, share, distance, gauss, weights, looked = cache
         # c = Σ_s α_s h_s
         dmemory.defer("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)
@@ -186,8 +172,6 @@ class LocalPredictive(Window):
 
     def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D); adds to grads.W_p."""
-        check_gradient(dmemory, memory)
-        check_twin(grads, self)
         queries, dhidden = dmemory.stacked("W_p")
         grads.W_p += as_rows(queries).T @ as_rows(dhidden)
         dvalues = sum_over_steps(*dmemory.stacked("values"))                    # (B, S, D)

@@ -34,9 +34,6 @@ class LocationAttention(SoftmaxAttention):
         check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, longest), dtype))
 
-    def sizes(self):
-        return len(self.W_a), None
-
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory. ValueError: a source longer than S_max."""
         memory = super().read(values, mask)

@@ -6,19 +6,18 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.attention import scaled_dot
-from numpy_attention.attention.memory import Memory, check_gradient, check_memory, check_own
+from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_made, check_mask,
-                                    check_parameters, check_sizes, check_twin, as_rows)
+from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_parameters,
+                                               check_sizes, as_rows)
 
 
 class AttendCache(NamedTuple):
     queries: Array      # (B, T, Q)
     joined: Array       # (B, T, A)   the heads' outputs side by side
     attended: scaled_dot.Cache
-    layer: Module               # who looked
 
 
 class Cache(NamedTuple):
@@ -86,22 +85,17 @@ class MultiHeadAttention(Module):
 
     def forward(self, queries, values, visible):
         """→ y (B, T, O), weights (B, T, S), cache."""
-        check_shape("queries", queries, (None, None, len(self.W_q)), "(B, T, Q)")
         y, weights, looked = self.attend(queries, self.keys_and_values(values), visible)
         return y, weights, Cache(values, looked)
 
     def backward(self, dy, dweights, cache, grads):
         """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
-        check_made("cache", cache, Cache, "forward")
         values, looked = cache
         dqueries, dkeys_and_values = self.attend_backward(dy, dweights, looked, grads)
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grads)
 
     def keys_and_values(self, values):
         """values h (B, S, D) → k and v of all heads (B, S, 2A), computed once for all queries."""
-        check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
-               "memories are batch-major")
-        check_dtype("values", values, self.W_k)
         rows = as_rows(values)
         k = rows @ self.W_k
         v = rows @ self.W_v + self.b_v
@@ -110,12 +104,6 @@ class MultiHeadAttention(Module):
 
     def keys_and_values_backward(self, dkeys_and_values, values, grads):
         """dkeys_and_values (B, S, 2A), values h (B, S, D) → dvalues (B, S, D)."""
-        check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)")
-        check_dtype("values", values, self.W_k)
-        check_shape("dkeys_and_values", dkeys_and_values, values.shape[:2] + (2 * len(self.b_v),),
-               "(B, S, 2A)")
-        check_dtype("dkeys_and_values", dkeys_and_values, self.W_k)
-        check_twin(grads, self)
         dk, dv = np.split(as_rows(dkeys_and_values), 2, axis=1)
         rows = as_rows(values)
         # k = h W_k
@@ -130,11 +118,6 @@ class MultiHeadAttention(Module):
 
         → y (B, T, O), weights (B, T, S), cache.
         """
-        check_shape("keys_and_values", keys_and_values, (None, None, 2 * len(self.b_v)), "(B, S, 2A)")
-        check_dtype("keys_and_values", keys_and_values, self.W_k)
-        check_shape("queries", queries, (len(keys_and_values), None, len(self.W_q)), "(B, T, Q)")
-        check_dtype("queries", queries, self.W_q)
-        check_mask(visible, queries.shape[:2] + keys_and_values.shape[1:2], "(B, T, S)", "visible")
         q = as_rows(queries) @ self.W_q + self.b_q
         q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
         k, v = np.split(keys_and_values, 2, axis=2)
@@ -143,19 +126,11 @@ class MultiHeadAttention(Module):
         joined = self.merge_heads(parts)                                          # (B, T, A)
         y = as_rows(joined) @ self.W_o + self.b_o
         y = y.reshape(queries.shape[:2] + self.b_o.shape)                       # (B, T, O)
-        return y, weights.mean(1), AttendCache(queries, joined, attended, self)
+        return y, weights.mean(1), AttendCache(queries, joined, attended)
 
     def attend_backward(self, dy, dweights, cache, grads):
         """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values."""
-        check_own(cache, AttendCache, self)
-        queries, joined, attended, _ = cache
-        check_shape("dy", dy, queries.shape[:2] + self.b_o.shape, "(B, T, O)", "as y was")
-        check_dtype("dy", dy, self.W_o)
-        if dweights is not None:
-            T, S = attended.weights.shape[-2:]
-            check_shape("dweights", dweights, (len(queries), T, S), "(B, T, S)", "as the weights were")
-            check_dtype("dweights", dweights, self.W_o)
-        check_twin(grads, self)
+        queries, joined, attended = cache
         rows = as_rows(dy)
         # y = joined W_o + b_o
         grads.W_o += as_rows(joined).T @ rows
@@ -188,30 +163,26 @@ class MultiHeadAttention(Module):
     # ---- one query after another, as a decoder asks ----------------------------------------------
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory."""
+        """values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: another size or dtype."""
+        check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
+               "memories are batch-major")
+        check_dtype("values", values, self.W_k)
         return Memory(values, self.keys_and_values(values), mask)
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, O), weights (B, S), cache."""
-        check_memory(memory)
-        check_shape("query", query, (None, None), "(B, Q)")
         y, weights, looked = self.attend(query[:, None], memory.keys, memory.mask[:, None])
         return y[:, 0], weights[:, 0], StepCache(memory, looked)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, O), dweights (B, S) or None → dquery (B, Q); adds to dmemory.keys."""
-        check_made("cache", cache, StepCache, "step")
-        memory, looked = cache
-        check_gradient(dmemory, memory)
-        check_shape("dcontext", dcontext, (None, None), "(B, O)")
         if dweights is not None:
-            check_shape("dweights", dweights, memory.mask.shape, "(B, S)")
             dweights = dweights[:, None]
-        dqueries, dkeys_and_values = self.attend_backward(dcontext[:, None], dweights, looked, grads)
+        dqueries, dkeys_and_values = self.attend_backward(dcontext[:, None], dweights, cache.looked,
+                                                        grads)
         dmemory.keys += dkeys_and_values
         return dqueries[:, 0]
 
     def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D)."""
-        check_gradient(dmemory, memory)
         return self.keys_and_values_backward(dmemory.keys, memory.values, grads)

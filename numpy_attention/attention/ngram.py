@@ -6,13 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.validation.arguments import check_name
-from numpy_attention.attention.readout import (HistoryReadout, activate, activate_backward,
-                                              check_upstream, last)
+from numpy_attention.attention.readout import HistoryReadout, activate, activate_backward, last
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
 from numpy_attention.registry import ACTIVATIONS
-from numpy_attention.validation.arrays import (at_least, check_made, check_parameters, check_sizes,
-                                    check_twin, as_rows)
+from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
 
 
 class Cache(NamedTuple):
@@ -77,7 +75,6 @@ class NGramReadout(HistoryReadout):
         memory: as `Reader` has it, of N − 2 states; keep: give the memory after even where it is
         not carried, as writing word by word needs.
         """
-        at_least(0, keep=keep)
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0
         parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)
@@ -89,10 +86,7 @@ class NGramReadout(HistoryReadout):
 
     def backward(self, dy, dweights, cache, grads):
         """dy (T, B, O) → dh (T, B, H); there are no weights, and dweights is None."""
-        check_made("cache", cache, Cache, "forward")
-        check_twin(grads, self)
         parts, y, mask = cache
-        check_upstream(dy, y, parts, self)
         # y_t = tanh(W^N parts_t)
         da = as_rows(activate_backward(dy, y, self.activation))
         grads.W += as_rows(parts).T @ da
@@ -106,11 +100,11 @@ class NGramReadout(HistoryReadout):
         return np.where(mask[..., None], dh, 0)
 
     def _gather(self, states, T):
-        """[h^1_t; h^2_{t−1}; …] of the last T of the states (B, N − 2 + T, H) → (T, B, H)."""
-        B, _, H = states.shape
+        """[h^1_t; h^2_{t−1}; …] of the last T of the states (B, M + T, H) → (T, B, H)."""
+        B, S, H = states.shape
         parts = np.empty((T, B, H), states.dtype)
         for later, columns in self._columns():
-            start = self.reach - later
+            start = S - T - later
             parts[:, :, columns] = states[:, start:start + T, columns].transpose(1, 0, 2)
         return parts
 

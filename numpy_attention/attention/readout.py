@@ -3,7 +3,6 @@
 import numpy as np
 
 from numpy_attention.module import Module
-from numpy_attention.validation.arrays import at_least, check_shape, check_dtype, check_mask, type_name
 
 
 class HistoryReadout(Module):
@@ -24,37 +23,18 @@ class HistoryReadout(Module):
     def remember(self, h, mask, memory, size=None):
         """All that may be read, and where it is known: → states (B, M + T, H), known (B, M + T).
 
-        size: M where it must be that; no memory is then one of so many states that are not known.
-        ValueError, TypeError: another shape or dtype.
+        size: no memory is then one of so many states that are not known.
         """
-        check_shape("h", h, (None, None, self.hidden_size), "(T, B, H)", "sequences are time-major")
-        check_dtype("h", h, self)
-        check_mask(mask, h.shape[:2], "(T, B)")
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T
         B, _, H = states.shape
         if memory is None and size:
             memory = np.zeros((B, size, H), h.dtype), np.zeros((B, size), bool)
         if memory is not None:
-            if not isinstance(memory, tuple) or len(memory) != 2:
-                raise TypeError(f"memory is {type_name(memory)}, expected (states, known) that "
-                                "`forward` gave, or None")
             before, known_before = memory
-            check_shape("memory", before, (B, size, H), "(B, M, H)", "carry the state of the same rows")
-            check_dtype("memory", before, self)
-            check_mask(known_before, before.shape[:2], "(B, M)", "the memory's known")
             states = np.concatenate([before, states], axis=1)
             known = np.concatenate([known_before, known], axis=1)
         return states, known
-
-
-def check_upstream(dy, y, cached, reader):
-    """Refuse a ∂L/∂y that is not as y was, and a cache of states of another reader's size."""
-    check_shape("dy", dy, y.shape, "(T, B, O)", "as `forward` gave y")
-    check_shape("dy", dy, (None, None, reader.output_size), "(T, B, O)", "another reader's cache")
-    check_dtype("dy", dy, y, "the outputs")
-    check_shape("the cache's states", cached, (None, None, reader.hidden_size), "(T, B, H)",
-           "another reader's cache")
 
 
 def activate(a, activation):
@@ -69,5 +49,4 @@ def activate_backward(dy, y, activation):
 
 def last(states, known, keep):
     """The memory of the last `keep` of these states, or as many as there are; None for none."""
-    at_least(0, keep=keep)
     return (states[:, -keep:], known[:, -keep:]) if keep else None

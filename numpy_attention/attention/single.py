@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import check_shape, check_dtype, check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
 
 
 @dataclass(eq=False)
@@ -34,8 +34,6 @@ class Single(HistoryAttention):
 
     def score(self, queries, keys, visible):
         """e_ti = e_i = v · tanh(W_s k_i)."""
-        check_shape("keys", keys, (None, None, len(self.W_s)), "(B, S, K)")
-        check_dtype("keys", keys, self.W_s)
         hidden = np.tanh(as_rows(keys) @ self.W_s)                              # (N, A)   N = B · S
         scores = np.empty(visible.shape, hidden.dtype)                          # (T, B, S)
         scores[:] = (hidden @ self.v).reshape(visible.shape[1:])

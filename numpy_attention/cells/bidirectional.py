@@ -7,7 +7,6 @@ import numpy as np
 
 from numpy_attention.cells.cell import Cell
 from numpy_attention.module import Module
-from numpy_attention.validation.arrays import check_shape, check_made, check_twin, type_name
 
 
 class Cache(NamedTuple):
@@ -35,7 +34,7 @@ class Bidirectional(Module):
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
         """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache; rng, row_ids: a stack's."""
-        before, after = _pair("state", state)
+        before, after = (None, None) if state is None else state
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]
         back, first, backward_cache = self.backward_cell.forward(xs[::-1], after, reversed_mask)
@@ -47,10 +46,7 @@ class Bidirectional(Module):
 
         dstate None, or either half None, stands for 0.
         """
-        check_made("cache", cache, Cache, "forward")
-        check_twin(grads, self)
-        dlast, dfirst = _pair("dstate", dstate)
-        check_shape("dys", dys, (None, None, self.output_size), "(T, B, D)", "as `forward` gave ys")
+        dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size
         # h_j = [→h_j; ←h_j]
         dahead = np.ascontiguousarray(dys[:, :, :H])
@@ -59,13 +55,3 @@ class Bidirectional(Module):
         dxs_back, dafter = self.backward_cell.backward(dback, dfirst, cache.backward,
                                                        grads.backward_cell)
         return dxs + dxs_back[::-1], (dbefore, dafter)
-
-
-def _pair(name, state):
-    """The two cells' parts of a state, or of its gradient; None: neither. TypeError."""
-    if state is None:
-        return None, None
-    if not isinstance(state, tuple) or len(state) != 2:
-        raise TypeError(f"{name} is {type_name(state)}, expected the pair (→h_T, ←h_1) or None: "
-                        "each half is a cell's own state, or None for 0")
-    return state

@@ -7,9 +7,8 @@ import numpy as np
 
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (check_shape, check_dtype, check_made, check_mask,
-                                    check_parameters, check_sizes, check_twin, check_whole,
-                                    check_writable, as_rows, contiguous_transpose)
+from numpy_attention.validation.arrays import (check_shape, check_dtype, check_mask,
+                                               check_parameters, as_rows, contiguous_transpose)
 
 
 @dataclass
@@ -74,26 +73,18 @@ class Cell(Module):
 
     def zero_state(self, B):
         """The initial state of B sequences, zeros → h (B, H)."""
-        check_sizes(0, B=B)
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     # ---- the input's part: one product for all steps ----------------------------------------
 
     def project(self, xs):
-        """a = xs W + b.   xs (T, B, I) → a (T, B, G). ValueError: another I."""
-        check_shape("xs", xs, (None, None, len(self.W)), "(T, B, I)", "sequences are time-major")
-        check_dtype("xs", xs, self.W)
+        """a = xs W + b.   xs (T, B, I) → a (T, B, G)."""
         a = as_rows(xs) @ self.W
         a += self.b
         return a.reshape(xs.shape[:2] + a.shape[1:])
 
     def project_backward(self, da, xs, grads):
-        """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ. ValueError, TypeError: others."""
-        check_shape("xs", xs, (None, None, len(self.W)), "(T, B, I)", "what `project` was given")
-        check_shape("da", da, xs.shape[:2] + self.b.shape, "(T, B, G)", "what `end_backward` gave")
-        check_dtype("xs", xs, self.W)
-        check_dtype("da", da, self.W)
-        check_twin(grads, self)
+        """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ."""
         self._weights_backward(da, xs, grads)
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
@@ -108,11 +99,10 @@ class Cell(Module):
         """Room for the steps of a (T, B, G) from `state`, None: zeros (rng, row_ids: a stack's).
 
         The steps take `a` over: its padding becomes 0. ValueError: shapes that do not fit;
-        TypeError: a mask that is not boolean, an `a` of another dtype than the weights.
+        TypeError: a mask that is not boolean, an array of another dtype than the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         check_dtype("a", a, self.U)
-        check_writable("a", a)
         T, B, _ = a.shape
         if mask is None:
             mask = np.ones((T, B), bool)
@@ -135,14 +125,7 @@ class Cell(Module):
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Step t, from a[t] and the state before to the state after, which a masked row keeps.
-
-        ValueError, TypeError: a step that is not there, the steps of another cell.
-        """
-        check_step(t, steps, self)
-        self._masked_step(t, steps)
-
-    def _masked_step(self, t, steps):
+        """Step t, from a[t] and the state before to the state after, which a masked row keeps."""
         self._step(t, steps)
         if steps.ragged[t]:
             before = arrays(self.state(steps, t))
@@ -153,28 +136,18 @@ class Cell(Module):
     # ---- step by step, backward -------------------------------------------------------------
 
     def begin_backward(self, steps):
-        """Room for the gradients of the steps. TypeError: steps of another cell."""
-        check_steps(steps, self)
+        """Room for the gradients of the steps."""
         da = np.empty_like(steps.a)
         return StepGradients(da, da, contiguous_transpose(self.U))
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """From ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after) to ∂L/∂(the state before).
 
-        Writes ∂L/∂a_t. ValueError: other shapes, which compiled code would read past.
+        Writes ∂L/∂a_t.
         """
-        check_step(t, steps, self)
-        check_steps_gradient(dsteps, steps)
-        check_shape("dy", dy, steps.hs[t].shape, "(B, H)", "∂L/∂h_t, one row for each sequence")
-        check_dtype("dy", dy, self.U)
-        check_state("dstate", dstate, self.state(steps, t))
-        return self._masked_step_backward(t, dy, dstate, steps, dsteps)
-
-    def _masked_step_backward(self, t, dy, dstate, steps, dsteps):
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         if steps.ragged[t]:
             mask = steps.mask[t]
-            check_state(f"{type(self).__name__}._step_backward's dstate", dbefore, dstate)
             dh_next, *dc_next = arrays(dstate)
             dh, *dc = arrays(dbefore)
             kernels.keep_backward(mask, dy, dh_next, dsteps.a[t], dsteps.u[t], dh)
@@ -184,9 +157,6 @@ class Cell(Module):
 
     def end_backward(self, steps, dsteps, grads):
         """∂L/∂U += Σ_t h_{t−1}ᵀ du_t; returns da, the gradient of `begin`'s a."""
-        check_steps(steps, self)
-        check_steps_gradient(dsteps, steps)
-        check_twin(grads, self)
         grads.U += as_rows(steps.hs[:-1]).T @ as_rows(dsteps.u)
         return dsteps.a
 
@@ -196,57 +166,20 @@ class Cell(Module):
         """xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache; rng, row_ids: a stack's."""
         steps = self.begin(self.project(xs), state, mask)
         for t in range(len(xs)):
-            self._masked_step(t, steps)
+            self.step(t, steps)
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grads):
-        """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state)).
-
-        ValueError, TypeError: other shapes, the cache or the twin of another cell.
-        """
-        check_made("cache", cache, Cache, "forward")
-        check_twin(grads, self)
+        """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state))."""
         xs, steps = cache
-        check_steps(steps, self)
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys
         dstate = self.zero_state(B) if dstate is None else dstate
-        check_shape("dys", dys, (T, B, self.hidden_size), "(T, B, H)", "time-major, as ys are")
-        check_dtype("dys", dys, self.U)
-        check_state("dstate", dstate, self.zero_state(B))
         dsteps = self.begin_backward(steps)
         for t in reversed(range(T)):
-            dstate = self._masked_step_backward(t, dys[t], dstate, steps, dsteps)
+            dstate = self.step_backward(t, dys[t], dstate, steps, dsteps)
         da = self.end_backward(steps, dsteps, grads)
         return self.project_backward(da, xs, grads), dstate
-
-
-def check_step(t, steps, cell):
-    """Refuse the steps of another cell (TypeError), or what have no step t (ValueError)."""
-    if type(steps) is cell.steps_type and steps.a.shape[2] == len(cell.b) and (
-            type(t) is int and 0 <= t < len(steps.a)):
-        return                                                  # the common case is cheap
-    check_steps(steps, cell)
-    check_whole("t", t, 0, len(steps.a) - 1)
-
-
-def check_steps(steps, cell):
-    """Refuse what is not the steps of this kind of cell. TypeError.
-
-    Compiled code would read or write past the end of another's.
-    """
-    check_made("steps", steps, Steps, "begin")
-    if type(steps) is not cell.steps_type or steps.a.shape[2] != len(cell.b):
-        raise TypeError(f"the steps of another cell, with {steps.a.shape[2]} pre-activations: "
-                        f"expected what `begin` of this {type(cell).__name__} gave")
-
-
-def check_steps_gradient(dsteps, steps):
-    """Refuse what is not the gradient of steps of this size. TypeError, ValueError."""
-    check_made("dsteps", dsteps, StepGradients, "begin_backward")
-    if dsteps.a.shape != steps.a.shape or dsteps.a.dtype != steps.a.dtype:
-        raise ValueError(f"dsteps are of {dsteps.a.dtype} {dsteps.a.shape}, the steps of "
-                         f"{steps.a.dtype} {steps.a.shape}: take begin_backward(steps)")
 
 
 def check_state(what, state, like):

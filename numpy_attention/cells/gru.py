@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from numpy_attention.validation.messages import short_repr
-from numpy_attention.cells.cell import Cell, Steps, check_steps, check_steps_gradient
+from numpy_attention.cells.cell import Cell, Steps
 from numpy_attention.initializers import check_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
 from numpy_attention.registry import RESETS, UPDATES
-from numpy_attention.validation.arrays import check_parameters, check_sizes, check_twin, as_rows
+from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
 
 
 @dataclass
@@ -43,7 +43,8 @@ class GRU(Cell):
     | cuDNN, PyTorch                                | after  | old    |
 
     b holds b_r, b_z and b_n'; b_n exists with reset="after" alone, the only bias that the recurrent
-    side needs (PyTorch's b_hh for r and z merely add to b_ih's).
+    side needs (PyTorch's b_hh for r and z merely add to b_ih's). `PlainGRU` in lesson 04 is the
+    same cell in plain NumPy.
     """
 
     W: Array  # (I, 3H)
@@ -129,9 +130,6 @@ class GRU(Cell):
 
     def end_backward(self, steps, dsteps, grads):
         """The gradients of U and b_n; returns da, the gradient of `begin`'s a."""
-        check_steps(steps, self)
-        check_steps_gradient(dsteps, steps)
-        check_twin(grads, self)
         H = self.hidden_size
         if self.reset == "after":
             grads.b_n += as_rows(dsteps.u)[:, 2 * H:].sum(0)

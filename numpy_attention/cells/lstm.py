@@ -33,7 +33,8 @@ class LSTM(Cell):
         c_t     = f ∘ c_{t−1} + i ∘ g
         h_t     = o ∘ tanh(c_t)
 
-    As in Zaremba et al. 2014, section 3; PyTorch's `LSTM` with b = b_ih + b_hh.
+    As in Zaremba et al. 2014, section 3; PyTorch's `LSTM` with b = b_ih + b_hh. `PlainLSTM` in
+    lesson 03 is the same cell in plain NumPy.
     """
 
     W: Array  # (I, 4H)

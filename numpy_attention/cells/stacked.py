@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.cells.cell import StepGradients, Steps, check_steps
+from numpy_attention.cells.cell import StepGradients, Steps
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (check_shape, check_integers, check_made, check_twin, type_name,
-                                    contiguous_transpose)
+from numpy_attention.validation.arrays import contiguous_transpose
+from numpy_attention.validation.messages import typed_repr
 
 
 @dataclass
@@ -93,7 +93,6 @@ class Stacked(Module):
 
     def project_backward(self, da, xs, grads):
         """The gradients of the first layer's input weights; returns dxs."""
-        check_twin(grads, self)
         return self.cells[0].project_backward(da, xs, grads.cells[0])
 
     # ---- step by step -----------------------------------------------------------------------
@@ -102,18 +101,16 @@ class Stacked(Module):
         """Room for the steps of all layers; dropout draws one key for each layer but the first.
 
         rng None: no dropout; row_ids (T, B): integers, by default 0, 1, 2, … ValueError: another
-        number of states than cells, names of another shape, or what a cell refuses.
+        number of states than cells. Both errors of `Cell.begin`.
         """
-        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
-        T, B = a.shape[:2]
-        if row_ids is None:
-            row_ids = np.arange(T * B).reshape(T, B)
-        check_integers("row_ids", row_ids, (T, B), "(T, B)")
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
             if layers:
-                a = np.empty((T, B, cell.gates_size), a.dtype)
+                a = np.empty(a.shape[:2] + (cell.gates_size,), a.dtype)
             layers.append(cell.begin(a, before, mask))
+        if row_ids is None:
+            T, B = a.shape[:2]
+            row_ids = np.arange(T * B).reshape(T, B)
         belows = [np.empty_like(steps.hs[1:]) for steps in layers[:-1]]
         keys = [self.dropout.draw(rng) for _ in belows]
         return StackedSteps(layers, belows, keys, row_ids)
@@ -128,7 +125,6 @@ class Stacked(Module):
 
     def step(self, t, steps):
         """Step t of all layers, from the bottom up."""
-        self._expect("steps", steps, StackedSteps, "begin")
         for i, cell in enumerate(self.cells):
             if i:
                 h = steps.layers[i - 1].hs[t + 1]
@@ -139,16 +135,12 @@ class Stacked(Module):
 
     def begin_backward(self, steps):
         """Room for the gradients of all layers' steps."""
-        self._expect("steps", steps, StackedSteps, "begin")
         return StackedGradients([cell.begin_backward(one)
                                  for cell, one in zip(self.cells, steps.layers)],
                                 [contiguous_transpose(cell.W) for cell in self.cells[1:]])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Step t of all layers, from the top down: ∂L/∂(the states before); writes ∂L/∂a_t."""
-        self._expect("steps", steps, StackedSteps, "begin")
-        self._expect("dsteps", dsteps, StackedGradients, "begin_backward")
-        dstate = self._states(dstate)
         dbefore = []
         for i in reversed(range(len(self.cells))):
             cell = self.cells[i]
@@ -162,9 +154,6 @@ class Stacked(Module):
 
     def end_backward(self, steps, dsteps, grads):
         """The gradients of all weights but the first layer's input weights; returns its da."""
-        self._expect("steps", steps, StackedSteps, "begin")
-        self._expect("dsteps", dsteps, StackedGradients, "begin_backward")
-        check_twin(grads, self)
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, twin) for cell, one, done, twin in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -192,11 +181,6 @@ class Stacked(Module):
 
     def backward(self, dys, dstate, cache, grads):
         """→ (dxs, the layers' ∂L/∂ initial states)."""
-        check_made("cache", cache, Cache, "forward")
-        check_twin(grads, self)
-        if len(cache.cells) != len(self.cells):
-            raise ValueError(f"the cache of {len(cache.cells)} layers, expected "
-                             f"{len(self.cells)}: give what `forward` of this stack gave")
         dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):
@@ -206,25 +190,13 @@ class Stacked(Module):
         return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
-        """One state for each layer, None where there is none."""
+        """One state for each layer, None where there is none. ValueError: another number."""
         if state is None:
             return (None,) * len(self.cells)
-        if not isinstance(state, tuple):
-            raise TypeError(f"state is {type_name(state)}, expected a tuple: one state for each cell")
-        if len(state) != len(self.cells):
-            raise ValueError(f"state has {len(state)} layers, expected {len(self.cells)}: "
-                             "one state for each cell")
+        if not isinstance(state, tuple) or len(state) != len(self.cells):
+            raise ValueError(f"state is {typed_repr(state)}: expected a tuple of {len(self.cells)}, one "
+                             "state for each layer")
         return state
-
-    def _expect(self, name, steps, kind, by):
-        """Refuse what is not the steps of so many layers. TypeError, ValueError."""
-        check_made(name, steps, kind, by)
-        if len(steps.layers) != len(self.cells):
-            raise ValueError(f"{name} have {len(steps.layers)} layers, expected "
-                             f"{len(self.cells)}: give what `{by}` of this stack gave")
-        if kind is StackedSteps:
-            for cell, one in zip(self.cells, steps.layers):
-                check_steps(one, cell)
 
 
 def stack(make, sizes, dropout=0.0):

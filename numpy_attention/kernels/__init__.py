@@ -3,7 +3,6 @@
 Every kernel is plain Python that also runs uncompiled (`NUMBA_DISABLE_JIT=1`), row by row: the
 first axis is the batch.
 
-They trust their callers: nothing here asks for shapes, dtypes or ids, and what lies past the end of
-an array is read and written. Whoever calls one has checked, with the functions of `shapes`, or has
-made the arrays itself; no public function of another room hands its arguments over unchecked.
+Compiled code checks no bounds. So each kernel that is called from outside of its module is guarded:
+`guard` compares the shapes and dtypes of its arrays, and the range of its indices, before it runs.
 """

@@ -135,8 +135,8 @@ def _sigmoid(x):
 @compiled(FLAGS | {"reassoc", "nnan"})
 def row_max(row):
     """max_j row_j. It may pass over a NaN, which shows in all that is made of the row itself."""
-    top = row[0]
-    for j in range(1, row.shape[0]):
+    top = row.dtype.type(-math.inf)
+    for j in range(row.shape[0]):
         top = row[j] if row[j] > top else top
     return top
 

@@ -9,8 +9,10 @@ sum. What reaches h through the product u = h U, which is du Uᵀ, is for the ca
 """
 
 from numpy_attention.kernels.elementary import kernel, sigmoid, tanh
+from numpy_attention.kernels.guard import guarded
 
 
+@guarded(mask="B bool", before="B H", after="B H")
 @kernel
 def keep(mask, before, after):
     """A masked row keeps what it had, after = before; mask (B,) is False there."""
@@ -19,6 +21,7 @@ def keep(mask, before, after):
             after[b, :] = before[b]
 
 
+@guarded(mask="B bool", dy="B H", dh_next="B H", da="B G", du="B G", dh="B H")
 @kernel
 def keep_backward(mask, dy, dh_next, da, du, dh):
     """Backward of `keep` of h in a step: dnext passes, and a and u have not been read."""
@@ -58,6 +61,7 @@ def quarters(row):
 # ---- Elman's network --------------------------------------------------------------------------
 
 
+@guarded(a="B H", u="B H", h_next="B H")
 @kernel
 def elman(a, u, h_next):
     """h' = tanh(a + u)."""
@@ -69,6 +73,7 @@ def elman(a, u, h_next):
             hn[j] = tanh(ab[j] + ub[j])
 
 
+@guarded(dy="B H", dh_next="B H", h_next="B H", da="B H")
 @kernel
 def elman_backward(dy, dh_next, h_next, da):
     """Backward of `elman`: da = du, at the pre-activations."""
@@ -87,6 +92,7 @@ def elman_backward(dy, dh_next, h_next, da):
 # ---- LSTM: gates in the order i f g o ---------------------------------------------------------
 
 
+@guarded(a="B 4H", u="B 4H", c="B H", gates="B 4H", h_next="B H", c_next="B H")
 @kernel
 def lstm(a, u, c, gates, h_next, c_next):
     """i, f, o = σ(a + u), g = tanh(a + u);  c' = f c + i g,  h' = o tanh(c')."""
@@ -106,6 +112,8 @@ def lstm(a, u, c, gates, h_next, c_next):
             hn[j] = o[j] * tanh(cn[j])
 
 
+@guarded(dy="B H", dh_next="B H", dc_next="B H", gates="B 4H", c="B H", c_next="B H",
+         da="B 4H", dc="B H")
 @kernel
 def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
     """Backward of `lstm`: da = du = [di df dg do], at the pre-activations, and dc."""
@@ -139,6 +147,7 @@ def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
 # ---- GRU: gates in the order r z n; new says that z weighs the new state ----------------------
 
 
+@guarded(a="B 3H", u="B 3H", b_n="H", h="B H", gates="B 3H", s="B H", h_next="B H")
 @kernel
 def gru(a, u, b_n, h, new, gates, s, h_next):
     """Reset after the product: r, z = σ(a + u), s = u_n + b_n, n = tanh(a_n + r s).
@@ -163,6 +172,8 @@ def gru(a, u, b_n, h, new, gates, s, h_next):
             hn[j] = of_n * n[j] + of_h * hb[j]
 
 
+@guarded(dy="B H", dh_next="B H", gates="B 3H", s="B H", h="B H", da="B 3H", du="B 3H",
+         dh="B H")
 @kernel
 def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
     """Backward of `gru`: da = [dr dz dn] and du = [dr dz ds], at the pre-activations, and dh."""
@@ -196,6 +207,7 @@ def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
             dur[j] = dar[j]
 
 
+@guarded(a="B 3H", u="B 2H", h="B H", gates="B 3H", s="B H")
 @kernel
 def gru_reset(a, u, h, gates, s):
     """Reset before the product, first half: r, z = σ(a + u) with u (B, 2H), and s = r h."""
@@ -211,6 +223,7 @@ def gru_reset(a, u, h, gates, s):
             sb[j] = r[j] * hb[j]
 
 
+@guarded(a="B 3H", u_n="B H", h="B H", gates="B 3H", h_next="B H")
 @kernel
 def gru_update(a, u_n, h, new, gates, h_next):
     """Second half, after the product u_n = s U_n: n = tanh(a_n + u_n), and h' as in `gru`."""
@@ -228,6 +241,7 @@ def gru_update(a, u_n, h, new, gates, h_next):
             hn[j] = of_n * n[j] + of_h * hb[j]
 
 
+@guarded(dy="B H", dh_next="B H", gates="B 3H", h="B H", da="B 3H", dh="B H")
 @kernel
 def gru_update_backward(dy, dh_next, gates, h, new, da, dh):
     """Backward of the second half: the z and n blocks of da, and dh."""
@@ -253,6 +267,7 @@ def gru_update_backward(dy, dh_next, gates, h, new, da, dh):
             daz[j] = dz * z[j] * (one - z[j])
 
 
+@guarded(ds="B H", gates="B 3H", h="B H", da="B 3H", dh="B H")
 @kernel
 def gru_reset_backward(ds, gates, h, da, dh):
     """Backward of the first half, from ds = da_n U_nᵀ: the r block of da; r ds is added to dh."""

@@ -3,8 +3,10 @@
 import math
 
 from numpy_attention.kernels.elementary import kernel
+from numpy_attention.kernels.guard import guarded
 
 
+@guarded(so_far="N float64", log_p="N V", rows="K int", tokens="K int", totals="K float64")
 @kernel
 def largest(so_far, log_p, rows, tokens, totals):
     """The K largest of so_far_n + log p_nv, largest first, the earlier of equals first.
@@ -14,6 +16,8 @@ def largest(so_far, log_p, rows, tokens, totals):
     them are larger than the last of those found, so that sorting costs next to nothing.
     """
     K = totals.shape[0]
+    if K == 0:
+        return 0
     found = 0
     least = -math.inf           # what a sum must exceed to be among them
     for n in range(log_p.shape[0]):

@@ -3,8 +3,10 @@
 import numpy as np
 
 from numpy_attention.kernels.elementary import kernel
+from numpy_attention.kernels.guard import guarded
 
 
+@guarded(ids="N int < V", rows="N E", table="V E")
 @kernel
 def scatter_add(ids, rows, table):
     """table[ids_n] += rows_n, in the order of n: the backward pass of rows_n = table[ids_n].
@@ -18,6 +20,7 @@ def scatter_add(ids, rows, table):
             out[e] += row[e]
 
 
+@guarded(x="N D", names="N int", y="N D")
 @kernel
 def dropout(x, row_ids, key, threshold, scale, y):
     """y_nj = scale · x_nj where a hash of (key, names_n, j) is at least threshold, else 0.

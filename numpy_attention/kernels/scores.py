@@ -1,8 +1,10 @@
 """Scores whose inner loop NumPy would have to materialise: the additive one, forward and back."""
 
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh
+from numpy_attention.kernels.guard import guarded
 
 
+@guarded(q="T B A", keys="B S A", v="A", visible="T B S bool", hidden="A", scores="T B S")
 @kernel
 def additive_scores(q, keys, v, visible, hidden, scores):
     """e_tbj = v · tanh(q_tb + k_bj) where step t of row b may look at position j, else 0.
@@ -25,6 +27,8 @@ def additive_scores(q, keys, v, visible, hidden, scores):
                     e[j] = 0
 
 
+@guarded(dscores="T B S", q="T B A", keys="B S A", v="A", visible="T B S bool",
+         dq="T B A", dkeys="B S A", dv="A")
 @kernel
 def additive_scores_backward(dscores, q, keys, v, visible, dq, dkeys, dv):
     """dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).

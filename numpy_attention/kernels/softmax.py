@@ -3,8 +3,10 @@
 import math
 
 from numpy_attention.kernels.elementary import exp, kernel, row_dot, row_max, row_sum
+from numpy_attention.kernels.guard import guarded
 
 
+@guarded(scores="B S", mask="B S bool", weights="B S")
 @kernel
 def masked_softmax(scores, mask, weights):
     """α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, else 0; all 0 where none is.
@@ -31,6 +33,7 @@ def masked_softmax(scores, mask, weights):
                 w[j] /= total
 
 
+@guarded(dweights="B S", weights="B S", dscores="B S")
 @kernel
 def masked_softmax_backward(dweights, weights, dscores):
     """ds_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is 0."""
@@ -44,6 +47,7 @@ def masked_softmax_backward(dweights, weights, dscores):
             ds[j] = w[j] * (dw[j] - mean)
 
 
+@guarded(weights="B S", values="B S D", context="B D")
 @kernel
 def weighted_sum(weights, values, context):
     """c_b = Σ_j α_bj h_bj.   weights (B, S), values (B, S, D) → context (B, D)."""
@@ -58,6 +62,7 @@ def weighted_sum(weights, values, context):
                     c[d] += w * v[d]
 
 
+@guarded(query="B D", values="B S D", mask="B S bool", scores="B S")
 @kernel
 def dot_scores(query, values, mask, scores):
     """e_bj = q_b · h_bj at the unmasked positions, else 0.
@@ -70,6 +75,7 @@ def dot_scores(query, values, mask, scores):
             scores[b, j] = row_dot(values[b, j], query[b]) if mask[b, j] else zero
 
 
+@guarded(logits="N V", b="V", room="V")
 @kernel
 def log_softmax(logits, b, room):
     """log p_n = z_n − max z_n − log Σ_v e^{z_nv − max z_n}  with z = logits + b, in place.
@@ -89,6 +95,7 @@ def log_softmax(logits, b, room):
             z[v] -= log_total
 
 
+@guarded(logits="N V", b="V", targets="N int < V", losses="N float64")
 @kernel
 def cross_entropy(logits, b, targets, scale, losses):
     """Loss and gradient of a softmax in one pass, in place.

@@ -9,8 +9,10 @@ import math
 import numpy as np
 
 from numpy_attention.kernels.elementary import kernel, reduction
+from numpy_attention.kernels.guard import guarded
 
 
+@guarded(total="N", other="N")
 @kernel
 def gather(total, other):
     """total += other, other = 0."""
@@ -20,6 +22,7 @@ def gather(total, other):
         other[i] = zero
 
 
+@guarded(table="N D", found="N bool")
 @kernel
 def touched_rows(table, found):
     """found_i: whether row i has a number that is not 0."""
@@ -31,6 +34,7 @@ def touched_rows(table, found):
                 break
 
 
+@guarded(g="N")
 @reduction
 def squared_norm(g):
     """Σ g_i² in float64."""
@@ -40,6 +44,7 @@ def squared_norm(g):
     return total
 
 
+@guarded(w="N", g="N", velocity="N")
 @kernel
 def momentum(w, g, velocity, rate, mu, factor):
     """v = μ v + g,  w −= rate v."""
@@ -50,6 +55,7 @@ def momentum(w, g, velocity, rate, mu, factor):
         g[i] = zero
 
 
+@guarded(w="N", g="N")
 @kernel
 def sgd(w, g, rate):
     """w −= rate g; `factor` is in the rate."""
@@ -59,6 +65,7 @@ def sgd(w, g, rate):
         g[i] = zero
 
 
+@guarded(w="N", g="N", m="N", v="N")
 @kernel
 def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
     """m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²,  w −= rate m / (√v / root2 + ε).
@@ -75,6 +82,7 @@ def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
         g[i] = zero
 
 
+@guarded(w="N", g="N", squares="N", deltas="N")
 @kernel
 def adadelta(w, g, squares, deltas, rate, rho, epsilon, factor):
     """s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate δ."""

@@ -8,8 +8,7 @@ import numpy as np
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (check_shape, check_dtype, check_made, check_parameters,
-                                    check_sizes, check_twin)
+from numpy_attention.validation.arrays import check_parameters, check_sizes
 
 
 class Cache(NamedTuple):
@@ -49,15 +48,7 @@ class DeepOutput(Module):
         return cls(U_o, V_o, C_o, np.zeros(2 * size, dtype), Maxout())
 
     def forward(self, s, Ey, c):
-        """→ t (N, l), cache.
-
-        ValueError, TypeError: a part of another size, number or dtype.
-        """
-        check_shape("s", s, (None, len(self.U_o)), "(N, H)")
-        for name, x, W, axes in (("s", s, self.U_o, "(N, H)"), ("Ey", Ey, self.V_o, "(N, E)"),
-                                 ("c", c, self.C_o, "(N, D)")):
-            check_shape(name, x, (len(s), len(W)), axes)
-            check_dtype(name, x, W)
+        """→ t (N, l), cache."""
         a = s @ self.U_o                                                    # (N, 2l)  t~
         a += Ey @ self.V_o
         a += c @ self.C_o
@@ -67,13 +58,7 @@ class DeepOutput(Module):
 
     def backward(self, dt, cache, grads):
         """∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
-        check_made("cache", cache, Cache, "forward")
-        check_twin(grads, self)
         s, Ey, c, chosen = cache
-        for name, x, W in (("s", s, self.U_o), ("Ey", Ey, self.V_o), ("c", c, self.C_o)):
-            check_shape(f"the cache's {name}", x, (None, len(W)), "(N, …)", "it is of another layer")
-        check_shape("dt", dt, chosen.shape, "(N, l)", "as `forward` gave t")
-        check_dtype("dt", dt, self.b)
         # t = maxout(t~)
         da = self.maxout.backward(dt, chosen)                               # (N, 2l)
         # t~ = U_o s + V_o E y + C_o c + b

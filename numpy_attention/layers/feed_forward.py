@@ -8,7 +8,7 @@ import numpy as np
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import check_made, check_sizes, check_twin
+from numpy_attention.validation.arrays import check_sizes
 
 
 class Cache(NamedTuple):
@@ -40,8 +40,6 @@ class FeedForward(Module):
 
     def backward(self, dy, cache, grads):
         """∂L/∂y (…, D) → dx (…, D)."""
-        check_made("cache", cache, Cache, "forward")
-        check_twin(grads, self)
         x, hidden = cache
         # y = hidden W_2 + b_2
         dhidden = self.outer.backward(dy, hidden, grads.outer)

@@ -4,20 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_number
-from numpy_attention.initializers import HIGHEST, check_initial, normal
+from numpy_attention.initializers import check_initial, normal
 from numpy_attention.kernels.softmax import cross_entropy, log_softmax
-from numpy_attention.layers.dropout import BELOW_ONE
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (
-    check_shape,
-    check_dtype,
-    check_ids,
-    check_sizes,
-    check_twin,
-    chunks,
-)
+from numpy_attention.validation.arrays import check_shape, check_sizes, chunks
 
 BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
 FEW = 32        # rows, up to which E xᵀ, turned, is quicker to make than x Eᵀ
@@ -49,12 +40,10 @@ class Output(Module):
 
     def logits(self, x):
         """E x + b, for decoding.   x (N, K) → (N, V)."""
-        self._check_rows(x)
         return self._scores(x) + self.b
 
     def log_probabilities(self, x):
         """log softmax(E x + b).   x (N, K) → (N, V)."""
-        self._check_rows(x)
         log_p = self._scores(x)                                             # (N, V)
         log_softmax(log_p, self.b, np.empty_like(self.b))
         return log_p
@@ -67,7 +56,6 @@ class Output(Module):
 
     def losses(self, x, targets):
         """−log p[target] of each row, float64 (N,)."""
-        self._check_targets(x, targets)
         found = np.empty(len(x))                                            # (N,)
         for rows, _, losses in self._blocks(x, targets, 1.0):
             found[rows] = losses
@@ -75,7 +63,6 @@ class Output(Module):
 
     def loss(self, x, targets):
         """Σ −log p[target] over the rows, as a float."""
-        self._check_targets(x, targets)
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0):
@@ -89,11 +76,6 @@ class Output(Module):
         in the program, so each block of rows goes forward and backward before the next. Adds
         ∂(scale · loss)/∂E and /∂b to grads.
         """
-        self._check_targets(x, targets)
-        check_twin(grads, self)
-        check_twin(grads.words, self.words)
-        check_number("scale", scale, -HIGHEST, HIGHEST, expected="a finite number")
-        check_number("smoothing", smoothing, 0, BELOW_ONE, expected="a number in [0, 1)")
         loss = 0.0
         dx = np.empty_like(x)                                               # (N, K)
         for rows, dlogits, losses in self._blocks(x, targets, scale, smoothing):
@@ -104,16 +86,6 @@ class Output(Module):
                 grads.words.E[words] += dlogits[:, words].T @ x[rows]
             dx[rows] = dlogits @ self.words.E
         return float(loss), dx
-
-    def _check_rows(self, x):
-        check_shape("x", x, (None, self.words.E.shape[1]), "(N, K)")
-        check_dtype("x", x, self.b)
-        check_shape("b", self.b, (len(self.words.E),), "(V,)", "one for each row of the table")
-
-    def _check_targets(self, x, targets):
-        self._check_rows(x)
-        check_ids("targets", targets, len(self.b))
-        check_shape("targets", targets, (len(x),), "(N,)")
 
     def _blocks(self, x, targets, scale, smoothing=0.0):
         """Yield, for each block of rows, (rows, dlogits, losses).

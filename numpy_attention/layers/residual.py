@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.module import Module
-from numpy_attention.validation.arrays import check_shape, check_dtype, check_made, check_twin
 
 
 class Left(NamedTuple):
@@ -32,16 +31,13 @@ class Residual(Module):
     pre_norm: bool = False
 
     def pre(self, x):
-        """x (…, D) → the input of f (…, D), cache. ValueError, TypeError: another x."""
-        self._expect("x", x, (..., len(self.norm.g)))
+        """x (…, D) → the input of f (…, D), cache."""
         if self.pre_norm:
             return self.norm.forward(x)
         return x, None
 
     def post(self, x, fx, rng=None, row_ids=None):
-        """x, fx (…, D) → y (…, D), cache. ValueError, TypeError: another x or fx."""
-        self._expect("x", x, (..., len(self.norm.g)))
-        self._expect("fx", fx, x.shape)
+        """x, fx (…, D) → y (…, D), cache."""
         fx, dropped = self.dropout.forward(fx, rng, row_ids)
         y = x + fx
         normed = None
@@ -51,9 +47,6 @@ class Residual(Module):
 
     def post_backward(self, dy, cache, grads):
         """∂L/∂y (…, D) → ∂L/∂x past f (…, D), ∂L/∂f(x) (…, D)."""
-        check_made("cache", cache, Left, "leave")
-        self._check_twin(grads)
-        self._expect("dy", dy, (..., len(self.norm.g)))
         dropped, normed = cache
         if self.pre_norm:
             dsum = dy.copy()
@@ -65,19 +58,8 @@ class Residual(Module):
 
     def pre_backward(self, dinput, dx, cache, grads):
         """∂L/∂(the input of f) and what passed f by, together: ∂L/∂x."""
-        self._check_twin(grads)
-        self._expect("dx", dx, (..., len(self.norm.g)))
-        self._expect("dinput", dinput, dx.shape)
         if self.pre_norm:
             # input = LayerNorm(x)
             return dx + self.norm.backward(dinput, cache, grads.norm)
         # input = x
         return dx + dinput
-
-    def _check_twin(self, grads):
-        check_twin(grads, self)
-        check_twin(grads.norm, self.norm)
-
-    def _expect(self, name, x, shape):
-        check_shape(name, x, shape, "(…, D)", "one shape goes through a residual connection")
-        check_dtype(name, x, self.norm.g)

@@ -75,6 +75,7 @@ class LanguageModel(Module):
     def read(self, batch, state=None, rng=None):
         """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
         check_batch(batch, TEXT)
+        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         row_ids = position_ids(len(batch.inputs), batch.rows)
         x, ids = self.embedding.forward(batch.inputs)                           # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, row_ids)
@@ -111,9 +112,7 @@ class LanguageModel(Module):
 
         grads += ∂(scale · loss)/∂parameters; the gradient stops at the batch's first step.
         """
-        check_batch(batch, TEXT)
         check_step(self, scale, grads, rng)
-        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, cache = self.forward(batch, state, rng)
         loss, dh = self.predict_and_grad(h, batch.targets, scale, grads)
         self.backward(dh, None, cache, grads)
@@ -133,8 +132,6 @@ class LanguageModel(Module):
 
     def loss(self, batch, state=None):
         """Σ −log p without dropout, and the state to carry on."""
-        check_batch(batch, TEXT)
-        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
         return float(self.output.loss(as_rows(h)[words], batch.targets.ravel()[words])), state
@@ -142,8 +139,6 @@ class LanguageModel(Module):
     def losses(self, batch, state=None):
         """−log p of each target without dropout, float64 (T, B), 0 where there is none; the state.
         """
-        check_batch(batch, TEXT)
-        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
         found = np.zeros(batch.targets.shape)

@@ -14,8 +14,7 @@ from numpy_attention.initializers import InitialValues, initial_values, uniform
 from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, check_batch,
-                                                   check_vocabularies)
+from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
 from numpy_attention.registry import CELLS, QUERIES, resolve, build
 from numpy_attention.validation.arrays import check_integers, check_sizes, as_rows, contiguous_transpose
@@ -111,8 +110,8 @@ class LuongTranslator(TeacherForced):
 
         ValueError: names or sizes that do not fit together.
         """
-        check_vocabularies(source_vocabulary, target_vocabulary)
-        check_sizes(embedding=embedding, hidden=hidden, layers=layers)
+        check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
+                     embedding=embedding, hidden=hidden, layers=layers)
         check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
         kind = resolve("cell", cell, CELLS)
         if bidirectional and hidden % 2:

@@ -17,8 +17,7 @@ from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
-from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, check_batch,
-                                                   check_vocabularies)
+from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
 from numpy_attention.registry import READOUTS, RESETS, UPDATES
 from numpy_attention.validation.arrays import at_least, check_integers, check_sizes, as_rows, contiguous_transpose
@@ -120,8 +119,8 @@ class RNNSearch(TeacherForced):
 
         ValueError: sizes below 1, an unknown name.
         """
-        check_vocabularies(source_vocabulary, target_vocabulary)
-        check_sizes(embedding=embedding, hidden=hidden, layers=layers)
+        check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
+                     embedding=embedding, hidden=hidden, layers=layers)
         at_least(1, maxout=maxout)
         check_flags(bidirectional=bidirectional)
         check_name("reset", reset, RESETS)

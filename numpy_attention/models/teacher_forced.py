@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.validation.arguments import check_generator, check_methods, check_number
 from numpy_attention.layers.dropout import position_ids
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import check_integers, check_mask, check_sizes, check_twin
+from numpy_attention.validation.arrays import check_integers, check_mask, check_twin
 
 
 class Embedded(NamedTuple):
@@ -25,11 +25,6 @@ TEXT = ("inputs", "targets", "rows")
 def check_batch(batch, parts):
     """Refuse what is no batch of this kind. TypeError."""
     check_methods("batch", batch, "a batch", *parts)
-
-
-def check_vocabularies(source_vocabulary, target_vocabulary):
-    """Refuse what is no number of ids. ValueError."""
-    check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary)
 
 
 def check_step(model, scale, grads, rng):

@@ -12,8 +12,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.output import Output
 from numpy_attention.layers.positional import positional_encoding
-from numpy_attention.models.teacher_forced import (PAIRS, Embedded, TeacherForced, check_batch,
-                                                   check_vocabularies)
+from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 from numpy_attention.module import Array
 from numpy_attention.validation.arrays import at_least, check_integers, check_sizes, as_rows
@@ -86,8 +85,8 @@ class Transformer(TeacherForced):
 
         ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1).
         """
-        check_vocabularies(source_vocabulary, target_vocabulary)
-        check_sizes(size=size, layers=layers, heads=heads)
+        check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
+                     size=size, layers=layers, heads=heads)
         at_least(1, inner=inner)
         check_flags(tied=tied, pre_norm=pre_norm)
         check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")

@@ -1,7 +1,7 @@
-"""Arguments: what public functions ask of what is no array of numbers; `shapes` asks of those.
+"""Validation of arguments that are not arrays of numbers; `arrays` validates those.
 
-Each function refuses in one line: what was given, what was expected, what to do. TypeError is for
-what is of another kind, ValueError for what is of the kind and cannot be.
+Each message is one line: what was given, what was expected, what to do. Another kind raises
+TypeError, an impossible value ValueError.
 """
 
 import math

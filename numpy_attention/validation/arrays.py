@@ -1,9 +1,10 @@
-"""Shapes: what every layer asks of its sizes and its input, and the reshape that they share.
+"""Validation of arrays, sizes and dtypes at the border of the library, and reshapes.
 
-The letters of shapes stand in the package's docstring, numpy_attention/__init__.py.
+The docstring of the package, numpy_attention/__init__.py, explains the letters of the shapes.
 """
 
 import math
+from dataclasses import fields, is_dataclass
 from types import NoneType
 from typing import get_args
 
@@ -44,23 +45,16 @@ def chunks(whole, size):
 def check_shape(name, array, shape, axes, advice="check the order of the axes"):
     """Refuse what is no array (TypeError) or one of another shape (ValueError).
 
-    shape holds an int for each axis that is known and None for one that may be anything, or begins
-    with ... for any axes in front; axes reads "(T, B, H)". The message names the array, its shape,
-    the one expected and what to do.
+    shape holds an int for each axis that is known and None for one that may be anything; axes reads
+    "(T, B, H)". The message names the array, its shape, the one expected and what to do.
     """
     if type(array) is not np.ndarray:
         check_array(f"{name} {axes}", array)
     given = array.shape
     if given == shape:                                          # the common case is cheap
         return
-    if shape and shape[0] is ... and len(given) >= len(shape) - 1:
-        shape = given[:len(given) - len(shape) + 1] + shape[1:]
-    fits = len(given) == len(shape)
-    for size, had in zip(shape, given):
-        fits &= size is None or size == had
-    if not fits:
-        names = {None: "any", ...: "…"}
-        wanted = ", ".join(names.get(size, str(size)) for size in shape)
+    if len(given) != len(shape) or any(size not in (None, had) for size, had in zip(shape, given)):
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
         raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}): {advice}")
 
 
@@ -114,33 +108,30 @@ def check_floating(dtype):
                         "which checks gradients")
 
 
-def check_made(name, thing, kind, by):
-    """Refuse what is not of the class of what a method gives: a cache, a memory. TypeError."""
-    if not isinstance(thing, kind):
-        raise TypeError(f"{name} is {type_name(thing)}, expected what `{by}` gave")
+def check_twin(grads, model, name="grads"):
+    """Raise unless grads has the parts and parameters of a model, as its zeros_like() does.
 
-
-def check_twin(grads, layer):
-    """Refuse what is no gradient twin of a layer: of another class, or with other parameters.
-
-    Adding to another twin would leave the gradient nowhere, or another layer's wrong; compiled code
-    would write past the end of a smaller one. The parts of a layer look at theirs. TypeError,
-    ValueError.
+    TypeError: another class; ValueError: other parameters.
     """
-    if type(grads) is not type(layer) or grads is layer:
-        what = "the layer itself" if grads is layer else type_name(grads)
-        raise TypeError(f"grads is {what}, expected the gradient twin of a {type(layer).__name__}: "
-                        "layer.zeros_like()")
-    for name in layer.__dataclass_fields__:
-        own = getattr(layer, name)
-        twin = getattr(grads, name)
-        if isinstance(own, np.ndarray) or isinstance(twin, np.ndarray):
-            if type(own) is not type(twin) or own.shape != twin.shape or own.dtype != twin.dtype:
-                raise ValueError(f"grads.{name} is {describe_array(twin)}, the layer's is "
-                                 f"{describe_array(own)}: take layer.zeros_like()")
-        elif isinstance(own, (list, tuple)) and len(own) != len(twin):
-            raise ValueError(f"grads has {len(twin)} {name}, the layer {len(own)}: "
-                             "take layer.zeros_like()")
+    if type(grads) is not type(model) or grads is model:
+        what = "the model itself" if grads is model else type_name(grads)
+        raise TypeError(f"{name} is {what}, expected the gradient of a {type(model).__name__}: "
+                        "take zeros_like() of the model")
+    for field in fields(model):
+        _check_twins(getattr(grads, field.name), getattr(model, field.name),
+                      f"{name}.{field.name}")
+
+
+def _check_twins(its, own, name):
+    """The same for the value of a field."""
+    if is_dataclass(own):
+        check_twin(its, own, name)
+    elif isinstance(own, (list, tuple)) and len(its) == len(own):
+        for n, (one, other) in enumerate(zip(its, own)):
+            _check_twins(one, other, f"{name}.{n}")
+    elif isinstance(own, (list, tuple)) or describe_array(its) != describe_array(own):
+        raise ValueError(f"{name} is {describe_array(its)}, the model's is {describe_array(own)}: "
+                         "take zeros_like() of the model")
 
 
 def check_parameters(layer, **axes):
@@ -165,9 +156,11 @@ def check_parameters(layer, **axes):
 
 
 def describe_array(thing):
-    """An array's dtype and shape, in words, or what else it is."""
+    """An array's dtype and shape, in words, the length of a list, or what else it is."""
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
+    if isinstance(thing, (list, tuple)):
+        return f"{type_name(thing)} of {len(thing)}"
     return type_name(thing)
 
 
@@ -220,19 +213,20 @@ def check_mask(mask, shape, axes, name="mask"):
 
 def check_integers(name, array, shape, axes, advice="check the order of the axes"):
     """Refuse what is no array of integers (TypeError) or not of this shape (ValueError)."""
+    _check_integer_dtype(f"{name} {axes}", array)
+    check_shape(name, array, shape, axes, advice)
+
+
+def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type(array).__name__
-        raise TypeError(f"{name} {axes} must be an integer array, given {what}: "
+        raise TypeError(f"{name} must be an integer array, given {what}: "
                         "encode tokens with a Vocabulary")
-    check_shape(name, array, shape, axes, advice)
 
 
 def check_ids(name, ids, size):
     """Refuse ids that are not integers (TypeError) or not in 0 … size − 1 (ValueError)."""
-    if type(ids) is not np.ndarray or ids.dtype.kind not in "iu" or not ids.dtype.isnative:
-        given = ids.dtype if type(ids) is np.ndarray else type(ids).__name__
-        raise TypeError(f"{name} must be an integer array, given {given}: "
-                        "encode tokens with a Vocabulary")
+    _check_integer_dtype(name, ids)
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         bad = ids.min() if ids.min() < 0 else ids.max()
         raise ValueError(f"{name} holds the id {bad}, expected 0 to {size - 1}: "

@@ -129,6 +129,3 @@ def test_what_is_refused(rng):
                                  ((values, MASK * 1.0), TypeError, "boolean")):
         with pytest.raises(error, match=message):
             attention.read(*args)
-    memory = attention.read(values, MASK)
-    with pytest.raises(ValueError, match=r"query \(B, Q\) has shape \(2, 4\), expected \(2, 3\)"):
-        attention.step(np.zeros((B, 4), np.float32), memory, 0)

@@ -33,26 +33,6 @@ def test_scaled_dot_draws_nothing_for_queries_of_the_values_size():
     assert rng.random() == np.random.default_rng(0).random()
 
 
-def test_scaled_dot_refuses():
-    with pytest.raises(TypeError, match="rng"):
-        ScaledDotAttention.create(None, 3, 4)
-    with pytest.raises(ValueError, match="query_size = 0"):
-        ScaledDotAttention.create(None, 0, 4)
-    with pytest.raises(ValueError, match=r"W_a \(Q, D\) has shape \(3,\)"):
-        ScaledDotAttention(np.ones(3))
-    attention = ScaledDotAttention(np.ones((3, 4)))
-    with pytest.raises(ValueError, match=r"values \(B, S, D\) has shape \(2, 5, 3\)"):
-        attention.read(np.zeros((2, 5, 3)), np.ones((2, 5), bool))
-
-
 def test_dot_refuses_sizes_that_differ():
     with pytest.raises(ValueError, match="query_size = 3, value_size = 4: dot needs queries of"):
         DotAttention.create(None, 3, 4)
-
-
-@pytest.mark.parametrize("kind", [DotAttention, ScaledDotAttention])
-def test_queries_of_another_size_than_the_values_are_refused(kind):
-    attention = kind.create(None, 4, 4)
-    memory = attention.read(np.zeros((2, 5, 4)), np.ones((2, 5), bool))
-    with pytest.raises(ValueError, match=r"shape \(2, 3\), expected \(2, 4\): dot needs queries"):
-        attention.step(np.zeros((2, 3)), memory, 0)

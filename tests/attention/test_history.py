@@ -30,14 +30,3 @@ def test_causal_asked_of_every_position(rng, window):
     known = rng.integers(0, 2, (3, 7)).astype(bool)
     wanted = histories.plain_visible(known, 5, window)
     np.testing.assert_array_equal(causal(known, 5, window), wanted)
-
-
-@pytest.mark.parametrize("steps, window, message", [
-    (4, None, "T = 4 steps over S = 3 positions: expected at least as many"),
-    (3, 0, "window = 0: expected a whole number of at least 1"),
-    (2, 1.5, "window = 1.5: expected"),
-    (-1, None, "T = -1: expected a whole number of at least 0"),
-])
-def test_causal_refuses(steps, window, message):
-    with pytest.raises(ValueError, match=message):
-        causal(np.ones((2, 3), bool), steps, window)

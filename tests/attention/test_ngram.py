@@ -58,14 +58,6 @@ def test_the_memory_is_given_where_it_is_asked_for(rng):
     assert (known == MASK[-2:].T).all()
 
 
-def test_a_memory_of_another_length_is_refused(rng):
-    reader = histories.ngram(rng)
-    h = rng.standard_normal((T, B, H))
-    message = r"memory \(B, M, H\) has shape \(3, 1, 6\), expected \(3, 2, 6\)"
-    with pytest.raises(ValueError, match=message):
-        reader.forward(h, MASK, histories.memory_of(rng, 1))
-
-
 @pytest.mark.parametrize("steps", [1, 2, 500])
 def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, steps):
     h = rng.standard_normal((steps, B, H))

@@ -36,22 +36,6 @@ def test_the_last_states():
     assert (last(states, known, 9)[0] == states).all()
 
 
-def test_what_is_refused(reader):
-    h = np.zeros((T, B, H))
-    mask = np.ones((T, B), bool)
-    known = np.ones((B, 2), bool)
-    for args, error, message in (
-            ((h[..., 1:], mask), ValueError, r"h \(T, B, H\) has shape \(5, 3, 5\).*time-major"),
-            ((h[0], mask), ValueError, r"h \(T, B, H\)"),
-            ((h.astype(np.float32), mask), TypeError, "h is float32, the weights are float64"),
-            ((h, mask.T), ValueError, r"mask \(T, B\)"),
-            ((h, mask * 1), TypeError, "mask .* must be boolean"),
-            ((h, mask, (np.zeros((B + 1, 2, H)), known)), ValueError, "carry the state of the"),
-            ((h, mask, (np.zeros((B, 2, H), np.float32), known)), TypeError, "memory is float32")):
-        with pytest.raises(error, match=message):
-            reader.forward(*args)
-
-
 def test_without_carried_there_is_no_memory(reader, rng):
     assert histories.forward(reader, rng.standard_normal((T, B, H)))[1] is None
 

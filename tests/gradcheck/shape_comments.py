@@ -27,6 +27,7 @@ from numba.core.dispatcher import Dispatcher
 from shape_claims import Function, Promises, Reader
 from shape_letters import Letters
 
+from numpy_attention.kernels.guard import Guarded
 from numpy_attention.module import Module
 
 AGAIN = 10      # calls with arguments of the same shapes that are looked at, of a check's thousands
@@ -84,20 +85,21 @@ class Watch:
         """For a while, the functions of the sources read run their rewritten code."""
         functions = [(held, held.__code__) for held in gc.get_objects()
                      if type(held) is FunctionType and place_of(held.__code__) in self.codes]
-        kernels = [(module, name, held) for module in list(sys.modules.values())
-                   for name, held in list(getattr(module, "__dict__", {}).items())
+        guarded = [held for held in gc.get_objects() if type(held) is Guarded]
+        kernels = [(owner, name, held) for owner in [*sys.modules.values(), *guarded]
+                   for name, held in list(getattr(owner, "__dict__", {}).items())
                    if issubclass(type(held), Dispatcher)
                    and place_of(held.py_func.__code__) in self.codes]
         try:
             builtins._shapes_call = self.call
             for function, code in functions:
                 function.__code__ = self.codes[place_of(code)]
-            for module, name, kernel in kernels:
-                setattr(module, name, kernel.py_func)
+            for owner, name, kernel in kernels:
+                setattr(owner, name, kernel.py_func)
             yield
         finally:
-            for module, name, kernel in kernels:
-                setattr(module, name, kernel)
+            for owner, name, kernel in kernels:
+                setattr(owner, name, kernel)
             for function, code in functions:
                 function.__code__ = code
             del builtins._shapes_call

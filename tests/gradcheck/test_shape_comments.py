@@ -115,7 +115,7 @@ def test_nearly_all_shapes_of_the_package_are_checked(package):
 
 
 def test_everything_is_in_its_place_again(package):
-    assert isinstance(softmax.masked_softmax, Dispatcher)
+    assert isinstance(softmax.masked_softmax.compiled, Dispatcher)
     for function in (softmax.masked_softmax.py_func, beam_search, numpy_attention.module.join):
         assert "_shapes" not in function.__code__.co_varnames
 

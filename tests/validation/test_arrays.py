@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_ids, check_mask,
-                                    check_real, check_sizes, check_writable, as_rows, contiguous_transpose)
+from numpy_attention.cells.gru import GRU
+from numpy_attention.cells.lstm import LSTM
+from numpy_attention.cells.stacked import Stacked
+from numpy_attention.layers.dropout import Dropout
+from numpy_attention.layers.linear import Linear
+from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_ids,
+                                               check_mask, check_parameters, check_real,
+                                               check_sizes, check_twin, check_writable, as_rows,
+                                               contiguous_transpose)
 
 
 def test_flat_is_a_view_with_one_leading_axis():
@@ -113,3 +120,31 @@ def test_expect_ids():
     ):
         with pytest.raises(error, match=message):
             check_ids("ids", ids, 5)
+
+
+def test_expect_parameters():
+    check_parameters(Linear(np.ones((2, 3)), None), W="IO", b="O")
+    for wrong, error, message in (
+        (lambda: Linear(np.ones((2, 3)), np.ones(1)), ValueError, r"b \(O\) has shape \(1,\)"),
+        (lambda: Linear(np.ones((2, 3)), np.ones(3, np.float32)), TypeError, "b is float32, the o"),
+        (lambda: Linear(np.ones((2, 3), int), None), TypeError, "W is int64"),
+        (lambda: Linear([[1.0]], None), TypeError, r"W \(I, O\) is a list, expected a NumPy arr"),
+        (lambda: LSTM(np.ones((2, 9)), np.ones((3, 9)), np.ones(9)), ValueError, "4 · H columns"),
+    ):
+        with pytest.raises(error, match=message):
+            wrong()
+
+
+def test_expect_twin(rng):
+    model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
+    check_twin(model.zeros_like(), model)
+    for wrong, error, message in (
+        (None, TypeError, "^grads is None, expected the gradient of a Stacked: take zeros_like"),
+        (model, TypeError, "^grads is the model itself"),
+        (model.astype(np.float64).zeros_like(), ValueError, "^grads.cells.0.W is float64"),
+        (Stacked(model.cells[:1], Dropout()), ValueError, "^grads.cells has 1 parts"),
+        (Stacked([model.cells[0], LSTM.create(rng, 4, 4)], Dropout()), TypeError,
+         "^grads.cells.0 is the model itself"),
+    ):
+        with pytest.raises(error, match=message):
+            check_twin(wrong, model)

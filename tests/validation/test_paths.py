@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.validation.paths import (LONGEST, as_path, short_path, existing_file, exists, is_folder,
-                                   make_folder, path_errors)
+from numpy_attention.validation.paths import (LONGEST, as_path, short_path, existing_file, exists,
+                                              is_folder, make_folder, path_errors)
 
 
 @pytest.fixture

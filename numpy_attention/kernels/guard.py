@@ -1,0 +1,106 @@
+"""The guard of a kernel: compiled code checks no bounds, so its arrays are compared before it runs.
+
+An array that is too small would be read and written past its end. The memory order is no danger: a
+kernel is compiled for the one that it is given.
+"""
+
+from functools import update_wrapper
+from inspect import signature
+
+import numpy as np
+
+REAL = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def guarded(**axes):
+    """Decorate a kernel with the axes of its arrays, such as a="B 4H", h="B H".
+
+    A letter is one size in all of them. The arrays have one dtype, float32 or float64, except those
+    that name another: "B S bool", "N int", "N float64". The entries of "N int < V" are indices of
+    the axis V. Any other array raises ValueError.
+    """
+    return lambda kernel: Guarded(kernel, axes)
+
+
+class Guarded:
+    """A kernel as called from outside of its module; `compiled` is the kernel itself."""
+
+    def __init__(self, kernel, axes):
+        update_wrapper(self, kernel, updated=())
+        self.compiled = kernel
+        parameters = list(signature(self.py_func).parameters)
+        self.arrays = []        # (name, place among the arguments, axes, dtype)
+        self.indices = []       # (name, place, axis)
+        for name, text in axes.items():
+            place = parameters.index(name)
+            text, _, axis = text.partition(" < ")
+            words = text.split()
+            dtype = words.pop() if words[-1] in ("int", "bool", "float64") else "real"
+            self.arrays.append((name, place, words, dtype))
+            if axis:
+                self.indices.append((name, place, axis))
+        # (place, shape, dtype) of the last call, which are often those of the next
+        self.accepted = [(0, None, None)]
+
+    @property
+    def py_func(self):
+        """The kernel as plain Python."""
+        return getattr(self.compiled, "py_func", self.compiled)
+
+    def __call__(self, *arguments):
+        for place, shape, dtype in self.accepted:
+            array = arguments[place]
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
+                self._check(arguments)
+                break
+        if self.indices:
+            self._check_indices(arguments)
+        return self.compiled(*arguments)
+
+    def _check(self, arguments):
+        """Raise ValueError unless all arrays have their shapes and dtypes; else remember these."""
+        sizes = {}
+        real = None
+        for name, place, axes, dtype in self.arrays:
+            array = arguments[place]
+            if not isinstance(array, np.ndarray):
+                raise ValueError(f"{self.__name__}: {name} is a {type(array).__name__}, expected "
+                                 "an array")
+            if array.ndim != len(axes):
+                raise ValueError(f"{self.__name__}: {name} has shape {array.shape}, expected "
+                                 f"({', '.join(axes)})")
+            for axis, size in zip(axes, array.shape):
+                if len(axis) == 1:
+                    sizes.setdefault(axis, size)
+            if dtype == "real" and real is None:
+                real = array.dtype
+            if not _fits(array.dtype, dtype, real):
+                wanted = real if dtype == "real" and real in REAL else dtype
+                raise ValueError(f"{self.__name__}: {name} is {array.dtype}, expected {wanted}: "
+                                 "convert it with astype")
+        for name, place, axes, _ in self.arrays:
+            wanted = tuple(int(axis[:-1] or 1) * sizes[axis[-1]] for axis in axes)
+            if arguments[place].shape != wanted:
+                raise ValueError(f"{self.__name__}: {name} has shape {arguments[place].shape}, "
+                                 f"expected {wanted}, which is ({', '.join(axes)})")
+        self.accepted = [(place, arguments[place].shape, arguments[place].dtype)
+                         for _, place, _, _ in self.arrays]
+
+    def _check_indices(self, arguments):
+        """Raise ValueError for an index that its axis does not have."""
+        for name, place, axis in self.indices:
+            size = next(arguments[other].shape[axes.index(axis)]
+                        for _, other, axes, _ in self.arrays if axis in axes)
+            indices = arguments[place]
+            if indices.size and not 0 <= indices.min() <= indices.max() < size:
+                raise ValueError(f"{self.__name__}: {name} holds {indices.min()} to "
+                                 f"{indices.max()}, expected 0 to {size - 1}")
+
+
+def _fits(dtype, kind, real):
+    """Whether a dtype is of this kind; real: the one that all real arrays have."""
+    if kind == "real":
+        return dtype == real and real in REAL
+    if kind == "int":
+        return dtype.kind in "iu" and dtype.isnative
+    return dtype == kind

@@ -1,0 +1,94 @@
+"""Every kernel that is called from outside its module raises for arrays that do not fit."""
+
+import numpy as np
+import pytest
+
+from numpy_attention.kernels import gates, largest, rows, scores, softmax, updates
+from numpy_attention.kernels.guard import Guarded, guarded
+
+SIZES = dict(B=2, H=3, G=4, T=5, S=6, A=7, N=8, V=9, D=10, E=11, K=3)
+SCALARS = dict(new=True, key=np.uint32(1), threshold=np.uint32(0), scale=1.0)
+KERNELS = {name: held for module in (gates, largest, rows, scores, softmax, updates)
+           for name, held in vars(module).items() if isinstance(held, Guarded)}
+each = pytest.mark.parametrize("name", KERNELS)
+
+
+def arguments(kernel, dtype=np.float32):
+    """{name: argument} of a call that fits, with zeros for every array."""
+    scalars = {name: SCALARS.get(name, 0.5) for name in kernel.py_func.__code__.co_varnames[
+        :kernel.py_func.__code__.co_argcount]}
+    arrays = {}
+    for name, _, axes, kind in kernel.arrays:
+        shape = [int(axis[:-1] or 1) * SIZES[axis[-1]] for axis in axes]
+        arrays[name] = np.zeros(shape, dtype if kind == "real" else kind)
+    return scalars | arrays
+
+
+def call(kernel, **changed):
+    return kernel(*(arguments(kernel) | changed).values())
+
+
+def misfits(kernel, name, axes, kind):
+    """Arrays that cannot be the argument of this name."""
+    array = arguments(kernel)[name]
+    others = [other for other in kernel.arrays if other[0] != name]
+    letters = {axis[-1] for _, _, its_axes, _ in others for axis in its_axes}
+    for n, axis in enumerate(axes):
+        if axis[-1] in letters:
+            yield np.delete(array, 0, axis=n)
+    if kind == "real" and any(other[3] == "real" for other in others):
+        yield array.astype(np.float64)
+    if kind != "int":
+        yield array.astype(int)
+    for dtype in (np.float16, complex, object):
+        yield array.astype(dtype)
+    yield from (array[None], array[0], array.tolist(), None, 1.0)
+
+
+@each
+def test_an_array_of_another_shape_dtype_or_kind_raises(name):
+    kernel = KERNELS[name]
+    for one, _, axes, kind in kernel.arrays:
+        for other in misfits(kernel, one, axes, kind):
+            call(kernel)            # the guard remembers this call, and not the next
+            with pytest.raises(ValueError, match=rf"^{name}: \w+ (has shape|is) .*expected .*$"):
+                call(kernel, **{one: other})
+
+
+def test_an_index_that_the_axis_does_not_have_raises():
+    for bad in (-1, SIZES["V"]):
+        ids = np.full(SIZES["N"], bad)
+        for kernel, name in ((rows.scatter_add, "ids"), (softmax.cross_entropy, "targets")):
+            message = f"{name} holds {bad} to {bad}, expected 0 to {SIZES['V'] - 1}"
+            with pytest.raises(ValueError, match=message):
+                call(kernel, **{name: ids})
+
+
+def test_both_precisions_take_turns():
+    for dtype in (np.float32, np.float64, np.float32):
+        gates.lstm(*arguments(gates.lstm, dtype).values())
+
+
+def test_any_memory_order_gives_the_same(rng):
+    weights = rng.random((4, 6))
+    values = rng.random((4, 6, 5))
+    wanted, given = np.empty((2, 4, 5))
+    softmax.weighted_sum(weights, values, wanted)
+    softmax.weighted_sum(np.asfortranarray(weights), np.repeat(values, 2, axis=2)[..., ::2], given)
+    np.testing.assert_allclose(given, wanted, rtol=1e-14)
+
+
+def test_empty_arrays_read_nothing():
+    assert largest.largest(np.zeros(1), np.zeros((1, 3)), *np.zeros((2, 0), int), np.zeros(0)) == 0
+    softmax.log_softmax(np.zeros((2, 0)), np.zeros(0), np.zeros(0))
+    softmax.masked_softmax(np.zeros((2, 0)), np.zeros((2, 0), bool), np.zeros((2, 0)))
+
+
+def test_a_message():
+    @guarded(x="N 2H", h="N H")
+    def product(x, h):
+        raise AssertionError
+
+    with pytest.raises(ValueError) as caught:
+        product(np.zeros((3, 4)), np.zeros((3, 5)))
+    assert str(caught.value) == "product: x has shape (3, 4), expected (3, 10), which is (N, 2H)"

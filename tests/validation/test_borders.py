@@ -1,0 +1,206 @@
+"""The law of the border: a public call gives a result without NaN, or raises one clear line.
+
+Whatever an argument is replaced by, and whichever: another kind of value, an array of another
+shape or dtype, one in another memory order.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws import leaves
+from validation.borders import (CALLS, CREATE, KINDS, F, attentions, cells, create, floats,
+                                generator, language_model, pairs, translator)
+
+from numpy_attention.attention.fixed import FixedVector
+from numpy_attention.cells.bidirectional import Bidirectional
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.sampling import sample
+from numpy_attention.layers.linear import Linear
+from numpy_attention.layers.maxout import Maxout
+from numpy_attention.layers.output import Output
+from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.models.registry import build
+from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.validation.messages import EXPECTED
+
+each = pytest.mark.parametrize("name", CALLS)
+VALUES = (None, True, 0, -1, 1.5, math.nan, math.inf, 10**20, "text", "\ud800", b"x", [], [1.0],
+          [[4, 5.5]], (), {}, {"a": 1}, {1}, object(), int, np.float32(1), np.random,
+          np.random.RandomState(0))
+SAME = (np.asfortranarray, lambda array: array[::-1].copy()[::-1],
+        lambda array: np.repeat(array, 2, axis=-1)[..., ::2])
+
+
+def others(value):
+    """What stands in the place of an argument."""
+    yield from VALUES
+    if isinstance(value, (list, tuple)):
+        yield from (value[:-1], value * 2, [value], [*value, None], [*value, 7], [*value, "z"])
+    if isinstance(value, np.ndarray):
+        yield from (value[None], value[:-1], value[1:], value[..., :-1], value[..., :0], value.T,
+                    value.tolist(), np.ma.array(value), np.array(3), np.zeros((0, 0)))
+        for dtype in (bool, int, np.uint8, np.float16, float, complex, object, ">f4", ">i8"):
+            yield value.astype(dtype)
+        if value.dtype.kind == "i":
+            yield from (value + 1000, value - 9)
+
+
+def numbers_of(result):
+    """All arrays in a result."""
+    if hasattr(result, "named_parameters"):
+        return list(result.named_parameters())
+    return list(leaves(np.array(result) if isinstance(result, float) else result))
+
+
+@each
+@settings(max_examples=30)
+@given(data=st.data())
+def test_a_call_gives_a_result_or_raises_one_clear_line(name, data):
+    function, arguments = CALLS[name]()
+    names = st.lists(st.sampled_from(list(arguments)), min_size=1, max_size=2, unique=True)
+    for one in data.draw(names):
+        arguments[one] = data.draw(st.sampled_from(list(others(arguments[one]))), label=one)
+    try:
+        result = function(**arguments)
+    except EXPECTED as error:
+        message = str(error)
+        assert message and "\n" not in message and len(message) < 400, message
+        assert "numba" not in message and "nopython" not in message
+        return
+    for part, array in numbers_of(result):
+        assert array.dtype.kind not in "fc" or not np.isnan(array).any(), f"{part} has NaN"
+
+
+@each
+def test_arguments_that_fit_give_a_result_in_any_memory_order(name):
+    function, arguments = CALLS[name]()
+    wanted = numbers_of(function(**arguments))
+    for one, value in arguments.items():
+        if isinstance(value, np.ndarray):
+            for order in SAME:
+                function, again = CALLS[name]()
+                result = numbers_of(function(**again | {one: order(value)}))
+                for (part, array), (_, expected) in zip(result, wanted):
+                    np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-6, err_msg=part)
+
+
+# ---- messages that people read often -------------------------------------------------------------
+
+MESSAGES = {
+    "heads": (
+        lambda: create(KINDS["multi-head"], size=30, heads=4), ValueError,
+        "4 heads of 30 numbers in all: expected a number of heads that divides them"),
+    "sizes that differ": (
+        lambda: create(KINDS["dot"], query_size=3), ValueError,
+        "query_size = 3, value_size = 4: dot needs queries of the values' size (RNNsearch's two "
+        "directions double it): choose general or scaled-dot, which put a matrix between, or one "
+        "direction"),
+    "a window that does not fit": (
+        lambda: create(LuongTranslator, attention="multi-head"), ValueError,
+        "multi-head with local-p: the Gaussian multiplies the weights of one sum, and multi-head "
+        "attention mixes several: choose window 'global' or 'local-m', or another score"),
+    "a size": (
+        lambda: create(RNNSearch, hidden=0), ValueError,
+        "hidden = 0: expected a whole number of at least 1"),
+    "a name": (
+        lambda: create(LanguageModel, cell="mamba"), ValueError,
+        "cell 'mamba': expected one of rnn, lstm, gru"),
+    "a setting": (
+        lambda: build("luong", generator(), range(8), range(8), depth=3), ValueError,
+        "depth: expected settings of an attention, which are attention, window, width, backwards, "
+        "alignment, longest, heads"),
+    "a dtype": (
+        lambda: create(KINDS["gru"], dtype="float16"), TypeError,
+        "dtype = 'float16': expected float32, which trains, or float64, which checks gradients"),
+    "a seed for a Generator": (
+        lambda: create(KINDS["gru"], rng=7), TypeError,
+        "rng is int: pass numpy.random.default_rng(seed)"),
+    "a number for initial values": (
+        lambda: Linear.create(generator(), 3, 2, init=0.1), TypeError,
+        "init is 0.1, of type float: expected a function init(rng, shape, dtype), such as glorot"),
+    "parameters that do not fit each other": (
+        lambda: Linear(np.ones((2, 3)), np.ones(4)), ValueError,
+        "b (O) has shape (4,), expected (3): the parameters of a Linear fit each other, see its "
+        "fields"),
+    "time-major values": (
+        lambda: attentions["concat"].read(np.zeros((6, 2), F), np.ones((6, 2), bool)), ValueError,
+        "values (B, S, D) has shape (6, 2), expected (any, any, 4): memories are batch-major"),
+    "mixed dtypes": (
+        lambda: attentions["general"].read(np.zeros((2, 6, 4)), np.ones((2, 6), bool)), TypeError,
+        "values is float64, the weights are float32: convert one with astype"),
+    "a mask of integers": (
+        lambda: cells["gru"].forward(np.zeros((5, 2, 3), F), None, np.ones((5, 2), int)), TypeError,
+        "mask (T, B) must be boolean, True where there is a token; given int64: write "
+        "mask.astype(bool), or ids != PAD"),
+    "an LSTM's state without its cell": (
+        lambda: cells["lstm"].forward(np.zeros((5, 2, 3), F), np.zeros((2, 4), F)), ValueError,
+        "state has 1 arrays, expected 2: an LSTM's is the tuple (h, c), others' h alone"),
+    "a long source": (
+        lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),
+        ValueError, "a source of 10 positions (</s> included), but location attention has columns "
+        "for 9: leave out longer sentences, or build the model for longer ones"),
+    "an unknown word": (
+        lambda: translator.start(np.array([[99]]), np.array([[True]])), ValueError,
+        "ids holds the id 99, expected 0 to 8: encode with the model's vocabulary"),
+    "an empty sentence": (
+        lambda: translator.start(np.array([[4, 0]]), np.array([[True, False]])), ValueError,
+        "a source sentence of the batch is empty, expected at least its </s>: drop empty "
+        "sentences"),
+    "another model's gradient": (
+        lambda: translator.loss_and_grad(pairs, None, 1.0, language_model.zeros_like()), TypeError,
+        "grads is a LanguageModel, expected the gradient of a RNNSearch: take zeros_like() of the "
+        "model"),
+    "a beam": (
+        lambda: beam_search(translator, pairs.source, pairs.source_mask, 0), ValueError,
+        "beam = 0: expected a whole number of at least 1 and at most 10,000"),
+    "what is not a Reading": (
+        lambda: sample(translator, None, generator()), TypeError,
+        "start is None: expected a Reading, as `read` gives"),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_message(name):
+    call, error, message = MESSAGES[name]
+    with pytest.raises(error) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+# ---- a NaN that is given is not hidden -----------------------------------------------------------
+
+
+def test_a_nan_in_the_input_shows_in_the_result():
+    xs = floats(5, 2, 3)
+    xs[2, 1, 0] = np.nan
+    for name in ("gru", "lstm"):
+        ys, _, _ = cells[name].forward(xs)
+        assert np.isnan(ys[2:, 1]).all()
+        assert np.isfinite(ys[:, 0]).all() and np.isfinite(ys[:2]).all()
+    assert np.isnan(Output.create(generator(), 3, 9).loss(np.full((1, 3), np.nan, F),
+                                                          np.array([4])))
+    for pair in ((np.nan, -np.inf), (-np.inf, np.nan)):
+        t, chosen = Maxout().forward(np.array([pair], F))
+        assert np.isnan(t).all()
+        assert np.isnan(Maxout().backward(np.full_like(t, np.nan), chosen)).all()
+    # the fixed vector is the last annotation and no other, which a NaN before it has reached
+    ys, _, _ = Bidirectional(cells["rnn"], cells["gru"]).forward(xs)
+    memory = FixedVector().read(np.ascontiguousarray(ys.swapaxes(0, 1)), np.ones((2, 5), bool))
+    context, _, _ = FixedVector().step(None, memory, 0)
+    assert np.isnan(context[1]).any() and np.isfinite(context[0]).all()
+
+
+def test_sizes_are_named_in_their_message():
+    """Every size of every `create`, by the name of its argument."""
+    sizes = [(kind, name) for kind, arguments in CREATE.items() for name, value in arguments.items()
+             if type(value) is int and name not in ("roles", "carried")]
+    sizes.remove((KINDS["single"], "query_size"))       # its score does not look at the query
+    assert len(sizes) > 60
+    for kind, name in sizes:
+        for size in (-1, 1.5, math.nan, "3", True):
+            with pytest.raises(ValueError, match=f"^{name} = .*: expected a whole number of at le"):
+                create(kind, **{name: size})
