@@ -33,7 +33,7 @@ class Translation:
                 for word, row in zip(self.target, self.weights)]
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it: its words, and what was looked at for each, as a table."""
+        """The HTML of a notebook: the words, and a table of the attention weights."""
         end = [SPECIAL_TOKENS[EOS]]
         rows = self.target + end * (len(self.weights) - len(self.target))
         words = " ".join(map(token_html, self.target))
@@ -42,7 +42,7 @@ class Translation:
 
 
 def check_sentence(sentence: Sentence, name: str) -> None:
-    """A sentence is a list of tokens. TypeError: it is one string; ValueError: it is empty."""
+    """Raise TypeError unless a sentence is a list of tokens, and ValueError if it is empty."""
     check_tokens(name, sentence)
     if not len(sentence):
         raise ValueError(f"{name} is empty: expected at least one token")
