@@ -113,12 +113,12 @@ def tokens_of(name: str, tokens: Any) -> list[Any]:
 
 
 def new_axes(width: float, height: float) -> Axes:
-    """Axes of a new figure of so many inches."""
+    """Axes of a new figure; width and height in inches."""
     return new_figure(width, height).add_subplot()
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of so many inches; pyplot's own where it is in use."""
+    """A figure, of pyplot if that is in use; width and height in inches."""
     if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
         from matplotlib import pyplot
         try:
@@ -137,7 +137,7 @@ def curve_style(n: int) -> dict[str, Any]:
 
 
 def as_written() -> dict[str, Any]:
-    """Settings of a text in any script, in which $, _ and \\ stand for themselves."""
+    """Settings of a text in any script, without mathematics: $, _ and \\ are letters."""
     return {"fontfamily": font_families(), "parse_math": False, "usetex": False}
 
 

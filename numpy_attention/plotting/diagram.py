@@ -33,7 +33,7 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """From one box to another, by their names, with a text beside it.
+    """From one box to another, by their names, with a text on it.
 
     bend: how far it bows to the left of its direction, in its own length; dashed: it is taken in
     the next time step, or only sometimes.

@@ -16,11 +16,11 @@ from numpy_attention.validation.arguments import as_numbers
 
 def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
                    title: str | None = None) -> Axes:
-    """Mean attention weight by distance, one curve a model; the legend says what the last five get.
+    """Plot mean attention weight by distance, one curve a model.
 
     curves: name → mean weight at distance 1 (the previous position), 2, 3, …; the curves may differ
-    in length. The share is that of distances 1 to 5 in the sum of the curve. ValueError: a curve
-    that is empty, not of one dimension, not within 0 to 1 (so for NaN, too), or 0 everywhere.
+    in length. The legend has the share of distances 1 to 5 in the sum of the curve. Raises
+    ValueError for a curve that is empty, not of one dimension, outside of 0 to 1, or 0 everywhere.
     """
     check_axes(ax, title)
     checked = _checked(curves, "mean weights")
@@ -46,12 +46,12 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
 
 def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
                   title: str | None = None) -> Axes:
-    """How much of a loss arrives at earlier states, one curve a model; log scale.
+    """Plot how much of a loss's gradient arrives at earlier states, one curve a model; log scale.
 
     curves: name → norms, norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in length.
-    What is exactly 0 or below 1e-300, as after underflow, has no place on the scale and leaves a
-    gap; the legend says from where on nothing else comes. ValueError: a curve that is empty, not of
-    one dimension, negative or not finite, or nothing but gaps.
+    Norms of 0 or below 1e-300 leave a gap; the legend has the distance from which on there are no
+    others. Raises ValueError for a curve that is empty, not of one dimension, negative or not
+    finite, and if there is nothing but gaps.
     """
     check_axes(ax, title)
     labelled = {}

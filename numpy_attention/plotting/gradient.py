@@ -17,14 +17,13 @@ CELL = 0.34     # inches a side
 def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, source_tokens: Iterable[str],
                      target_tokens: Iterable[str], visible: ArrayLike | None = None,
                      title: str | None = None, vmax: float | None = None) -> Figure:
-    """Attention weights α as a picture, and ∂L/∂α beside them, cell for cell.
+    """Plot attention weights α, and ∂L/∂α next to them, cell for cell; → the Figure.
 
-    weights, gradients (T, S), the tokens as in `attention_heatmap`. The colours of the gradient
-    part at 0 and go as far to both sides, to vmax if it is given: blue where more weight would
-    lower the loss, red where it would raise it. visible: booleans (T, S); other cells are hatched,
-    and may hold NaN.
+    weights, gradients (T, S), the tokens as in `attention_heatmap`. The colours of the gradient are
+    symmetric around 0, up to vmax: blue where more weight would lower the loss, red where it would
+    raise it. visible: booleans (T, S); other cells are hatched, and may hold NaN.
 
-    → the Figure. ValueError: shapes that do not match the tokens, values that are not finite.
+    Raises ValueError for shapes that do not match the tokens, and for values that are not finite.
     """
     check_axes(None, title)
     check_vmax(vmax)

@@ -16,10 +16,10 @@ CELL = 0.24     # inches a side
 def heatmap_grid(weights: Mapping[str, Array], source_tokens: Sequence[str],
                  target_tokens: Sequence[str], gold: Iterable[Link] | None = None,
                  possible: Iterable[Link] | None = None, columns: int | None = None) -> Figure:
-    """Attention of several mechanisms over one sentence pair, a panel each, one colour bar for all.
+    """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
 
     weights: name → weights (T, S); gold, possible and errors as in `attention_heatmap`; columns:
-    panels in a row, about a square of them unless given.
+    panels in a row, by default about a square of them.
     """
     weights = named("weights", weights, "weights")
     at_least(1, columns=columns)

@@ -28,20 +28,19 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
                       possible: Iterable[Link] | None = None, ax: Axes | None = None,
                       title: str | None = None, vmax: float | None = None,
                       bar: bool = True) -> Axes:
-    """Attention weights as a picture: source words on top, target words at the left.
+    """Plot attention weights: source words on top, target words on the left.
 
-    weights (T, S), target and source tokens; where they have a row and a column for `</s>`, so must
-    the token lists. gold, possible: links (source position, target position) from 0; gold (sure)
-    cells get a solid outline, those that are only possible a dashed one. bar: draw a colour bar,
-    and name the outlines below. The colour scale runs from 0 to 1, so that pictures can be compared
-    (further where weights lie outside); `vmax=weights.max()` brings out weights spread thinly over
-    a long sentence.
+    weights (T, S), target and source tokens, with `</s>` in both or in neither. gold, possible:
+    links (source position, target position) from 0; gold (sure) cells get a solid outline, those
+    that are only possible a dashed one. bar: draw a colour bar, and name the outlines below. The
+    colour scale runs from 0 to 1, so that pictures can be compared (further if weights are
+    outside); `vmax=weights.max()` shows weights spread thinly over a long sentence.
 
-    Tokens appear letter for letter in any script ($, _ and \\ mean nothing special), white space
-    as ␣, control characters escaped, and more than 24 characters shortened. matplotlib before
-    3.11 does not join Arabic letters.
+    Tokens are drawn as they are in any script, except white space as ␣, control characters escaped,
+    and more than 24 characters shortened. matplotlib before 3.11 does not join Arabic letters.
 
-    ValueError: a shape that does not match the tokens, weights that are not finite, links outside.
+    Raises ValueError for a shape that does not match the tokens, weights that are not finite, and
+    links outside.
     """
     check_axes(ax, title)
     check_flags(bar=bar)
@@ -71,7 +70,7 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
 
 def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
                   target_tokens: Sequence[Any]) -> Array:
-    """The weights as an array of floats, if they belong to these tokens; else ValueError."""
+    """Check that weights belong to these tokens; → the weights as an array of floats."""
     weights = as_numbers("weights", weights)
     S = len(source_tokens)
     T = len(target_tokens)
@@ -90,11 +89,11 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
                title: str | None, vmax: float | None, bar: bool = True,
                signed: str = "") -> tuple[Axes, float]:
-    """The cells, their colour bar if wanted, and the tokens above and at the left.
+    """Draw the cells, their colour bar, and the tokens; → Axes, width of a cell in inches.
 
-    weights (rows, columns), finite, or masked where the background of the Axes is to show. Without
-    `ax` a new figure is made whose size grows with the number of tokens. signed: what is drawn in
-    place of weights, in colours that part at 0. → Axes, width of a cell in inches
+    weights (rows, columns), finite, or masked to show the background of the Axes. Without `ax`, the
+    size of a new figure grows with the number of tokens. signed: the name of other values, which
+    are drawn in colours symmetric around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)

@@ -59,16 +59,6 @@ def test_perplexity_has_plain_tick_labels(perplexities, ticks):
     assert sum(low <= value <= high for value in shown) >= ticks
 
 
-@pytest.mark.parametrize("history, error", [
-    ([], "no finite train_perplexity"),
-    ([{"train_loss": 1.0}], "epoch = None: expected a number"),
-    ([{"epoch": 1, "train_loss": math.nan}], "no finite"),
-])
-def test_a_history_without_anything_to_draw(history, error):
-    with pytest.raises(ValueError, match=error):
-        plotting.learning_curves(history)
-
-
 def test_bleu_by_length_plot():
     other = [bucket._replace(bleu=bucket.bleu and bucket.bleu / 2) for bucket in CURVE]
     ax = plotting.bleu_by_length_plot({"RNNsearch": CURVE, "_fixed $h$": other})
@@ -108,14 +98,3 @@ def test_the_legend_of_many_systems_covers_no_curve():
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
     assert len(styles(ax)) == 13
-
-
-@pytest.mark.parametrize("systems, message", [
-    ({}, "nothing to plot"),
-    ({"a": []}, "nothing to plot"),
-    ({"a": [(1, 10, 30, 28.0)]}, "give buckets"),
-    ({"a": CURVE, "b": CURVE[:2]}, "'b' has .* same edges"),
-])
-def test_systems_without_the_same_buckets(systems, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.bleu_by_length_plot(systems)

@@ -64,19 +64,3 @@ def test_arrows_go_from_edge_to_edge_and_their_text_lies_on_them():
     text, = (one for one in ax.texts if one.get_text() == "α")
     x, y = text.get_position()
     assert (x, y) == (3.25, 1 + 0.5 * 2.5 / 2)                  # to the left of its direction: up
-
-
-@pytest.mark.parametrize("boxes, arrows, error, message", [
-    ({}, [], ValueError, "nothing to plot"),
-    ({"a": ("a", 0)}, [], TypeError, "box 'a' is ('a', 0), expected (text, column, row)"),
-    ({"a": (1, 0, 0)}, [], TypeError, "the text of box 'a'"),
-    ({"a": ("a", 0, 101)}, [], ValueError, "a place of box 'a' = 101: expected a number from -100"),
-    ({"a": ("a", 0, 0, 7)}, [], ValueError, "the colour of box 'a' = 7"),
-    (BOXES, [("h", "x")], ValueError, "an arrow's box = 'x': expected one of h, e, c"),
-    (BOXES, [("h",)], TypeError, "an arrow is ('h',), expected (start, end)"),
-    (BOXES, [("h", "e", "", 3)], ValueError, "the bend of an arrow"),
-])
-def test_what_is_no_box_or_arrow(boxes, arrows, error, message):
-    with pytest.raises(error) as told:
-        plotting.diagram(boxes, arrows)
-    assert message in str(told.value)

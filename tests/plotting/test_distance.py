@@ -4,7 +4,6 @@ import math
 import warnings
 
 import numpy as np
-import pytest
 from pictures import texts
 
 from numpy_attention import plotting
@@ -69,17 +68,3 @@ def test_distances_are_whole_numbers():
     ax = plotting.attention_span({"L = 1": [1.0]})
     assert all(tick == round(tick) for tick in ax.get_xticks())
     assert 0 < ax.get_xlim()[0] < 1 < ax.get_xlim()[1]
-
-
-@pytest.mark.parametrize("draw, curves, message", [
-    (plotting.attention_span, {}, "nothing to plot"),
-    (plotting.attention_span, {"a": [[0.5]]}, r"'a' must be a list .* not an array \(1, 1\)"),
-    (plotting.attention_span, {"a": [0.5], "b": [0.5, math.nan]}, "'b' holds NaN"),
-    (plotting.attention_span, {"a": [0.5, -0.25]}, "negative"),
-    (plotting.attention_span, {"a": [0.0, 0.0]}, "0 everywhere"),
-    (plotting.attention_span, {"a": [1.5]}, "'a' has a mean weight of 1.5"),
-    (plotting.gradient_flow, {"a": [0.0, 0.0]}, "all norms are 0"),
-])
-def test_what_is_no_curve(draw, curves, message):
-    with pytest.raises(ValueError, match=message):
-        draw(curves)

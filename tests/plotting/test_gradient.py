@@ -47,13 +47,3 @@ def test_what_cannot_be_seen_is_hatched_and_may_hold_nan():
                   visible=visible)
     for ax in figure.axes[:2]:
         assert np.array_equal(ax.images[0].get_array().mask, ~visible) and ax.patch.get_hatch()
-
-
-@pytest.mark.parametrize("given, message", [
-    ({"gradients": GRADIENTS[:2]}, "do not match weights"),
-    ({"gradients": GRADIENTS * np.nan}, "gradients hold NaN"),
-    ({"visible": np.ones((2, 2), bool)}, "visible must be booleans"),
-])
-def test_what_does_not_fit_is_refused(given, message):
-    with pytest.raises(ValueError, match=message):
-        draw(**given)

@@ -30,10 +30,3 @@ def test_a_panel_for_each(rng, tmp_path, count, columns, shape):
         assert ax.images[0].get_clim() == (0, 1)
     assert not any(ax.images or ax.axison for ax in panels[count:])
     assert save(figure, tmp_path / "grid.png").stat().st_size > 1000
-
-
-def test_refused(rng):
-    with pytest.raises(ValueError, match="nothing to plot"):
-        heatmap_grid({}, SOURCE, TARGET)
-    with pytest.raises(ValueError, match="do not match"):
-        heatmap_grid({"a": np.ones((3, 3))}, SOURCE, TARGET)

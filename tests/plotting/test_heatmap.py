@@ -1,6 +1,5 @@
 """Heatmaps: words, weights and gold links as given, in any script, readable at any size."""
 
-import math
 import warnings
 
 import numpy as np
@@ -100,19 +99,3 @@ def test_a_long_token_is_shortened():
     ax = plotting.attention_heatmap([[1.0]], ["x" * 25], ["y" * 24])
     assert texts(ax.get_xticklabels()) == ["x" * 23 + "…"]
     assert texts(ax.get_yticklabels()) == ["y" * 24]
-
-
-@pytest.mark.parametrize("weights, more, message", [
-    (np.ones((1, 3)), {}, r"weights \(1, 3\) do not match .* tokens = \(1, 2\).*</s>"),
-    ([[0.5, math.nan]], {}, "NaN"),
-    ([[0.5, 0.5]], {"vmax": 0}, "vmax"),
-    ([[0.5, 0.5]], {"gold": {(0, 1)}}, r"gold link \(0, 1\) is outside of 2 source and 1 target"),
-])
-def test_what_is_no_heatmap(weights, more, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.attention_heatmap(weights, "ab", "A", **more)
-
-
-def test_a_heatmap_needs_tokens():
-    with pytest.raises(ValueError, match="2 source and 0 target"):
-        plotting.attention_heatmap(np.ones((0, 2)), "ab", "")

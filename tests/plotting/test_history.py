@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
 from pictures import SOURCE, texts, weights_for
 
@@ -92,20 +91,3 @@ def test_given_axes_scale_and_arguments_stay():
     assert plotting.history_heatmap(weights, "ab", visible=visible, ax=right, vmax=0.2) is right
     assert right.images[0].get_clim() == (0, 0.2) and not left.images
     assert np.array_equal(weights, before[0], equal_nan=True) and np.array_equal(visible, before[1])
-
-
-@pytest.mark.parametrize("weights, more, message", [
-    (np.zeros((0, 2)), {}, "at least one of each"),
-    (np.zeros((2, 3)), {}, r"\(2, 3\) do not match 2 tokens"),
-    (np.zeros((3, 2)), {}, "2 row labels do not match .* give predicted"),
-    (np.zeros((3, 2)), {"predicted": "abc"}, "visible or with NaN"),
-    ([[0, 0], [-0.1, 0]], {}, "negative, got -0.1"),
-    ([[0, 0], [math.inf, 0]], {}, "infinity"),
-    (np.full((2, 2), math.nan), {}, "all weights are NaN"),
-    ([[0, 0], [math.nan, 0]], {"visible": np.tri(2, dtype=bool)}, "NaN where they are visible"),
-    ([[0, 0], [0.4, 0.6]], {}, "row 1 has weight 0.6 at token 1"),
-    (np.zeros((2, 2)), {"visible": np.tri(2)}, r"booleans \(2, 2\).*got float64"),
-])
-def test_what_is_no_history(weights, more, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.history_heatmap(weights, "ab", **more)

@@ -1,6 +1,5 @@
 """Means with intervals: where marks, lines and bands are, and whose colour they have."""
 
-import math
 
 import pytest
 from pictures import texts
@@ -94,25 +93,3 @@ def test_one_model_needs_no_legend(tmp_path):
     assert ax.get_xlabel() == "nats $of$ words (95 % interval)"
     assert not ax.xaxis.label.get_parse_math()
     assert plotting.save(ax, tmp_path / "costs.png").stat().st_size > 5000
-
-
-BARS = [
-    ({}, ValueError, "nothing to plot"),
-    ({"a": {}}, ValueError, "nothing to plot"),
-    ([1], TypeError, "is .* a dict of names"),
-    ({"a": [1]}, TypeError, "a is "),
-    ({"a": {2: (1, 1)}}, ValueError, "three finite numbers"),
-    ({"a": {2: (3, 1, 2)}}, ValueError, "is 3 between 1 and 2: expected low ≤ mean ≤ high"),
-]
-
-
-@pytest.mark.parametrize("draw", [plotting.costs, lambda curves: plotting.bands(curves, "", "")])
-@pytest.mark.parametrize("curves, error, message", BARS)
-def test_what_is_no_interval(draw, curves, error, message):
-    with pytest.raises(error, match=message):
-        draw(curves)
-
-
-def test_a_place_is_a_number():
-    with pytest.raises(ValueError, match="a place of 'a' = nan"):
-        plotting.bands({"a": {math.nan: (1, 1, 1)}}, "", "")

@@ -1,6 +1,5 @@
 """The path of a course: what is passed, begun and ahead looks different."""
 
-import pytest
 
 from numpy_attention import plotting
 
@@ -24,8 +23,3 @@ def test_a_dot_for_each_full_half_or_empty():
 
 def test_nothing_is_begun():
     assert plotting.course_path(ROWS, []).get_title() == "0 of 3 passed"
-
-
-def test_no_rows():
-    with pytest.raises(ValueError, match="nothing to plot"):
-        plotting.course_path({}, [])

@@ -142,7 +142,7 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> s
     for line in lines:
         measured = groups.setdefault(line["recipe"], {})
         figure = measured.setdefault((line["split"], line["metric"]), {})
-        figure[line["seed"]] = line                         # of the same seed the last one stands
+        figure[line["seed"]] = line                         # of one seed the last one counts
     names = [name for name in recipes if name in groups]
     names += [name for name in groups if name not in recipes]
     alike: dict[tuple[Figure, ...], dict[str, Measured]] = {}

@@ -18,7 +18,7 @@ from numpy_attention.training.settings import THREADS, Training
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]
 TOLD = 4            # differences in a message
-# what is compared beside the configuration
+# what is compared besides the configuration
 BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
 
 
@@ -31,7 +31,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     check_methods("trained", trained, "a Translator or a Writer", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
-        raise NotADirectoryError(f"{folder} is no folder, expected that of a run: choose another")
+        raise NotADirectoryError(f"{folder} is not a folder: give that of a run, or a new one")
     if not exists(path):
         return False
     about = checkpoint.load_about(path)

@@ -51,7 +51,7 @@ class Translation:
 
 
 def check_sentence(sentence: Sentence, name: str) -> None:
-    """A sentence is a list of tokens. TypeError: it is one string; ValueError: it is empty."""
+    """Raise TypeError unless a sentence is a list of tokens, and ValueError if it is empty."""
     check_tokens(name, sentence)
     if not len(sentence):
         raise ValueError(f"{name} is empty: expected at least one token")

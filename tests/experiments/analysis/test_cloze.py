@@ -89,16 +89,6 @@ def test_a_context_that_ends_with_a_window_and_one_a_token_longer(rng):
             found, [naive(model, question, word, "article", 4) for word in "ab"], rtol=1e-9)
 
 
-def test_the_defaults(rng):
-    model = models(rng)["combined"]
-    question = Question((tuple("abcdefghij"),) * 3, ("a",), ("b",), ("c", "d"), 0)
-    found, right = (cloze_test(model, WORDS, [question], np.random.default_rng(0), *more).log_p[0]
-                    for more in ((), ("carried", 20)))
-    assert np.array_equal(found, right)
-    assert not np.allclose(found, cloze_test(model, WORDS, [question], rng, steps=21).log_p[0],
-                           rtol=1e-6)
-
-
 def test_more_questions_than_are_read_together(rng):
     model = models(rng)["carried"]
     questions = some_questions(rng, 2 * TOGETHER + 3, sentences=(3, 5))
@@ -224,17 +214,6 @@ def test_what_knows_less_by_hand():
     assert found.others["most frequent"].mean == 0.5
     assert counts(QUESTIONS[0]).tolist() == [2, 1, 3]
     assert counts(QUESTIONS[1]).tolist() == [1, 1, 0, 0]
-
-
-def test_the_interval_is_a_bootstrap_s_from_the_generator(rng):
-    questions = some_questions(rng, 50)
-    model = models(rng)["plain"]
-    found, again, other = (cloze_test(model, WORDS, questions, np.random.default_rng(seed))
-                           for seed in (1, 1, 2))
-    assert found.accuracy == again.accuracy and found.others == again.others
-    assert found.accuracy != other.accuracy and found.accuracy.mean == other.accuracy.mean
-    assert 0 < found.accuracy.mean - found.accuracy.low < 0.2
-    assert 0 < found.accuracy.high - found.accuracy.mean < 0.2
 
 
 # ---- what is asked wrongly ----------------------------------------------------------------------

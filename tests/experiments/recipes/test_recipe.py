@@ -1,16 +1,13 @@
-"""Recipes: run, recorded beside their baselines, resumed."""
+"""A recipe is run: its figures, each with its interval, under the seed of the run."""
 
 from dataclasses import replace
 
 import pytest
 
-from numpy_attention.cli import catalogue
-from numpy_attention.cli.main import main
-from numpy_attention.experiments.recipes import RECIPES, results
+from numpy_attention.experiments.recipes import results
 from numpy_attention.experiments.recipes.recipe import Recipe, run
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.training.trainer import Trainer
 
 TINY = Recipe(
     name="tiny",
@@ -27,13 +24,6 @@ TINY = Recipe(
     ),
     baselines={("valid", "perplexity"): (2.5, "a textbook")},
     beam=2)
-
-
-@pytest.fixture
-def tiny(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(RECIPES, "tiny", TINY)
-    return tmp_path
 
 
 def test_figures(tmp_path):
@@ -53,49 +43,6 @@ def test_figures(tmp_path):
                 ends = [found[line["metric"] + end] for end in ("", "_low", "_high")]
                 assert [line["value"], line["low"], line["high"]] == pytest.approx(ends, abs=6e-5)
     assert run(TINY, 4, 1, progress=False)[0]["value"] != lines[0]["value"]
-
-
-def test_reproduce(tiny, capsys):
-    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "baseline 2.5 (a textbook)" in out and "4 figures appended to results/tiny.jsonl" in out
-    lines = results.read_file(tiny / "results/tiny.jsonl")
-    assert len(lines) == 4 and {line["seed"] for line in lines} == {1}
-    assert [path.name for path in (tiny / "runs").iterdir()] == ["tiny-seed1"]
-    # resumed: nothing new
-    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0
-    assert "already contains these figures" in capsys.readouterr().out
-    assert main(["reproduce", "tiny", "--threads", "1", "--results", "elsewhere"]) == 0
-    assert {line["seed"] for line in results.read(tiny / "elsewhere")} == {0}
-    assert results.read_file(tiny / "results/tiny.jsonl") == lines
-
-
-def test_a_changed_recipe_is_refused_before_the_training(tiny, capsys, monkeypatch):
-    assert main(["reproduce", "tiny", "--threads", "1"]) == 0
-    monkeypatch.setitem(RECIPES, "tiny", replace(TINY, beam=3))
-    monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
-    assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 2
-    assert "tiny.jsonl: figures of 'tiny' with other settings" in capsys.readouterr().err
-
-
-def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
-    def stop(self, *arguments):
-        self.save()
-        raise KeyboardInterrupt("stopped")
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_end_epoch", stop)
-        assert main(["reproduce", "tiny", "--threads", "1"]) == 130
-    assert not (tiny / "results").exists()
-    assert main(["reproduce", "tiny", "--threads", "1"]) == 0
-    assert "resumed after 4 steps" in capsys.readouterr().out
-
-
-def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys):
-    run(TINY, 0, 1, tiny / "runs/tiny-seed0", progress=False)
-    changed = replace(TINY, settings=TINY.settings | {"hidden": 9})
-    monkeypatch.setitem(RECIPES, "tiny", changed)
-    assert main(["reproduce", "tiny"]) == 2
-    assert "hidden 8 there, 9 now" in capsys.readouterr().err
 
 
 def test_a_metric_that_cannot_be_had(tmp_path):

@@ -11,7 +11,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.models.registry import build
 from numpy_attention.experiments.runs import trained
-from numpy_attention.experiments.runs.trained import kind_of, schedule_of
+from numpy_attention.experiments.runs.trained import schedule_of
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training import checkpoint
@@ -78,17 +78,6 @@ def test_a_folder_where_another_training_is_at_work_is_refused(folder):
     assert (folder / "checkpoint.npz").read_bytes() == before and not more.history
     more.fit(PAIRS, PAIRS, folder, 1, progress=False)
     assert len(more.history) == 3
-
-
-def test_the_arrays_are_read_once(folder, monkeypatch):
-    read = []
-    load = checkpoint.load
-    monkeypatch.setattr(checkpoint, "load", lambda path: read.append(path) or load(path))
-    assert kind_of(folder) == "translator"
-    Translator.load(folder)
-    assert len(read) == 1
-    translator_of().fit(PAIRS, PAIRS, folder, 1, progress=False)
-    assert len(read) == 2
 
 
 # ---- on several ranks --------------------------------------------------------------------------

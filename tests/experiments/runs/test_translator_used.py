@@ -90,24 +90,6 @@ def test_alignment_is_measured_where_a_pair_has_links(small):
     assert "pointing" not in small.measure(PAIRS[1:], 1, 1)
 
 
-def test_all_processors_measure_unless_told(small, monkeypatch):
-    asked = []
-    evaluate = module.evaluate
-    monkeypatch.setattr(module, "available", lambda ranks: 2)
-    monkeypatch.setattr(module, "evaluate", lambda model, batches, threads, ranks, by_row: (
-        asked.append(threads), evaluate(model, batches, threads, ranks, by_row))[1])
-    translate = Translator.translate
-    monkeypatch.setattr(Translator, "translate", lambda self, *how, threads, ranks, **unknown: (
-        asked.append(threads), translate(self, *how, threads=threads, ranks=ranks, **unknown))[1])
-    small.measure(PAIRS, 3)
-    small.measure(PAIRS, 3, 1)
-    assert asked == [2, 2, 2, 1, 1, 1]
-    asked.clear()
-    small.evaluate_without_unk(PAIRS, 3)
-    small.evaluate_without_unk(PAIRS, 3, 1)
-    assert asked == [2, 2, 2, 1, 1, 1]
-
-
 def test_one_figure_that_is_not_finite_is_enough_to_refuse(small, monkeypatch):
     text = {"bleu": float("nan"), "exact": 1.0}
     monkeypatch.setattr(module.confidence, "of_text", lambda *translations: text)

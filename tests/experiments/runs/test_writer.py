@@ -182,12 +182,6 @@ def test_what_a_word_looked_at_is_what_attention_gives(window, rng):
     assert axes.get_xticklabels()[0].get_text() == "</s>"
 
 
-def test_more_than_the_memory_holds_is_told_as_not_visible(rng):
-    words = list(writer_of(settings=ATTENTIVE).generate(rng, ["a"] * 10, length=100))
-    seen = np.isfinite(words[-1].weights)
-    assert seen.sum() == 64 and seen[-65:-1].all()
-
-
 def test_a_string_is_no_list_of_words(rng):
     words, letters = (writer_of(Text([[["a", "b"]]], unit), ATTENTIVE)
                       for unit in ("words", "characters"))

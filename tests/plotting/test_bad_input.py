@@ -1,0 +1,75 @@
+"""What cannot be drawn: one line says what is wrong with it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from numpy_attention import plotting
+from numpy_attention.metrics import LengthBucket
+
+ONE = LengthBucket(1, 10, 30, 28.0)
+BOX = {"h": ("h", 0, 0), "e": ("e", 1, 0)}
+ZEROS = np.zeros((2, 2))
+
+
+def bands(curves):
+    return plotting.bands(curves, "x", "y")
+
+
+@pytest.mark.parametrize("draw, given, message", [
+    (plotting.attention_heatmap, (np.ones((1, 3)), "ab", "A"), r"\(1, 3\) do not match .*</s>"),
+    (plotting.attention_heatmap, ([[0.5, math.nan]], "ab", "A"), "NaN"),
+    (plotting.attention_heatmap, (np.ones((0, 2)), "ab", ""), "2 source and 0 target"),
+    (plotting.attention_heatmap, ([[1, 0]], "ab", "A", {(0, 1)}), r"gold link \(0, 1\) is outside"),
+    (plotting.heatmap_grid, ({}, "ab", "A"), "nothing to plot"),
+    (plotting.heatmap_grid, ({"a": np.ones((3, 3))}, "ab", "A"), "do not match"),
+    (plotting.gradient_heatmap, (ZEROS, ZEROS[:1], "ab", "AB"), "do not match weights"),
+    (plotting.gradient_heatmap, (ZEROS, ZEROS * math.nan, "ab", "AB"), "gradients hold NaN"),
+    (plotting.gradient_heatmap, (ZEROS, ZEROS, "ab", "AB", [[True]]), "visible must be booleans"),
+    (plotting.history_heatmap, (np.zeros((0, 2)), "ab"), "at least one of each"),
+    (plotting.history_heatmap, (np.zeros((2, 3)), "ab"), r"\(2, 3\) do not match 2 tokens"),
+    (plotting.history_heatmap, (np.zeros((3, 2)), "ab"), "2 row labels do not match .* predicted"),
+    (plotting.history_heatmap, (np.zeros((3, 2)), "ab", "abc"), "visible or with NaN"),
+    (plotting.history_heatmap, ([[0, 0], [-0.1, 0]], "ab"), "negative, got -0.1"),
+    (plotting.history_heatmap, ([[0, 0], [math.inf, 0]], "ab"), "infinity"),
+    (plotting.history_heatmap, (ZEROS * math.nan, "ab"), "all weights are NaN"),
+    (plotting.history_heatmap, ([[0, 0], [0.4, 0.6]], "ab"), "row 1 has weight 0.6 at token 1"),
+    (plotting.history_heatmap, (ZEROS * math.nan, "ab", None, ZEROS == 0), "where they are visible"),
+    (plotting.attention_span, ({"a": [[0.5]]},), r"must be a list .* not an array \(1, 1\)"),
+    (plotting.attention_span, ({"a": [0.5], "b": [0.5, math.nan]},), "'b' holds NaN"),
+    (plotting.attention_span, ({"a": [0.5, -0.25]},), "negative"),
+    (plotting.attention_span, ({"a": [0.0, 0.0]},), "0 everywhere"),
+    (plotting.attention_span, ({"a": [1.5]},), "'a' has a mean weight of 1.5"),
+    (plotting.gradient_flow, ({"a": [0.0, 0.0]},), "all norms are 0"),
+    (plotting.costs, ({"a": {}},), "nothing to plot"),
+    (plotting.costs, ({"a": {2: (1, 1)}},), "three finite numbers"),
+    (bands, ({"a": {}},), "nothing to plot"),
+    (bands, ({"a": {2: (3, 1, 2)}},), "is 3 between 1 and 2: expected low ≤ mean ≤ high"),
+    (bands, ({"a": {math.nan: (1, 1, 1)}},), "a place of 'a' = nan"),
+    (plotting.learning_curves, ([],), "no finite train_perplexity"),
+    (plotting.learning_curves, ([{"train_loss": 1.0}],), "epoch = None: expected a number"),
+    (plotting.bleu_by_length_plot, ({"a": [(1, 10, 30, 28.0)]},), "give buckets"),
+    (plotting.bleu_by_length_plot, ({"a": [ONE, ONE], "b": [ONE]},), "'b' has .* same edges"),
+    (plotting.diagram, ({}, []), "nothing to plot"),
+    (plotting.diagram, ({"a": ("a", 0, 101)}, []), "a place of box 'a' = 101: .* from -100"),
+    (plotting.diagram, ({"a": ("a", 0, 0, 7)}, []), "the colour of box 'a' = 7"),
+    (plotting.diagram, (BOX, [("h", "x")]), "an arrow's box = 'x': expected one of h, e"),
+    (plotting.diagram, (BOX, [("h", "e", "", 3)]), "the bend of an arrow"),
+    (plotting.course_path, ({}, []), "nothing to plot"),
+])
+def test_values(draw, given, message):
+    with pytest.raises(ValueError, match=message):
+        draw(*given)
+
+
+@pytest.mark.parametrize("draw, given, message", [
+    (plotting.costs, ([1],), "models is .*: expected a dict of names"),
+    (bands, ({"a": [1]},), "a is .*: expected a dict of names"),
+    (plotting.diagram, ({"a": ("a", 0)}, []), r"box 'a' is \('a', 0\), expected \(text, column"),
+    (plotting.diagram, (BOX, [("h",)]), "an arrow is .*, expected .start, end"),
+    (plotting.attention_heatmap, ([[1.0]], "a", "A", None, None, "ax"), "ax is 'ax'"),
+])
+def test_kinds(draw, given, message):
+    with pytest.raises(TypeError, match=message):
+        draw(*given)
