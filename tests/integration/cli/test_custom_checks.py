@@ -146,7 +146,7 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
     ("case_of_a_number", "case_of_a_number gives int, expected (target, inputs, forward, "),
     ("case_of_arrays", "case_of_arrays gives tuple, expected (target, inputs, forward, backward)"),
     ("None", "mine.py has no 'None': it has Square, Sine"),
-    ("glorot", "mine.py:glorot is no class: expected one of Square, Sine"),
+    ("glorot", "mine.py:glorot is not a class: expected one of Square, Sine"),
 ])
 def test_what_cannot_be_guessed_is_told(name, message, tmp_path, capsys):
     assert here(f"{written(tmp_path, LAYERS)}:{name}", tmp_path) == 42
