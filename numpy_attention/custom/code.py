@@ -52,9 +52,9 @@ class Code:
             compiled = compile(self.text, path, "exec", dont_inherit=True)
         except SyntaxError as error:
             line = f"line {error.lineno}" if error.lineno else "it"
-            self._refuse(f"{line} is no Python: {error.msg}")
+            self._refuse(f"{line} is not Python: {error.msg}")
         except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-            self._refuse(f"it is no Python: {error}")
+            self._refuse(f"it is not Python: {error}")
         place = hashlib.sha256(path.encode("utf-8", "surrogatepass") + self.text).hexdigest()
         module = ModuleType(f"{__package__}.{self.path.stem}_{place[:SHOWN]}")
         module.__file__ = path
@@ -134,7 +134,7 @@ def custom_class_of(kind: type) -> CustomClass:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):
-        raise ValueError(f"{kind.__qualname__} stands in no file, or within another name: a run "
+        raise ValueError(f"{kind.__qualname__} is not in a file, or within another name: a run "
                          "keeps the digest of a class's file, write it into one, such as mine.py")
     assert file is not None
     return CustomClass(name, RUN.get(file) or read(file), kind)

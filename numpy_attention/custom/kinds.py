@@ -74,14 +74,14 @@ def lacking(has: dict[str, list[str]]) -> str:
 def check_part(one: type, kind: str) -> None:
     """ValueError: not a Module or not a dataclass, so its arrays would not be parameters."""
     if not issubclass(one, Module):
-        raise ValueError(f"{one.__name__} is no Module, so its arrays are no parameters: write "
+        raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters: write "
                          f"class {one.__name__}(Module), from numpy_attention.module")
     own = get_annotations(one)
     if own and "__dataclass_fields__" not in vars(one):
-        raise ValueError(f"{one.__name__} is no dataclass, so {', '.join(own)} would be no "
+        raise ValueError(f"{one.__name__} is not a dataclass, so {', '.join(own)} would be no "
                          "parameters: write @dataclass(eq=False) above the class")
     if not is_dataclass(one):
-        raise ValueError(f"{one.__name__} is no dataclass: write @dataclass(eq=False) above the "
+        raise ValueError(f"{one.__name__} is not a dataclass: write @dataclass(eq=False) above the "
                          "class, though it has no parameters")
     if one.__hash__ is None:
         raise ValueError(f"{one.__name__} would be compared by its arrays: write "
@@ -138,7 +138,7 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
     """As `custom_class`, for a file that has been read already."""
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
-        raise ValueError(f"{code.name}:{name} is no class: expected one of {classes(code)}")
+        raise ValueError(f"{code.name}:{name} is not a class: expected one of {classes(code)}")
     kind = kind_of(one)
     if wanted is not None and wanted != kind:
         other = "" if wanted not in BASES else (f": derive it from {BASES[wanted][0].__name__}, "

@@ -2,8 +2,8 @@
 
 A `Pair` holds one sentence and its translation as tokens, and, where they are known, the links
 between words: (source position, target position), both counted from 0. As in Och & Ney (2003), a
-*sure* link is one that is not in doubt, a *possible* link is one that may stand or not; every sure
-link is possible as well.
+*sure* link is beyond doubt, a *possible* link is open to judgement; every sure link is possible as
+well.
 """
 
 import math

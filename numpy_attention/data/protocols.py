@@ -6,17 +6,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from numpy_attention.data.subwords import Subwords
-from numpy_attention.data.vocabulary import PAD, Vocabulary
+from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.module import Array
 
 AnyVocabulary = Vocabulary | Subwords
 
 
 class Batch:
-    """Sentences or streams side by side; a subclass has the tokens to predict, `targets`."""
+    """Sentences or streams side by side."""
 
     rows: Array     # (B,) ids of the rows, by which dropout knows them in any share
-    targets: Array  # (T, B) ids
 
     @property
     def size(self) -> int:
@@ -31,7 +30,7 @@ class Batch:
     @property
     def row_tokens(self) -> Array:
         """(B,) the same for each row."""
-        return (self.targets != PAD).sum(0)
+        raise NotImplementedError
 
     def share(self, k: int, n: int) -> "Batch":
         """Return the k-th of n nearly equal parts of the rows."""

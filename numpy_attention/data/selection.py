@@ -38,7 +38,7 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"an argument {short_repr(name)} is no part of what a run learns "
+                raise ValueError(f"an argument {short_repr(name)} does not belong to what a run learns "
                                  "from: leave it out")
 
     @property
@@ -100,7 +100,7 @@ class Unknown:
     def load(self, *splits: str) -> list:
         """ValueError: always."""
         raise ValueError(
-            "the run does not say what it learnt from: name a corpus, or give files of your own"
+            "the run does not say what it learned from: name a corpus, or give files"
         )
 
 

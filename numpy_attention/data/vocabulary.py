@@ -72,7 +72,7 @@ class Vocabulary:
         check_whole("min_count", min_count, 1)
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
             raise ValueError(
-                f"max_size = {max_size} leaves no room beside the {len(SPECIAL_TOKENS)} special "
+                f"max_size = {max_size} leaves no room besides the {len(SPECIAL_TOKENS)} special "
                 "tokens"
             )
         counts = Counter(chain.from_iterable(_checked(sentences)))

@@ -26,7 +26,7 @@ class Refused(ValueError):
     """An entry that a checkpoint does not have."""
 
     def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
-        super().__init__(f"{path} is no checkpoint: its entry {name!r} {given}, expected "
+        super().__init__(f"{path} is not a checkpoint: its entry {name!r} {given}, expected "
                          f"{expected}")
 
 
@@ -56,7 +56,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         if not name.endswith(".npy"):
-            raise Refused(path, name, "is no array", "names that end with .npy")
+            raise Refused(path, name, "is not an array", "names that end with .npy")
         if name in seen:
             raise Refused(path, name, "is there twice", "each once")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
@@ -75,7 +75,7 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
         npy.read_magic(file)
         shape, fortran, dtype = npy.read_array_header_1_0(file)
     except Exception:           # NumPy tries to read the header as Python, in more than one way
-        raise Refused(path, name, "is damaged, or no array", "an array of numbers") from None
+        raise Refused(path, name, "is damaged, or not an array", "an array of numbers") from None
     data = file.read()
     if dtype.kind not in "biu" and dtype.newbyteorder("=") not in DTYPES:
         what = "pickled objects, which are never loaded" if dtype.hasobject else repr(dtype.str)

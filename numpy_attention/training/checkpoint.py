@@ -101,21 +101,21 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
                                 "of a run") from None
     arrays = archive.read(path, only)
     if "about" not in arrays:
-        raise ValueError(f"{path} is an .npz file, but no checkpoint: it has no 'about' entry")
+        raise ValueError(f"{path} is an .npz file, but not a checkpoint: it has no 'about' entry")
     try:
         about = json.loads(bytes(arrays.pop("about")))
         deep = too_deep(about)
     except RecursionError:
         deep = True
     except ValueError:                              # numbers of thousands of digits among others
-        raise ValueError(f"{path} is no checkpoint: its 'about' entry is not a text of JSON; use "
-                         "another copy, or train again") from None
+        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is not a text of JSON; "
+                         "use another copy, or train again") from None
     if deep:
-        raise ValueError(f"{path} is no checkpoint: its 'about' entry is nested too deep; use "
+        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is nested too deep; use "
                          "another copy, or train again")
     if not isinstance(about, dict):
-        raise ValueError(f"{path} is no checkpoint: its entry 'about' is {shown(about)}, expected "
-                         "a dict")
+        raise ValueError(f"{path} is not a checkpoint: its entry 'about' is {shown(about)}, "
+                         "expected a dict")
     if about.get("format") != FORMAT:
         raise ValueError(f"{path} has checkpoint format {shown(about.get('format'))}, expected "
                          f"{FORMAT}; {versions(about)}: load it with the version that wrote it")

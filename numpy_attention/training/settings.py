@@ -87,7 +87,7 @@ class Training:
     """
 
     epochs: int = option(10, whole(1), "passes through the text, at most")
-    minutes: float | None = option(None, POSITIVE, "stop after so many minutes of training")
+    minutes: float | None = option(None, POSITIVE, "stop after this many minutes of training")
     batch_size: int = option(64, whole(1), "rows of a step")
     optimizer: str = option("adam", choice(*OPTIMIZERS), "how a gradient moves the parameters")
     learning_rate: float = option(1e-3, POSITIVE, "size of the optimizer's steps")
@@ -104,13 +104,13 @@ class Training:
         "the loss is summed over time and averaged over a step's sentences, or over its tokens",
         offered=False)
     patience: int | None = option(
-        None, whole(1), "stop after so many epochs without a better validation perplexity")
+        None, whole(1), "stop after this many epochs without a better validation perplexity")
     keep: str = option(
         "best", choice(*KEPT),
         "the parameters of the epoch that was best on the validation text, or of the last",
         offered=False)
     save_steps: int | None = option(
-        None, whole(1), "save after so many steps too, not only after epochs")
+        None, whole(1), "save after this many steps too, not only after epochs")
     min_count: int = option(1, whole(1), "rarer words become <unk>")
     seed: int = option(0, SEEDS, "of the initial values, the order, dropout")
     order_seed: int | None = option(
@@ -138,7 +138,7 @@ class TranslatorTraining(Training):
     reverse_source: bool = option(False, FLAG, "read the source from its end")
     subwords: int | None = option(
         None, whole(5),
-        "cut words into so many different pieces on each side, which spell every word (needs "
+        "cut words into this many different pieces on each side, which spell every word (needs "
         "sentencepiece: pip install 'numpy_attention[subwords]')")
 
 
@@ -163,7 +163,7 @@ class LanguageModelTraining(Training):
         "article")
     max_vocabulary: int | None = option(
         None, whole(5),
-        "so many ids at most, four special ones among them, for the most frequent words; the "
+        "at most this many ids, four special ones included, for the most frequent words; the "
         "others become <unk>")
     unit: str = option(
         "words", choice("words", "characters"), "what the text consists of", offered=False)

@@ -51,13 +51,13 @@ def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
     return range(min(threads * ranks.rank, end), end)
 
 
-def whole(ranks: SingleProcess, states: States) -> State:
+def join_states(ranks: SingleProcess, states: States) -> State:
     """Return the state of a whole batch, on every rank, from those of its shares."""
     known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
 
-def cut(ranks: SingleProcess, threads: int, state: State) -> States:
+def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
     """Return the states of the shares of this rank's threads from that of a whole batch."""
     arrays = leaves(state)
     if not arrays:

@@ -107,7 +107,7 @@ def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
     elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
         wrong = f"{position} batches of 0 tokens, or of 0 seconds, are behind it"
     if wrong:
-        raise ValueError(f"{path} is no whole checkpoint: {wrong}; use another copy")
+        raise ValueError(f"{path} is not a whole checkpoint: {wrong}; use another copy")
 
 
 def _named(vectors: dict[str, Array]) -> dict[str, Array]:

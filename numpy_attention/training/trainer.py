@@ -22,7 +22,7 @@ from numpy_attention.training.interrupt import Interrupt, Stopped
 from numpy_attention.training.progress import advance, bar_of, tell
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
-from numpy_attention.training.shares import States, add_up, cut, shared, update, whole
+from numpy_attention.training.shares import States, add_up, join_states, shared, split_state, update
 from numpy_attention.training.threads import Threads, threads_that_pay
 from numpy_attention.validation.arguments import (check_function, check_generator, check_kind,
                                                   check_methods, check_name, check_number)
@@ -141,11 +141,11 @@ class Trainer:
     @property
     def state(self) -> State:
         """The state carried to the next batch; every rank must ask for it at the same time."""
-        return whole(self.ranks, self._states)
+        return join_states(self.ranks, self._states)
 
     @state.setter
     def state(self, state: State) -> None:
-        self._states = cut(self.ranks, self.threads_here(), state)
+        self._states = split_state(self.ranks, self.threads_here(), state)
 
     # ---- the loop --------------------------------------------------------------------------------
 

@@ -43,8 +43,8 @@ def test_files_beside_it_may_be_imported(tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("x = (\n", r"mine\.py cannot be run: line 1 is no Python: '\(' was never closed$"),
-    ("\0", "is no Python: source code"),
+    ("x = (\n", r"mine\.py cannot be run: line 1 is not Python: '\(' was never closed$"),
+    ("\0", "is not Python: source code"),
     ("x = 1\ny = 1 / 0\n", r"line 2 of mine\.py stops with ZeroDivisionError: division by zero$"),
     ("def f():\n    return {}[1]\nf()\n", r"line 2 of mine\.py, in f stops with KeyError: 1$"),
     ("import sys\nsys.exit(3)\n", r"line 2 of mine\.py stops with SystemExit: 3$"),
@@ -112,12 +112,12 @@ class Here:
 
 
 def test_a_class_in_no_file():
-    with pytest.raises(ValueError, match="int stands in no file"):
+    with pytest.raises(ValueError, match="int is not in a file"):
         custom_class_of(int)
 
     class Within:
         pass
-    with pytest.raises(ValueError, match="Within stands in no file, or within another name"):
+    with pytest.raises(ValueError, match="Within is not in a file, or within another name"):
         custom_class_of(Within)
     with pytest.raises(ValueError, match="DotAttention is the package's: give its name"):
         custom_class_of(DotAttention)

@@ -40,7 +40,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
 @pytest.mark.parametrize("old, new, message", [
     ("def score(", "def sore(", "^Mine is a SoftmaxAttention without score: write it$"),
     ("(SoftmaxAttention)", "", "^Mine is no score yet: derive it from SoftmaxAttention, for a "),
-    ("@dataclass(eq=False)\n", "", r"no dataclass, so W would be no parameters: write @dataclass"),
+    ("@dataclass(eq=False)\n", "", "not a dataclass, so W would be no parameters: write @dataclas"),
     ("(eq=False)", "", r"^Mine would be compared by its arrays: write @dataclass\(eq=False\)"),
     ("def create", "def made", r"^Mine has no create, .* create\(cls, rng, query_size, value_size"),
     ("value_size, init", "value_size, depth, init", "^Mine.create asks for depth, which nothing"),
@@ -57,10 +57,10 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
      "A is no attention yet: it has read, step, and no step_backward, read_backward; write"),
     ("class A:\n    def forward(self): pass", "A is no layer yet: it has forward, and no backward"),
     ("class A:\n    def forward(self): pass\n    def backward(self): pass",
-     r"A is no Module, so its arrays are no parameters: write class A\(Module\), from"),
+     r"A is not a Module, so its arrays are not parameters: write class A\(Module\), from"),
     (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A has no U: a Cell has the fields W"),
     (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell has the fields W"),
-    ("def A(): pass", r"mine\.py:A is no class: expected one of its classes, and it has none"),
+    ("def A(): pass", r"mine\.py:A is not a class: expected one of its classes, and it has none"),
 ])
 def test_a_class_that_is_no_part(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):
@@ -69,7 +69,7 @@ def test_a_class_that_is_no_part(text, message, tmp_path):
 
 def test_a_class_without_parameters_is_a_dataclass_too(tmp_path):
     text = changed("@dataclass(eq=False)\n", "", PRODUCT)
-    with pytest.raises(ValueError, match="^Product is no dataclass: write @dataclass"):
+    with pytest.raises(ValueError, match="^Product is not a dataclass: write @dataclass"):
         custom_class(str(written(tmp_path, text)))
 
 

@@ -73,7 +73,7 @@ def test_named_text_comes_as_words_or_letters(monkeypatch):
 def test_a_run_that_says_nothing_of_its_text():
     unknown = selected({})
     assert unknown.saved() == {} and unknown.label == "unknown text"
-    with pytest.raises(ValueError, match="the run does not say what it learnt from"):
+    with pytest.raises(ValueError, match="the run does not say what it learned from"):
         unknown.load("test")
 
 
@@ -92,8 +92,8 @@ def test_unknown_names_and_other_kinds_are_refused():
     (PAIRS | {"fertility": 2}, "with fertility that is unknown"),
     (TEXT | {"part": "x"}, "with part that is unknown"),
     ({"name": "bible-en", "part": "x"}, "with part that is unknown"),
-    ({"name": "copy", "split": "test"}, "'split' is no part of what a run learns from"),
-    ({"name": "copy", "rng": 7}, "'rng' is no part of what a run learns from"),
+    ({"name": "copy", "split": "test"}, "'split' does not belong to what a run learns from"),
+    ({"name": "copy", "rng": 7}, "'rng' does not belong to what a run learns from"),
 ])
 def test_a_dict_with_more_or_less_is_refused(saved, message):
     with pytest.raises(ValueError, match=message):

@@ -73,7 +73,7 @@ def test_members_that_numpy_does_not_write(tmp_path):
     with pytest.raises(ValueError, match="'x.npy' is compressed or encrypted"):
         archive.read(path)
     written(path, good, "x")
-    with pytest.raises(ValueError, match="'x' is no array"):
+    with pytest.raises(ValueError, match="'x' is not an array"):
         archive.read(path)
     written(path, good)
     with pytest.warns(UserWarning), zipfile.ZipFile(path, "a") as made:
@@ -97,5 +97,5 @@ def test_members_that_are_not_as_their_directory_says(tmp_path, changes, message
     for place, value in changes:
         data[start + place:start + place + len(value)] = value
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=f"a.npz is no checkpoint: .*{message}"):
+    with pytest.raises(ValueError, match=f"a.npz is not a checkpoint: .*{message}"):
         archive.read(path)

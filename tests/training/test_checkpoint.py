@@ -116,7 +116,7 @@ def test_not_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="text.npz"):
         checkpoint.load(tmp_path / "text.npz")
     np.savez(tmp_path / "garbled.npz", about=np.frombuffer(b"{not json", np.uint8))
-    with pytest.raises(ValueError, match="no checkpoint"):
+    with pytest.raises(ValueError, match="not a checkpoint"):
         checkpoint.load(tmp_path / "garbled.npz")
     np.savez(tmp_path / "listed.npz", about=np.frombuffer(b"[1]", np.uint8))
     with pytest.raises(ValueError, match=r"its entry 'about' is \[1\], expected a dict"):

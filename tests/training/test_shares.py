@@ -11,7 +11,7 @@ from numpy_attention.data.batching import PairBatches
 from numpy_attention.training import shares
 from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS
-from numpy_attention.training.shares import add_up, cut, shared, update, whole
+from numpy_attention.training.shares import add_up, join_states, shared, split_state, update
 from numpy_attention.training.threads import Threads
 
 
@@ -28,8 +28,8 @@ def test_every_row_is_one_threads_and_states_stay_beside_their_rows(count, rows)
         return float(part.tokens), (before[0] + 100, before[1] + 100)
 
     with Threads(count) as pool:
-        losses, after = shared(pool, batch, cut(SINGLE_PROCESS, count, state), work)
-        names, states = whole(SINGLE_PROCESS, after)
+        losses, after = shared(pool, batch, split_state(SINGLE_PROCESS, count, state), work)
+        names, states = join_states(SINGLE_PROCESS, after)
     assert sorted(threads) == list(range(min(count, rows)))         # the others have no work
     assert len(losses) == len(threads) and sum(losses) == batch.tokens
     assert names.tolist() == [100 + row for row in range(rows)]
@@ -43,11 +43,11 @@ def test_ranks_share_rows_as_their_threads_do(rows):
     def share(ranks):
         with Threads(2, ranks) as pool:
             assert (pool.shares, pool.first) == (6, 2 * ranks.rank)
-            parts = cut(ranks, 2, np.arange(rows))
+            parts = split_state(ranks, 2, np.arange(rows))
             losses, after = shared(pool, batch, parts, lambda k, part, before: (
                 float(part.rows[0]), before + 100))
             assert len(after) == len(parts or [])
-            return losses, whole(ranks, after).tolist()
+            return losses, join_states(ranks, after).tolist()
 
     losses, state = same(together(3, share))
     first = [rows * k // min(6, rows) for k in range(min(6, rows))]

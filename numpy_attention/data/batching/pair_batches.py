@@ -43,8 +43,8 @@ class PairBatch(Batch):
         return self.target_out != PAD
 
     @property
-    def targets(self) -> Array:  # type: ignore[override]
-        return self.target_out
+    def row_tokens(self) -> Array:
+        return self.target_mask.sum(0)
 
     def share(self, k: int, n: int) -> "PairBatch":
         """Return the k-th of n nearly equal parts of the rows, without padding it does not need."""

@@ -26,6 +26,10 @@ class TextBatch(Batch):
         check_integers("inputs", self.inputs, (None, len(self.rows)), "(T, B)")
         check_integers("targets", self.targets, self.inputs.shape, "(T, B)")
 
+    @property
+    def row_tokens(self) -> Array:
+        return (self.targets != PAD).sum(0)
+
     def share(self, k: int, n: int) -> "TextBatch":
         """Return the k-th of n nearly equal parts of the streams."""
         rows = share_of(self.size, k, n)

@@ -121,7 +121,7 @@ def test_what_is_refused(words, message, place, capsys):
     (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in create: "
      "AttributeError: "),
     (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py stops with ZeroDivision"),
-    (MINE + "(\n", "broken.py cannot be run: line 31 is no Python"),
+    (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
 ])
 def test_an_error_in_it_is_told_with_its_line(text, message, place, capsys):
     written(place, text, "broken.py")

@@ -15,7 +15,7 @@ from numpy_attention.experiments.runs.trained import how_shared
 from numpy_attention.training.distributed import ranks
 from numpy_attention.training import threads as pools
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, Ranks, adds_as_one, tree, world
-from numpy_attention.training.shares import cut, shares_here, whole
+from numpy_attention.training.shares import join_states, shares_here, split_state
 
 # ---- sums ---------------------------------------------------------------------------------------
 
@@ -295,8 +295,8 @@ def test_the_shares_of_a_rank():
 
 def test_a_state_is_cut_where_its_rows_go_and_put_together_again():
     state = np.arange(7), (np.arange(14.0).reshape(7, 2), None)
-    here = cut(Middle(), 2, state)
+    here = split_state(Middle(), 2, state)
     assert [names.tolist() for names, _ in here] == [[2], [3]]          # of 1, 1, 1, 1, 1, 2 rows
-    again = whole(SINGLE_PROCESS, cut(SINGLE_PROCESS, 3, state))
+    again = join_states(SINGLE_PROCESS, split_state(SINGLE_PROCESS, 3, state))
     assert again[0].tolist() == list(range(7)) and again[1][0].tolist() == state[1][0].tolist()
-    assert whole(SINGLE_PROCESS, None) is None and cut(SINGLE_PROCESS, 2, None) is None
+    assert join_states(SINGLE_PROCESS, None) is None and split_state(SINGLE_PROCESS, 2, None) is None
