@@ -1,9 +1,8 @@
 """Examine the reports of the gradient check: does it catch a planted mistake, its line, its kind?
 
-    python campaigns/mistakes/exam.py                   every set: a row a mistake, and counts
+    python campaigns/mistakes/exam.py                   the table of docs/mistakes.md, and counts
     python campaigns/mistakes/exam.py gru               the mistakes of one file
     python campaigns/mistakes/exam.py --set fourth      the mistakes of one set
-    python campaigns/mistakes/exam.py --markdown        the table of docs/mistakes.md
 
 The first answer of the report is judged. A line is right if the mistake changed it, if it is next
 to the gap of a deleted line, or if the report names the line of the forward pass whose gradient is
@@ -113,11 +112,9 @@ def numbers(text):
 
 
 def row(mistake, answer):
-    fields = (f"{mistake.name:<55}", f"{mistake.kinds[0]:<17}",
-              f"{'caught' if answer.caught else 'passes':<6}",
-              f"{answer.line_of(mistake):<7}", f"{answer.kind_of(mistake):<5}",
-              f"{answer.kind:<17}")
-    return "  ".join(fields).rstrip()
+    """A row of the table in docs/mistakes.md."""
+    return (f"| {mistake.name} | {mistake.kinds[0]} | {'yes' if answer.caught else 'no'} | "
+            f"{answer.line_of(mistake)} | {answer.kind_of(mistake)} | {answer.kind or '–'} |")
 
 
 def counts(title, keys, judged):
@@ -137,25 +134,17 @@ def counts(title, keys, judged):
         yield f"{key:<{wide}}" + "".join(f"{n:>{width}}" for n, width in zip(at, WIDTHS))
 
 
-def markdown(judged):
-    yield "| mistake | is | caught | line | kind | said first |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for mistake, answer in judged:
-        yield (f"| {mistake.name} | {mistake.kinds[0]} | {'yes' if answer.caught else 'no'} | "
-               f"{answer.line_of(mistake)} | {answer.kind_of(mistake)} | {answer.kind or '–'} |")
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE",
                         help=f"only mistakes in these files: {', '.join(FILES)}")
     parser.add_argument("--set", choices=SETS, help="only this set")
-    parser.add_argument("--markdown", action="store_true", help="the table of docs/mistakes.md")
     options = parser.parse_args(arguments)
     for file in options.files:
         if file not in FILES:
             parser.error(f"no file {file!r}: expected {', '.join(FILES)}")
+    print("| mistake | is | caught | line | kind | said first |\n" + "| --- " * 6 + "|")
     sets, judged = [], []
     for name in [options.set] if options.set else SETS:
         for mistake in SETS[name]:
@@ -163,10 +152,7 @@ def main(arguments=None):
                 continue
             sets.append(name)
             judged.append((mistake, judge(mistake)))
-            if not options.markdown:
-                print(row(*judged[-1]), flush=True)
-    if options.markdown:
-        print(*markdown(judged), sep="\n")
+            print(row(*judged[-1]), flush=True)
     for title, keys in (("set", sets),
                         ("file", [mistake.file for mistake, _ in judged]),
                         ("kind", [mistake.kinds[0] for mistake, _ in judged])):

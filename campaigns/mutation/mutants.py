@@ -11,16 +11,14 @@ What has no behaviour stays as it is: imports, annotations, docstrings, the text
 import ast
 import copy
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 # every function whose name ends in "backward" carries gradients, and so do these
 ALSO = {"loss_and_grad", "later", "stacked", "sum_over_steps", "scatter_add", "_blocks",
         "cross_entropy", "dot_scores"}
 EMPTY = {"empty", "empty_like", "zeros", "zeros_like"}
 # functions that check arguments begin so; a call of one is a statement that is left as it is
-CHECKS = ("expect", "check")
+CHECKS = ("expect", "check_")
 STATEMENT = 90      # characters of a statement that are printed
 CHANGE = 100        # characters of a changed expression that are printed
 COMPARISONS = {     # the boundary first, then the opposite
@@ -47,7 +45,9 @@ class Mutant:
     lines: range                # those of the statement, in the unchanged file
     what: str                   # "compare: a < b → a <= b"
     code: str                   # the unchanged function, or the statement outside one
-    make: Callable[[], ast.Module] = field(repr=False)      # → the whole file, changed
+    tree: ast.Module = field(repr=False)        # of the unchanged file
+    place: tuple = field(repr=False)            # (parent, field, index or None) of the node
+    node: ast.AST = field(repr=False)           # what takes its place
 
     @property
     def key(self):
@@ -57,10 +57,25 @@ class Mutant:
     @property
     def source(self):
         """The whole file with the change."""
-        return ast.unparse(ast.fix_missing_locations(self.make()))
+        before = put(self.place, self.node)
+        text = ast.unparse(ast.fix_missing_locations(self.tree))
+        put(self.place, before)
+        return text
 
     def __str__(self):
         return f"{self.file}:{self.line} {self.function}: {self.what}"
+
+
+def put(place, node):
+    """Put a node in a place of a tree; → the node that was there."""
+    parent, name, index = place
+    if index is None:
+        before = getattr(parent, name)
+        setattr(parent, name, node)
+    else:
+        before = getattr(parent, name)[index]
+        getattr(parent, name)[index] = node
+    return before
 
 
 def numbered(what, owner, seen):
@@ -69,10 +84,34 @@ def numbered(what, owner, seen):
     return what if seen[owner, what] == 1 else f"{what} ({seen[owner, what]})"
 
 
-def one_line(node, length):
-    """The text of a node in one line, not longer than `length`."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= length else text[:length - 1] + "…"
+def statement_lines(statement):
+    """The lines of a statement itself, without the statements that it holds."""
+    end = statement.end_lineno
+    if isinstance(statement, (ast.If, ast.While, ast.For, ast.With)):
+        end = statement.body[0].lineno
+    return range(statement.lineno, end + 1)
+
+
+def one_line(node):
+    return " ".join(ast.unparse(node).split())
+
+
+def changed(node, **fields):
+    """A copy of a node with other fields."""
+    new = copy.copy(node)
+    for name, value in fields.items():
+        setattr(new, name, value)
+    return new
+
+
+def item(values, i, value):
+    """A copy of a list with another item."""
+    return [*values[:i], value, *values[i + 1:]]
+
+
+def swapped(values, i):
+    """A copy of a list with an item and the next exchanged."""
+    return [*values[:i], values[i + 1], values[i], *values[i + 2:]]
 
 
 # ---- statements of functions that carry gradients -----------------------------------------------
@@ -82,17 +121,15 @@ def backward_mutants(path, file):
     """Every mutant of the functions of a file that carry gradients."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     seen = Counter()
-    for owner, node in functions(tree):
-        if not carries_gradients(node.name):
+    for owner, function in functions(tree):
+        if not function.name.endswith("backward") and function.name not in ALSO:
             continue
-        code = ast.unparse(node)
-        for i, (body, at) in enumerate(statements(node)):
-            statement = body[at]
-            text = " ".join(ast.unparse(statement).split())[:STATEMENT]
-            for name, change in statement_changes(statement):
-                what = numbered(f"{name}: {text}", owner, seen)
+        code = ast.unparse(function)
+        for place, statement in statements(function):
+            for name, new in statement_changes(statement):
+                what = numbered(f"{name}: {one_line(statement)[:STATEMENT]}", owner, seen)
                 yield Mutant(file, owner, statement.lineno, statement_lines(statement), what, code,
-                             partial(changed_statement, tree, owner, i, change))
+                             tree, place, new)
 
 
 def functions(tree):
@@ -105,19 +142,15 @@ def functions(tree):
                         if isinstance(one, ast.FunctionDef))
 
 
-def carries_gradients(name):
-    return name.endswith("backward") or name in ALSO
-
-
 def statements(function):
-    """(body, i) of every statement body[i] that may be changed: no docstring, check or error."""
+    """(place, statement) of every one that may be changed: no docstring, check or error."""
     for node in ast.walk(function):
         for name in ("body", "orelse"):
             body = getattr(node, name, None)
             for i, statement in enumerate(body if isinstance(body, list) else ()):
                 kept = isinstance(statement, (ast.FunctionDef, ast.Raise, ast.Pass))
                 if not kept and not checks_arguments(statement):
-                    yield body, i
+                    yield (node, name, i), statement
 
 
 def checks_arguments(statement):
@@ -127,36 +160,29 @@ def checks_arguments(statement):
     return isinstance(value, ast.Call) and getattr(value.func, "id", "").startswith(CHECKS)
 
 
-def changed_statement(tree, owner, i, change):
-    """A copy of the module with the i-th statement of a function changed."""
-    new = copy.deepcopy(tree)
-    body, at = list(statements(dict(functions(new))[owner]))[i]
-    body[at] = change(body[at])
-    return new
-
-
 def statement_changes(statement):
-    """[(name, function that changes a copy of the statement)]."""
-    found = [("delete", lambda statement: ast.Pass())]
+    """(name, changed statement): without it, or with its result negated."""
+    yield "delete", ast.Pass()
     if isinstance(statement, (ast.If, ast.While)):
-        found.append(("negate", negate_condition))
+        yield "negate", changed(statement, test=ast.UnaryOp(ast.Not(), statement.test))
     elif isinstance(statement, ast.AugAssign):
-        found.append(("negate", negate_addition))
+        opposite = {ast.Add: ast.Sub(), ast.Sub: ast.Add()}.get(type(statement.op))
+        yield "negate", (changed(statement, op=opposite) if opposite else
+                         changed(statement, value=negative(statement.value)))
     elif isinstance(statement, (ast.Assign, ast.Return)):
-        found += negations(statement)
-    return found
+        value = statement.value
+        unpacks = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+        if isinstance(value, ast.Tuple):
+            for n, one in enumerate(value.elts):
+                if not has_no_sign(one):
+                    new = changed(value, elts=item(value.elts, n, negative(one)))
+                    yield f"negate element {n + 1} of", changed(statement, value=new)
+        elif not unpacks and not has_no_sign(value):
+            yield "negate", changed(statement, value=negative(value))
 
 
-def negations(statement):
-    """Negate what a statement assigns or returns, a tuple element by element."""
-    value = statement.value
-    if isinstance(value, ast.Tuple):
-        return [(f"negate element {n + 1} of", partial(negate_element, n))
-                for n, element in enumerate(value.elts) if not has_no_sign(element)]
-    unpacks = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
-    if unpacks or has_no_sign(value):
-        return []
-    return [("negate", negate_value)]
+def negative(value):
+    return ast.UnaryOp(ast.USub(), value)
 
 
 def has_no_sign(value):
@@ -168,109 +194,78 @@ def has_no_sign(value):
     return value is None or ast.unparse(value) in ("0", "0.0", "zero")
 
 
-def negate_condition(statement):
-    statement.test = ast.UnaryOp(ast.Not(), statement.test)
-    return statement
+# ---- nodes of any code --------------------------------------------------------------------------
 
 
-def negate_addition(statement):
-    if not isinstance(statement.op, (ast.Add, ast.Sub)):
-        return negate_value(statement)
-    statement.op = ast.Sub() if isinstance(statement.op, ast.Add) else ast.Add()
-    return statement
+@dataclass
+class Around:
+    """What is around a node that may be changed."""
 
-
-def negate_value(statement):
-    statement.value = ast.UnaryOp(ast.USub(), statement.value)
-    return statement
-
-
-def negate_element(n, statement):
-    elements = statement.value.elts
-    elements[n] = ast.UnaryOp(ast.USub(), elements[n])
-    return statement
-
-
-# ---- places in any code -------------------------------------------------------------------------
+    lines: range                # of the statement
+    owners: tuple               # names of the classes and functions
+    function: ast.AST           # the innermost function, or the module
+    code: str                   # of that function, or of the statement outside of one
+    assigned: Counter           # how often each name of that function is assigned
+    parent: ast.AST
 
 
 def line_mutants(path, file):
     """Every mutant of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     seen = Counter()
-    for place in places(tree):
-        for change in changes(place):
-            owner = ".".join(place.owners)
-            what = numbered(f"{change.name}: {change.text}", owner, seen)
-            yield Mutant(file, owner, place.node.lineno, place.lines, what, place.code,
-                         partial(changed_tree, tree, place, change))
+    start = Around(range(0), (), tree, "", assigned(tree), None)
+    for place, node, around in nodes(tree, start):
+        owner = ".".join(around.owners)
+        for make in MAKERS:
+            for name, new in make(node, around):
+                if ast.unparse(node) == ast.unparse(new):
+                    continue
+                text = shown(node) if isinstance(new, ast.Pass) else f"{shown(node)} → {shown(new)}"
+                what = numbered(f"{name}: {text}", owner, seen)
+                yield Mutant(file, owner, node.lineno, around.lines, what, around.code, tree,
+                             place, new)
 
 
-def statement_lines(statement):
-    """The lines of a statement itself, without the statements that it holds."""
-    end = statement.end_lineno
-    if isinstance(statement, (ast.If, ast.While, ast.For, ast.With)):
-        end = statement.body[0].lineno
-    return range(statement.lineno, end + 1)
+def shown(node):
+    """The text of a changed node; of a condition only its test."""
+    text = f"if {ast.unparse(node.test)}: …" if isinstance(
+        node, (ast.If, ast.While)) else one_line(node)
+    return text if len(text) <= CHANGE else text[:CHANGE - 1] + "…"
 
 
-@dataclass
-class Place:
-    """A node that may be changed, and the path to it from the module."""
-
-    node: ast.AST
-    path: tuple                 # ((field, index or None), …)
-    parent: ast.AST
-    lines: range
-    owners: tuple               # names of the classes and functions around it
-    function: ast.AST           # the innermost function, or the module
-    code: str
-    assigned: Counter           # how often each name of that function is assigned
-
-
-def places(tree):
-    """All places of a module, in the order of the text."""
-    yield from _below(tree, Place(tree, (), None, range(0), (), tree, "", _assigned(tree)))
-
-
-def _below(node, at):
-    """The places under `node`, which is `at` a place."""
+def nodes(node, around):
+    """(place, node, what is around it) of everything under a node, in the order of the text."""
     for name, value in ast.iter_fields(node):
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if not isinstance(child, ast.AST) or _has_no_behaviour(node, name, child):
+            if not isinstance(child, ast.AST) or has_no_behaviour(node, name, child):
                 continue
-            place = _place(child, (*at.path, (name, index)), node, at)
+            inside = around_child(child, node, around)
             if hasattr(child, "lineno"):
-                yield place
-            yield from _below(child, place)
+                yield (node, name, index), child, inside
+            yield from nodes(child, inside)
 
 
-def _place(child, path, parent, at):
+def around_child(child, parent, at):
     lines = statement_lines(child) if isinstance(child, ast.stmt) else at.lines
-    owners = at.owners
-    function, code, assigned = at.function, at.code, at.assigned
+    at = changed(at, lines=lines, parent=parent)
     if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-        owners = (*owners, child.name)
+        at.owners = (*at.owners, child.name)
     if isinstance(child, ast.FunctionDef):
-        function, code, assigned = child, ast.unparse(child), _assigned(child)
-        lines = range(child.lineno, child.body[0].lineno)
-    elif isinstance(child, ast.stmt) and isinstance(function, ast.Module):
-        code = ast.unparse(child)
-    return Place(child, path, parent, lines, owners, function, code, assigned)
+        at.function, at.code, at.assigned = child, ast.unparse(child), assigned(child)
+        at.lines = range(child.lineno, child.body[0].lineno)
+    elif isinstance(child, ast.stmt) and isinstance(at.function, ast.Module):
+        at.code = ast.unparse(child)
+    return at
 
 
-def _assigned(function):
+def assigned(function):
     """How often each name is bound, parameters too."""
-    names = Counter()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names[node.id] += 1
-        elif isinstance(node, ast.arg):
-            names[node.arg] += 1
-    return names
+    return Counter(node.arg if isinstance(node, ast.arg) else node.id
+                   for node in ast.walk(function) if isinstance(node, ast.arg)
+                   or isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
 
 
-def _has_no_behaviour(parent, name, child):
+def has_no_behaviour(parent, name, child):
     """True for annotations, imports and text for people."""
     if name in ("annotation", "returns", "decorator_list", "type_comment", "bases", "ctx"):
         return True
@@ -291,202 +286,114 @@ def _has_no_behaviour(parent, name, child):
     return isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
 
 
-# ---- what may be done to a place ----------------------------------------------------------------
+# ---- what may be done to a node -----------------------------------------------------------------
 
 
-@dataclass
-class Change:
-    name: str                   # "compare"
-    text: str                   # "a < b → a <= b"
-    apply: object               # node → the node in its place
-
-
-def changes(place):
-    """Every Change of a place."""
-    node = place.node
-    found = []
-    for make in MAKERS:
-        for name, apply in make(node, place):
-            new = apply(copy.deepcopy(node))
-            text = f"{shown(node)} → {shown(new)}"
-            if isinstance(new, ast.Pass):
-                text = shown(node)
-            if ast.unparse(node) != ast.unparse(new):
-                found.append(Change(name, text, apply))
-    return found
-
-
-def shown(node):
-    """The text of a changed node; of a condition only its test."""
-    if isinstance(node, (ast.If, ast.While)):
-        return f"if {one_line(node.test, CHANGE - 6)}: …"
-    return one_line(node, CHANGE)
-
-
-def compared(node, place):
+def compared(node, around):
     """a < b: the boundary and the opposite; of a guard, whose opposite always raises, the first."""
     if not isinstance(node, ast.Compare):
         return
     for i, operator in enumerate(node.ops):
         others = COMPARISONS[type(operator)]
-        if _is_guard(place.parent) and len(others) > 1:
-            others = others[:1]
-        elif _is_guard(place.parent):
-            continue
+        if is_guard(around.parent):
+            others = others[:1] if len(others) > 1 else ()
         for other in others:
-            yield "compare", partial(_set_item, "ops", i, other())
+            yield "compare", changed(node, ops=item(node.ops, i, other()))
 
 
-def constants(node, place):
+def constants(node, around):
     """A number plus one, the other truth value, another name."""
     if not isinstance(node, ast.Constant):
         return
     value = node.value
     if isinstance(value, bool):
-        yield "constant", lambda _: ast.Constant(not value)
+        yield "constant", ast.Constant(not value)
     elif isinstance(value, int):
-        yield "constant", lambda _: ast.Constant(value + 1)
+        yield "constant", ast.Constant(value + 1)
     elif isinstance(value, float):
-        yield "constant", lambda _: ast.Constant(value * 2 if value else 1.0)
+        yield "constant", ast.Constant(value * 2 if value else 1.0)
     elif isinstance(value, str) and value.isidentifier():
-        yield "constant", lambda _: ast.Constant(value + "_")
+        yield "constant", ast.Constant(value + "_")
 
 
-def arguments(node, place):
+def arguments(node, around):
     """Two neighbours exchanged; a keyword left at its default; min for max."""
     if not isinstance(node, ast.Call):
         return
     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
     for i in range(len(node.args) - 1 if name not in COMMUTE else 0):
-        pair = node.args[i:i + 2]
-        if not any(isinstance(one, ast.Starred) for one in pair):
-            yield "arguments", partial(_exchange, "args", i)
-    for i, keyword in enumerate(node.keywords):
+        if not any(isinstance(one, ast.Starred) for one in node.args[i:i + 2]):
+            yield "arguments", changed(node, args=swapped(node.args, i))
+    for keyword in node.keywords:
         if keyword.arg not in WORDS | {None}:
-            yield "argument left out", partial(_without, "keywords", i)
+            rest = [one for one in node.keywords if one is not keyword]
+            yield "argument left out", changed(node, keywords=rest)
     if name in OPPOSITES:
-        yield "call", partial(_rename, OPPOSITES[name])
+        part = "id" if isinstance(node.func, ast.Name) else "attr"
+        yield "call", changed(node, func=changed(node.func, **{part: OPPOSITES[name]}))
 
 
-def returned(node, place):
+def returned(node, around):
     """None instead of the returned value; two elements of a tuple exchanged."""
     if not isinstance(node, ast.Return) or node.value is None:
         return
     value = node.value
     if not isinstance(value, ast.Constant):
-        yield "return", lambda _: ast.Return(ast.Constant(None))
+        yield "return", ast.Return(ast.Constant(None))
     if isinstance(value, ast.Tuple):
         for i in range(len(value.elts) - 1):
-            yield "return", partial(_exchange_returned, i)
+            yield "return", ast.Return(changed(value, elts=swapped(value.elts, i)))
 
 
-def left_out(node, place):
+def left_out(node, around):
     """A statement left out, unless a later one would only fail for lack of a name."""
     simple = isinstance(node, (ast.Expr, ast.AugAssign, ast.Continue, ast.Break, ast.Delete))
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        if node.value is None:                          # only an annotation
-            return
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [target.id for target in targets if isinstance(target, ast.Name)]
-        if isinstance(place.function, ast.Module):
-            simple = False                              # a field or a table
-        elif any(isinstance(target, ast.Tuple) for target in targets):
-            simple = False
-        else:
-            simple = all(place.assigned[name] > 1 for name in names)
-    yields = isinstance(node, ast.Expr) and isinstance(node.value, (ast.Yield, ast.YieldFrom))
-    if simple or yields or _is_guard(node):
-        yield "left out", lambda _: ast.Pass()
+        simple = (node.value is not None                                # not only an annotation
+                  and not isinstance(around.function, ast.Module)       # a field or a table
+                  and not any(isinstance(target, ast.Tuple) for target in targets)
+                  and all(around.assigned[name] > 1 for name in names))
+    if simple or is_guard(node):
+        yield "left out", ast.Pass()
 
 
-def arithmetic(node, place):
+def arithmetic(node, around):
     """+ for −, · for /, a sign dropped."""
     if isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in ARITHMETIC:
-        text = isinstance(getattr(node, "left", None), (ast.JoinedStr, ast.List))
-        if not text:
-            yield "arithmetic", partial(_set, "op", ARITHMETIC[type(node.op)]())
+        if not isinstance(getattr(node, "left", None), (ast.JoinedStr, ast.List)):
+            yield "arithmetic", changed(node, op=ARITHMETIC[type(node.op)]())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
-        yield "sign", lambda node: node.operand
+        yield "sign", node.operand
 
 
-def logic(node, place):
+def logic(node, around):
     """and for or, a negation dropped, a condition negated, the branches of a choice exchanged."""
     if isinstance(node, ast.BoolOp):
-        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield "logic", partial(_set, "op", other)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and not _is_guard(
-            place.parent):
-        yield "logic", lambda node: node.operand
+        yield "logic", changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        if not is_guard(around.parent):
+            yield "logic", node.operand
     if isinstance(node, ast.IfExp):
-        yield "choice", lambda node: ast.IfExp(node.test, node.orelse, node.body)
-    if isinstance(node, (ast.If, ast.While)) and not _is_guard(node):
+        yield "choice", ast.IfExp(node.test, node.orelse, node.body)
+    if isinstance(node, (ast.If, ast.While)) and not is_guard(node):
         if not isinstance(node.test, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant)):
-            yield "logic", lambda node: _set("test", ast.UnaryOp(ast.Not(), node.test), node)
+            yield "logic", changed(node, test=ast.UnaryOp(ast.Not(), node.test))
 
 
-def dictionaries(node, place):
+def dictionaries(node, around):
     """The values of two neighbours exchanged."""
     if isinstance(node, ast.Dict):
         for i in range(len(node.values) - 1):
             if node.keys[i] is not None and node.keys[i + 1] is not None:
-                yield "values", partial(_exchange, "values", i)
+                yield "values", changed(node, values=swapped(node.values, i))
 
 
 MAKERS = (compared, constants, arguments, returned, left_out, arithmetic, logic, dictionaries)
 
 
-def _is_guard(node):
+def is_guard(node):
     """if …: raise …"""
     return (isinstance(node, ast.If) and not node.orelse
             and isinstance(node.body[-1], ast.Raise))
-
-
-# ---- changes of a copy --------------------------------------------------------------------------
-
-
-def changed_tree(tree, place, change):
-    """A copy of the module with one change."""
-    new = copy.deepcopy(tree)
-    node = new
-    for name, index in place.path[:-1]:
-        node = getattr(node, name) if index is None else getattr(node, name)[index]
-    name, index = place.path[-1]
-    if index is None:
-        setattr(node, name, change.apply(getattr(node, name)))
-    else:
-        getattr(node, name)[index] = change.apply(getattr(node, name)[index])
-    return new
-
-
-def _set(name, value, node):
-    setattr(node, name, value)
-    return node
-
-
-def _set_item(name, i, value, node):
-    getattr(node, name)[i] = value
-    return node
-
-
-def _exchange(name, i, node):
-    values = getattr(node, name)
-    values[i], values[i + 1] = values[i + 1], values[i]
-    return node
-
-
-def _exchange_returned(i, node):
-    _exchange("elts", i, node.value)
-    return node
-
-
-def _without(name, i, node):
-    del getattr(node, name)[i]
-    return node
-
-
-def _rename(name, node):
-    if isinstance(node.func, ast.Name):
-        node.func.id = name
-    else:
-        node.func.attr = name
-    return node

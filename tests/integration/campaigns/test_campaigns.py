@@ -89,11 +89,6 @@ def test_the_exam_judges_line_and_kind():
     assert lines[1].split() == ["a", "1", "1", "1", "0", "0", "0", "0", "0", "1"]
 
 
-def test_mutants_of_the_lessons_are_named():
-    ended = campaign("mistakes/named.py", "--sample", "1")
-    assert ended.returncode == 0 and "of the 1 that are caught" in ended.stdout, ended.stderr
-
-
 # ---- kills and fuzz -----------------------------------------------------------------------------
 
 
