@@ -216,7 +216,7 @@ def test_distances_drawn(runs, capsys, tmp_path, monkeypatch):
     (("plain", "longer"), "", "runs that read a text alike can be compared"),
     (("plain", "sentence"), "", "state 'sentence'"),
     (("plain", "single", "plain"), "", "plain is given 2 times: expected each run once"),
-    (("plain", "translator"), "", "no writer's checkpoint"),
+    (("plain", "translator"), "", "is the checkpoint of a translator"),
     (("nowhere",), "", "no checkpoint at "),
     (("plain",), "--corpus copy", "copy"),
     (("plain",), "--text own.txt --split test", "leave --corpus and --split out"),
